@@ -37,7 +37,7 @@ class Dataset:
     - `name`: a name for logs.
     - `batch_size`: rows per batch, at least 1.
     - `split`: three fractions, counts or lists of row numbers, for training, validation and
-      testing.
+      testing; no row is in two of the lists.
     - `seed`: the random seed of the split; the same seed gives the same subsets.
     - `method`: "stratified" (if there are classes), "random" or "sequential". `stratify=False`
       turns "stratified" into "random".
@@ -47,7 +47,8 @@ class Dataset:
     - `scale`: how both are scaled: "standard" (mean 0, standard deviation 1) or "minmax" (0 … 1).
     - `labels`: the class names of the only output, or a dict from output to class names.
     - `kinds`: block → kind, to override the detected one (that of the output if an input has the
-      same name).
+      same name): "continuous", "classes" (class numbers), "onehot", "multilabel" (0 or 1 for each
+      label) or "distribution" (shares that sum to 1).
     - `names`: block → names of its dimensions (those of the input if an output has the same name).
     - `features`: the feature names of the only input, or a dict from input to names; for data
       frames they default to the column names.

@@ -409,10 +409,12 @@ def scaled_by_hand(rows: Rows) -> bool:
     return scaled > len(rows.columns) / 2
 
 
-def shifted(rows: Rows, far: float) -> list[tuple[Column, float, float, float]]:
+def shifted(
+    rows: Rows, far: float, columns: Sequence[Column]
+) -> list[tuple[Column, float, float, float]]:
     """Return columns whose mean in testing is so many deviations off, with both means."""
     found: list[tuple[Column, float, float, float]] = []
-    for column in rows.columns:
+    for column in columns:
         if numbers_rows(column):
             continue
         trained, std = moments(column.of(rows.training))

@@ -15,7 +15,10 @@ from webnnm.expert.columns import (
     unresolved,
     vocabulary,
 )
+from webnnm.expert.dates import dates
 from webnnm.expert.facts import Suspicion
+from webnnm.expert.formulas import computed
+from webnnm.expert.kept import lifted, thinned
 from webnnm.expert.marks import marking
 from webnnm.expert.neighbours import contradictory, copies, windows, within_windows
 from webnnm.expert.order import apart, nearest, unrelated
@@ -40,10 +43,14 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E629": numerals,
     "E630": reshaped,
     "E631": mixed_units,
+    "E632": computed,
+    "E633": thinned,
+    "E634": dates,
 }
 """What is looked for, by the rule that tells it."""
 
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
+    "E110": lifted,
     "E330": ahead,
     "E416": words,
     "E418": reproduced,
@@ -52,7 +59,11 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
 }
 """What rules compare with the network, or with what the training came to."""
 
-SPOILED = {"E614": ("E617", "E622", "E631"), "E625": ("E617", "E626")}
+SPOILED = {
+    "E614": ("E617", "E622", "E631"),
+    "E615": ("E632",),
+    "E625": ("E617", "E626"),
+}
 """What follows from another finding: cells far off squeeze their column, one that float32 rounds
 has whole numbers. One fact is told once."""
 

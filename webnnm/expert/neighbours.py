@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
+from typing import NamedTuple
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.quality import FEW, NARROW, row_marks
 from webnnm.data.standardize import moments
 from webnnm.expert.facts import Suspicion
-from webnnm.expert.rows import Rows
+from webnnm.expert.rows import SAMPLE, Rows
 
 WORK = 3 * 10**7
 """So many numbers are compared to find neighbours: about a second in a page."""
@@ -38,6 +39,11 @@ RANDOM = ("random", "stratified")
 
 OVERLAP = 0.95
 """Of windows over one series this share continues the row before."""
+
+WHOLE_SERIES = (
+    "Hold whole series back, of some machines, persons or recordings: split=(rows of some, [], "
+    "rows of others)."
+)
 
 AFTER = "Take the value after the window as the target: this one lies within it."
 
@@ -165,15 +171,49 @@ def windows(rows: Rows) -> Suspicion | None:
     shift = shift_of_windows(rows)
     if shift is None:
         return None
+    breaks = _breaks(rows, shift)
+    several = f" of {breaks + 1} series" if breaks else " over one series"
     return Suspicion(
-        f"every row continues the one before, {shift} further: windows over one series, which "
-        "testing shares with training",
-        {"shift": shift},
+        f"every row continues the one before, {shift} further"
+        + f", but for {breaks}" * (breaks > 0)
+        + f": windows{several}, which testing shares with training",
+        {"shift": shift, "breaks": breaks},
+        WHOLE_SERIES if breaks else "",
     )
 
 
 def shift_of_windows(rows: Rows) -> int | None:
     """Return by how much each row is further along one series than the one before it."""
+    for window in _windows(rows):
+        number = len(window.flat) // window.size
+        steps = range(0, number - 1, -(-number // 200))
+        for shift in range(1, min(8, window.size // window.unit // 2) + 1):
+            pairs = [_continued(window, row, shift) for row in steps]
+            if sum(pairs) > OVERLAP * len(pairs):
+                return shift
+    return None
+
+
+def _breaks(rows: Rows, shift: int) -> int:
+    """Return how many rows do not continue the one before, as the first ones of further series."""
+    for window in _windows(rows):
+        most = min(SAMPLE, WORK // 30 // window.size, len(window.flat) // window.size)
+        steps = range(most - 1)
+        return sum(not _continued(window, row, shift) for row in steps)
+    return 0
+
+
+class _Window(NamedTuple):
+    """Rows that may be windows: their numbers, how many a row and a step have, and their units."""
+
+    flat: Sequence[float]
+    size: int
+    unit: int
+    scales: Sequence[tuple[float, float]]
+
+
+def _windows(rows: Rows) -> Iterator[_Window]:
+    """Yield the inputs whose rows may be windows over a series."""
     for block, values in rows.inputs.items():
         about = rows.fields[block]
         size = count(about.shape)
@@ -181,31 +221,19 @@ def shift_of_windows(rows: Rows) -> int | None:
         table = len(about.shape) == 1 and len(rows.columns) == size
         if not is_float(values.dtype) or len(values) < ENOUGH or not (about.sequence or table):
             continue
-        flat = values.values()
+        scales = [(1.0, 0.0)] * size
         if table:
             scales = [(column.scale, column.offset) for column in rows.columns]
-        else:
-            scales = [(1.0, 0.0)] * size
-        steps = range(0, len(values) - 1, -(-len(values) // 200))
-        for shift in range(1, min(8, size // unit // 2) + 1):
-            pairs = [_continued(flat, row, size, shift * unit, scales) for row in steps]
-            if sum(pairs) > OVERLAP * len(pairs):
-                return shift
-    return None
+        yield _Window(values.values(), size, unit, scales)
 
 
-def _continued(
-    flat: Sequence[float],
-    row: int,
-    size: int,
-    shift: int,
-    scales: Sequence[tuple[float, float]],
-) -> bool:
+def _continued(window: _Window, row: int, shift: int) -> bool:
     """Tell whether the next row is this one, moved by `shift`; constant rows are no evidence."""
+    flat, size, unit, scales = window
     one = [v * a + b for v, (a, b) in zip(flat[row * size : (row + 1) * size], scales, strict=True)]
     first = (row + 1) * size
     two = [v * a + b for v, (a, b) in zip(flat[first : first + size], scales, strict=True)]
     spread = max(one) - min(one)
-    close = [abs(a - b) <= 1e-4 * spread for a, b in zip(one[shift:], two, strict=False)]
+    close = [abs(a - b) <= 1e-4 * spread for a, b in zip(one[shift * unit :], two, strict=False)]
     still = [abs(a - b) <= 1e-4 * spread for a, b in zip(one, two, strict=True)]
     return spread > 0 and all(close) and not all(still)

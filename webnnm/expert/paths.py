@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from webnnm.expert.profile import ACTIVATIONS, NORMALISATIONS, heavy_in
-from webnnm.expert.structure import PLAIN, flowing
+from webnnm.expert.structure import PLAIN, flowing, numbers
 from webnnm.graph.vertices import (
     InputVertex,
     LayerVertex,
@@ -21,6 +21,9 @@ ELEMENTWISE = PLAIN | ACTIVATIONS | {"add", "sub", "mul", "div"}
 """What leaves a number at its place."""
 
 POOLS = frozenset({f"reduce{word}" for word in ("Mean", "Sum", "Max", "Min", "L2")})
+WINDOWS = ("averagePool2d", "maxPool2d", "l2Pool2d")
+SLIDING = frozenset({"conv1d", "conv2d", "convTranspose2d", "resample2d", "concat", *WINDOWS})
+"""What does the same at every place of a picture, with what is near."""
 EACH = (PLAIN - {"reshape", "flatten", "transpose"}).union(
     ACTIVATIONS,
     NORMALISATIONS,
@@ -187,3 +190,74 @@ def _alike_everywhere(layer: LayerVertex) -> bool:
     # A table that is added has a row for every position, and tells where it is.
     tables = (s.vertex for s in layer.operands if isinstance(s.vertex, ParameterVertex))
     return name in EACH and not (name in ELEMENTWISE and any(_rank(table) > 1 for table in tables))
+
+
+def pools_without_places(network: Network) -> list[str]:
+    """Return the layers that pool a picture or a signal over all its places, if nothing else of it
+    comes to an output; none if there is another way, or a layer before that knows the places.
+
+    Convolutions know how things lie to each other, not where they are.
+    """
+    found: dict[int, str] = {}
+    for vertex in network.inputs:
+        if vertex.features[0].sequence or _rank(vertex) in (2, 3):
+            found[id(vertex)] = "each"
+    if len(found) != 1:
+        return []
+    pools: list[str] = []
+    convolved = False
+    for layer in network.order:
+        states = {found.get(id(source.vertex), "") for source in layer.sources()} - {""}
+        if not states:
+            continue
+        pooled = states == {"pooled"}
+        if not pooled:
+            convolved |= layer.operator.name in SLIDING
+            pooled = states == {"each"} and _everywhere(layer)
+            pools += [layer.label] * pooled
+            if not pooled and not _slides(layer, found.keys()):
+                return []
+        found[id(layer)] = "pooled" if pooled else "each"
+    ends = {found.get(id(output.source.vertex), "") for output in network.outputs}
+    return pools if ends == {"pooled"} and convolved else []
+
+
+def _channel(vertex: Vertex) -> int:
+    """Return which dimension of a picture or signal has its channels."""
+    names, rank = vertex.features[0].names, _rank(vertex)
+    if "channels" in names:
+        return names.index("channels")
+    return rank - 1 if vertex.features[0].sequence else 0
+
+
+def _everywhere(layer: LayerVertex) -> bool:
+    """Tell whether a layer takes all places of a picture together, channel by channel."""
+    before = layer.operands[0].vertex
+    name, sizes = layer.operator.name, before.features[0].sizes()
+    if name not in POOLS | {"globalAveragePool", *WINDOWS}:
+        return False
+    if before.features[0].sequence:
+        return not layer.features[0].sequence
+    if name in POOLS and layer.options["axes"] is not None:
+        return {axis % len(sizes) for axis in layer.options["axes"]} == (
+            {*range(len(sizes))} - {_channel(before)}
+        )
+    return layer.features[0].sizes() != sizes and numbers(layer) == sizes[_channel(before)]
+
+
+def _slides(layer: LayerVertex, places: Collection[int]) -> bool:
+    """Tell whether a layer does the same at every place of a picture.
+
+    `places` are the vertices that have it, by their ids; what else is joined or added may have a
+    number for every place, as a table of positions.
+    """
+    name = layer.operator.name
+    if name in SLIDING - {"concat"}:
+        return True
+    size = layer.features[0].sizes()[_channel(layer)] if _rank(layer) else 1
+    others = [s.vertex for s in layer.operands if id(s.vertex) not in places]
+    if name == "concat":
+        return not others
+    return name in EACH and all(
+        isinstance(vertex, LiteralVertex) or numbers(vertex) in (1, size) for vertex in others
+    )

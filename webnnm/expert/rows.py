@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
@@ -53,6 +54,7 @@ class Rows:
     - `categories`: column of words → what its columns of 0 and 1 stand for.
     - `target`: one number for each row, a class if `classes`; None where there is none; `scale`
       and `offset` bring a quantity to the units of the data.
+    - `weights` of all rows, None without; `report`, what was found in a table.
     """
 
     inputs: Mapping[str, HostArray]
@@ -68,6 +70,8 @@ class Rows:
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     scale: float = 1.0
     offset: float = 0.0
+    weights: Sequence[float] | None = None
+    report: Any = None
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -139,4 +143,6 @@ def rows_of(dataset: Dataset) -> Rows:
         },
         scale,
         offset,
+        None if dataset.sample_weight is None else dataset.sample_weight.values(),
+        getattr(dataset, "report", None),
     )

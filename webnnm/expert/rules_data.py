@@ -39,6 +39,12 @@ FEW, ALIKE = 10, 2
 MANY_WORDS = 12
 """Whole numbers up to more than this, alike in all columns, may be words; up to this, answers."""
 SUBSETS = ("training", "validation", "testing")
+MOST_EMPTY = 8
+"""More constant features are the margin of a picture."""
+MEND = (
+    "Look first whether a join or a reading found nothing, and mend that: what is missing may be "
+    "what tells. Drop the feature only if its value is right."
+)
 
 
 def _classes(
@@ -205,11 +211,12 @@ def unscaled(facts: Facts) -> Hit | None:
     return hit
 
 
-@rule("E604", "advice", "Drop the feature.")
+@rule("E604", "advice", "See where it comes from, as from a join; drop it if it is right.")
 def constant(facts: Facts) -> Hit | None:
     """A feature has the same value in all training rows.
 
-    A constant says the same of all rows, and its weight does what the bias does already. Of words
+    A constant says the same of all rows, and its weight does what the bias does already. Columns of
+    0, and several constant ones, are what a join or a reading that found nothing leaves. Of words
     that are looked up in a table, and of sequences, only E623 speaks: what is the same at the end
     of all rows is padding.
 
@@ -218,17 +225,24 @@ def constant(facts: Facts) -> Hit | None:
     >>> data = Dataset([[i / 50, 0.5] for i in range(50)], [i / 50 for i in range(50)])
     >>> print(review(text, data).finding("E604"))
     advice E604 line 1, column 3: 1 of 2 features of m are constant: 1 (0.5)
-      → Drop the feature.
+      → See where it comes from, as from a join; drop it if it is right.
 
     Ignore it where it will vary in later rows.
     """
     steps = {v.block for v in facts.network.inputs if v.features[0].sequence}
     others = steps | first_layers(facts.network, {"embedding", "gather"})
-    return _features(
-        {name: every for name, every in facts.data.features.items() if name not in others},
-        lambda feature: None if feature.std >= SAME else f" ({feature.raw:.6g})",
-        "are constant",
-    )
+    empty: list[bool] = []
+
+    def text(feature: FeatureFacts) -> str | None:
+        if feature.std >= SAME:
+            return None
+        empty.append(not feature.raw)
+        return f" ({feature.raw:.6g})"
+
+    every = {name: each for name, each in facts.data.features.items() if name not in others}
+    hit = _features(every, text, "are constant")
+    lost = len(empty) <= MOST_EMPTY and (any(empty) or len(empty) > 1)
+    return replace(hit, remedy=MEND) if hit is not None and lost else hit
 
 
 @rule("E605", "error", "Correct or drop the row.")
@@ -259,7 +273,11 @@ def non_finite(facts: Facts) -> Hit | None:
     return Hit(message=place, evidence={"row": int(row[1])} if row else {}) if place else None
 
 
-@rule("E606", "warning", "Remove the duplicates.")
+@rule(
+    "E606",
+    "warning",
+    "Remove the duplicates; copies that fill a class up belong to the training rows alone.",
+)
 def leaked(facts: Facts) -> Hit | None:
     """More than 1 % of the testing rows are training rows too; information where rows of few
     numbers with few values each are equal by chance, or a text repeats itself now and then.
@@ -273,7 +291,7 @@ def leaked(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, [a + b for a, b in rows])
     >>> print(review(text, data).finding("E606"))
     warning E606: 80.0% of the testing rows are training rows too
-      → Remove the duplicates.
+      → Remove the duplicates; copies that fill a class up belong to the training rows alone.
 
     Ignore it where repeated rows are independent measurements that happen to be equal.
     """
@@ -323,7 +341,8 @@ def unvalidated(facts: Facts) -> Hit | None:
 )
 def uneven(facts: Facts) -> Hit | None:
     """The largest class has more than five times the training rows of the smallest; not E110, not
-    with the focal loss or class_weight, which weigh classes, and not for labels of positions.
+    with the focal loss, class_weight or weights of rows that lift other classes, and not for labels
+    of positions.
 
     The loss is a mean over rows, so that a class of few rows hardly counts. Balanced weights,
     N/(C·N_c), give each class the same share. Letters and words of a text are as frequent as the
@@ -338,7 +357,7 @@ def uneven(facts: Facts) -> Hit | None:
 
     Ignore it where errors on rare classes cost no more than others.
     """
-    if facts.settings.get("class_weight"):
+    if facts.settings.get("class_weight") or "E110" in facts.data.suspicions:
         return None
     weighted = {output.name for output in facts.outputs if output.loss == "FOL"}
     excepted = weighted | facts.outputs_of_positions

@@ -8,6 +8,7 @@ from typing import Any
 from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts
 from webnnm.expert.paths import (
+    ELEMENTWISE,
     ancestors,
     avoidable,
     carried,
@@ -20,7 +21,7 @@ from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, RECURRENT
 from webnnm.expert.rule import Hit, grouped, listed, rule
 from webnnm.expert.rules_capacity import LARGEST_DROPOUT
 from webnnm.expert.structure import LINEAR, PLAIN, numbers
-from webnnm.graph.vertices import InputVertex, LayerVertex, ParameterVertex
+from webnnm.graph.vertices import InputVertex, LayerVertex, Network, ParameterVertex
 from webnnm.ops.declare.operator import no_gradient
 
 FEW_NORMALISED = 3
@@ -218,13 +219,21 @@ def few_normalised(facts: Facts) -> Hit | None:
     return grouped(found, tail=": little is left of them")
 
 
-def _window(layer: LayerVertex) -> Sequence[int]:
+def _taps(layer: LayerVertex) -> Sequence[tuple[int, int]]:
+    """Return by dimension how many values a window takes, and how far they are apart."""
     options = layer.options
     kernel: Any = options.get("kernel") or options.get("window_dimensions")
     if kernel is None:
         kernel = layer.operands[1].features.sizes()[2:]
-    kernel = (kernel,) if isinstance(kernel, int) else kernel
-    return [(k - 1) * d + 1 for k, d in zip(kernel, _numbers(options["dilations"]), strict=False)]
+    return [*zip(_numbers(kernel), _numbers(options["dilations"]), strict=False)]
+
+
+def _window(layer: LayerVertex) -> Sequence[int]:
+    return [(number - 1) * dilation + 1 for number, dilation in _taps(layer)]
+
+
+def _strides(layer: LayerVertex) -> Sequence[int]:
+    return _numbers(layer.options["strides"] or _window(layer))
 
 
 def _numbers(value: Any) -> Sequence[int]:
@@ -233,16 +242,18 @@ def _numbers(value: Any) -> Sequence[int]:
 
 @rule("E321", "warning", "Take strides of at most the kernel's size.")
 def skipping(facts: Facts) -> Hit | None:
-    """Strides larger than the kernel, of 2 × 2 and more, or than the window.
+    """Values between the windows of a convolution or pooling are never looked at: strides are
+    larger than the kernel, or share a factor with its dilation.
 
-    Values between two windows are never looked at. Kernels of one pixel are excepted, which
-    shortcuts of residual networks move in strides.
+    What is skipped cannot tell anything, whatever is learnt. Kernels of one pixel move in strides
+    in residual networks: they are excepted behind layers whose windows reach as far, and where
+    there is a way around them.
 
     >>> from webnnm import review
     >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
     >>> text += "conv2d(f, filters=4, kernel=2, strides=4), flatten(), matmul(w), softmax();"
     >>> print(review(text).finding("E321"))
-    warning E321 line 1, column 77: conv2d1 looks at 2 × 2 values in steps of 4 × 4
+    warning E321 line 1, column 77: conv2d1 looks at 2 × 2 values in steps of 4 × 4: 12 of 16 ...
       → Take strides of at most the kernel's size.
 
     Ignore it where neighbouring values are nearly equal and the skipping saves time on purpose.
@@ -250,14 +261,38 @@ def skipping(facts: Facts) -> Hit | None:
     found: dict[str, str] = {}
     for layer in facts.network.order:
         if layer.operator.name in CONVOLUTIONS | POOLS:
-            window = _window(layer)
-            steps = _numbers(layer.options["strides"] or window)
-            if max(window) > 1 and any(s > w for s, w in zip(steps, window, strict=False)):
+            taps, steps = _taps(layer), _strides(layer)
+            every = count(steps)
+            seen = count(
+                len({n * dilation % step for n in range(number)})
+                for (number, dilation), step in zip(taps, steps, strict=False)
+            )
+            if seen < every and (max(_window(layer)) > 1 or _unseen(facts.network, layer)):
+                size = " × ".join(str(number) for number, _ in taps)
+                apart = " × ".join(str(dilation) for _, dilation in taps)
+                wide = f", {apart} apart," * any(dilation > 1 for _, dilation in taps)
                 found[layer.label] = (
-                    f"{layer.label} looks at {' × '.join(map(str, window))} values in steps of "
-                    f"{' × '.join(map(str, steps))}"
+                    f"{layer.label} looks at {size} values{wide} in steps of "
+                    f"{' × '.join(map(str, steps))}: {every - seen} of {every} are skipped"
                 )
     return grouped(found)
+
+
+def _unseen(network: Network, layer: LayerVertex) -> bool:
+    """Tell whether values that a layer skips are seen by no other, nor by windows before it."""
+    if avoidable(network, layer):
+        return False
+    reach = step = 1
+    for before in network.order:
+        if before is layer:
+            break
+        name = before.operator.name
+        if name in CONVOLUTIONS | POOLS:
+            reach += (max(_window(before)) - 1) * step
+            step *= max(_strides(before))
+        elif name not in ELEMENTWISE | NORMALISATIONS:  # what takes values from afar
+            return False
+    return max(_strides(layer)) * step > reach
 
 
 def _spatial(layer: LayerVertex) -> Sequence[int]:

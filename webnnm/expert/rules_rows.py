@@ -1,4 +1,4 @@
-"""Rules on rows and columns that an examination found suspicious (spec E614–E631)."""
+"""Rules on rows and columns that an examination found suspicious (spec E614–E634)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from webnnm.expert.facts import Facts
 from webnnm.expert.profile import RECURRENT
 from webnnm.expert.rule import Hit, rule
 from webnnm.expert.structure import PICTURED
+from webnnm.training.automatic import ENOUGH
 
 
 def _suspected(facts: Facts, id: str) -> Hit | None:
@@ -151,7 +152,12 @@ def copied(facts: Facts) -> Hit | None:
     return _suspected(facts, "E619")
 
 
-@rule("E620", "warning", "Take later rows for testing: method='sequential'.")
+@rule(
+    "E620",
+    "warning",
+    "Take later rows for testing: method='sequential'; of several machines, persons or recordings "
+    "hold whole ones back: split=(rows of some, [], rows of others).",
+)
 def windows(facts: Facts) -> Hit | None:
     """Rows are overlapping windows over one series, or they tell the target by those next to them
     in the data alone, and are divided at random.
@@ -171,7 +177,7 @@ def windows(facts: Facts) -> Hit | None:
     >>> data = Dataset([series[i : i + 8] for i in range(112)], series[8:])
     >>> print(review(text, data).finding("E620"))
     warning E620: every row continues the one before, 1 further: windows over one series, which ...
-      → Take later rows for testing: method='sequential'.
+      → Take later rows for testing: method='sequential'; of several machines, persons or ...
 
     Ignore it where nothing but the gap between known values shall be filled, or the same persons
     will be asked again.
@@ -215,7 +221,8 @@ def moved(facts: Facts) -> Hit | None:
     scaled by the same numbers. A target that drifts, as prices do, is a deviation off what a linear
     model of the training rows says, and three standard errors, of as many independent rows as those
     that remember the rows before them are worth: then the mean of the testing rows is the better
-    answer.
+    answer. Windows over a series that grows are elsewhere by nature, whatever rows are tested: what
+    repeats itself is the change from one value to the next. Dates are later in later rows.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -406,14 +413,17 @@ def reshaped(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def mixed_units(facts: Facts) -> Hit | None:
-    """A few cells of a positive column, a fifth of them at most, are 1,000, 100, 10, 60, or as many
-    times the others as a usual unit has of another, spread as these do, and lie apart from them.
+    """Some cells of a positive column are 1,000, 100, 10, 60, or as many times the others as a
+    usual unit has of another, spread as these do, and lie apart from them; or they are degrees
+    Fahrenheit among those of Celsius.
 
     Millimetres among metres become the whole deviation of the column, and the differences of all
     other rows a few thousandths of it. Two clusters of one shape with a gap between, whose medians
     have the ratio of two units within their error, are most likely one quantity. Not where these
     rows differ in another column or in the target too: then they are of another kind, as trucks
-    among cars.
+    among cars. More than a fifth of the rows may be another kind anyway: there another column or
+    the target has to follow this one in both groups, by so much that it would differ between them
+    if they were in one unit.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -428,3 +438,96 @@ def mixed_units(facts: Facts) -> Hit | None:
     Ignore it where both groups were measured in the same unit.
     """
     return _suspected(facts, "E631")
+
+
+@rule(
+    "E632",
+    "warning",
+    "Leave out the column that is computed from the target; if both are known before, compute the "
+    "target by the formula: that needs no network.",
+    confidence=0.8,
+)
+def computed(facts: Facts) -> Hit | None:
+    """A quantity is the sum, difference, product or quotient of two named columns, or of one and
+    the square of the other, up to scale and offset, with R² of 0.999 and more; neither column alone
+    tells it, and of products and quotients no linear combination of both either. Or it is the sum
+    of three columns and more.
+
+    A price for each square metre was divided out of the price: with the area it is the answer, and
+    in use nobody has it. What leaves less than a thousandth of the variance was computed and
+    rounded; laws that are measured leave more. Not for windows over a series.
+
+    >>> from webnnm import TableDataset, review
+    >>> area = [40 + i * 7 % 90 for i in range(100)]
+    >>> price = [a * (2 + i * 0.618 % 1) for i, a in enumerate(area)]
+    >>> table = {"area": area, "per_m2": [p / a for a, p in zip(area, price)], "price": price}
+    >>> data = TableDataset(table, label="price", standardize=True, standardize_targets=True)
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> print(review(text, data).finding("E632"))
+    warning E632: the target is area · per_m2 (R² 1), up to scale and offset; area alone has R² ...
+      → Leave out the column that is computed from the target; if both are known before, ...
+
+    Ignore it where the formula is what the model shall find, in an experiment.
+    """
+    return _suspected(facts, "E632")
+
+
+@rule(
+    "E633",
+    "warning",
+    "Leave out the column that is mostly empty, with features=[…], or fill the cells in by "
+    "missing='mean'.",
+)
+def thinned(facts: Facts) -> Hit | None:
+    """missing='drop' left out more than half of the rows that have a label; advice where 2,000
+    training rows remain.
+
+    A row is left out for a single empty cell. One column that is hardly ever filled in, or many
+    that lack a few cells each, take most rows with them, and those that remain may be of a kind.
+    Rows without a label are left out in any case, and do not count.
+
+    >>> from webnnm import TableDataset, review
+    >>> table = {"age": [20 + i % 60 for i in range(300)]}
+    >>> table["phone"] = [i % 7 if i % 10 == 0 else None for i in range(300)]
+    >>> table["height"] = [150 + i * 0.618 % 40 for i in range(300)]
+    >>> data = TableDataset(table, label="height", missing="drop", standardize=True)
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> print(review(text, data).finding("E633"))
+    warning E633: 270 of 300 rows were left out for an empty cell: phone in 270; without phone ...
+      → Leave out the column that is mostly empty, with features=[…], or fill the cells in by ...
+
+    Ignore it where only complete rows are of the kind that is asked for.
+    """
+    hit = _suspected(facts, "E633")
+    many = facts.data.training >= ENOUGH
+    return replace(hit, severity="advice") if hit and many else hit
+
+
+@rule(
+    "E634",
+    "warning",
+    "Give the year as a number, and the season as sin and cos of 2π·day/365.25 (of 2π·month/12); "
+    "weekdays and months also as words, which become categories.",
+    confidence=0.8,
+)
+def dates(facts: Facts) -> Hit | None:
+    """All values of a column, twelve and more of two months and more, are dates that are written
+    as one number: yyyymmdd, ddmmyyyy, mmddyyyy, yymmdd or yyyymm.
+
+    As a quantity 20190131 and 20190201 are seventy days apart, and the season is hidden in its
+    digits. The day of the year as an angle goes round: its sine and cosine are the same on the
+    31st of December as on the 1st of January. float32 has no odd numbers of eight digits, so that
+    days next to each other count too.
+
+    >>> from webnnm import TableDataset, review
+    >>> dates = [(2019 + i // 12) * 100 + 1 + i % 12 for i in range(48)]
+    >>> table = {"month": dates, "guests": [200 + i * 37 % 50 for i in range(48)]}
+    >>> data = TableDataset(table, label="guests", standardize=True, standardize_targets=True)
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> print(review(text, data).finding("E634"))
+    warning E634: month has dates as numbers, yyyymm: from December to January it goes up by 89, ...
+      → Give the year as a number, and the season as sin and cos of 2π·day/365.25 (of ...
+
+    Ignore it where the numbers are no dates.
+    """
+    return _suspected(facts, "E634")

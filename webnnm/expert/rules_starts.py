@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 
 from webnnm.expert.facts import Facts
-from webnnm.expert.paths import behind, carried, users, weight
-from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, SATURATING
+from webnnm.expert.paths import ELEMENTWISE, ancestors, behind, carried, users, weight
+from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, SATURATING, heavy_in
 from webnnm.expert.rule import Hit, grouped, listed, rule
+from webnnm.expert.structure import numbers
 from webnnm.graph.initialise import WEIGHTS, Initialiser, fans, initialisers
-from webnnm.graph.vertices import LayerVertex, ParameterVertex
+from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
 
 GAIN = (0.01, 10.0)
 """The standard deviation of weights times √fan-in, which is 1.4 for He and about 1 for Glorot. Each
@@ -21,6 +22,8 @@ COMPOUNDED = (1e-3, 1e3)
 LOW = -5.0
 """Before relu He's weights give values around 0 with a deviation of 1.4; from a bias of −5 on fewer
 than one of 5,000 is above 0."""
+EXPANDED = 4
+"""A layer of random features gives so many times the numbers that it gets, and more."""
 DEAD_BELOW = ("relu",)
 """Activations without gradient below 0."""
 
@@ -165,10 +168,14 @@ def killed(facts: Facts) -> Hit | None:
     lowers=["freeze"],
 )
 def frozen_at_random(facts: Facts) -> Hit | None:
-    """Weights that are not trainable start at random, and nothing was loaded.
+    """Weights that are not trainable start at random, and nothing was loaded; information where
+    they are of a single layer, the first one, that gives at least four times the numbers that it
+    gets.
 
     Values that were drawn and never change know nothing of the data. Layers before them must learn
-    to get through them, layers behind see features of chance.
+    to get through them, layers behind see features of chance. Among many such features, as random
+    sines, a learned layer can choose (Rahimi & Recht 2007); behind few, or several layers of
+    chance, little is left to choose from.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers "
@@ -191,4 +198,24 @@ def frozen_at_random(facts: Facts) -> Hit | None:
     ]
     if not found:
         return None
-    return Hit(message=f"{listed(found)} keep the values that chance gave them", nodes=found)
+    return Hit(
+        message=f"{listed(found)} keep the values that chance gave them",
+        nodes=found,
+        severity="info" if _random_features(facts.network, {*found}) else None,
+    )
+
+
+def _random_features(network: Network, frozen: set[str]) -> bool:
+    """Tell whether frozen weights are those of one first layer much wider than what it gets."""
+    layers = [
+        layer
+        for layer in network.order
+        if layer.operator.name not in ELEMENTWISE
+        and any(
+            isinstance(source.vertex, ParameterVertex) and source.vertex.name in frozen
+            for source in layer.sources()
+        )
+    ]
+    if len(layers) != 1 or not heavy_in(layers[0]) or any(map(heavy_in, ancestors(layers[0]))):
+        return False
+    return numbers(layers[0]) >= EXPANDED * numbers(layers[0].operands[0].vertex)

@@ -19,7 +19,16 @@ UNFITTING = {
     "HUL": SOFTMAX,
     "HIL": ("sigmoid", *SOFTMAX),
 }
-"""Heads that a loss is not made for."""
+"""Output activations that a loss is not made for."""
+FITTING = {
+    "BCE": "End it in sigmoid() where outputs are yes or no; take CCE for one class of several.",
+    **dict.fromkeys(("CCE", "KLD"), "End the model in softmax()."),
+    **dict.fromkeys(
+        ("MSE", "MAE", "HUL"), "Take CCE for classes; leave softmax() out for quantities."
+    ),
+    "HIL": "End it without an activation, or take BCE after sigmoid(), CCE after softmax().",
+}
+"""What makes a loss and the end of the model fit."""
 
 SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
 """Targets are well scaled with a deviation between the first two and a mean within the third."""
@@ -43,6 +52,11 @@ RANGES = {
 SLACK = 0.01
 """Targets may lie so much of their extent beyond the range: as noise does."""
 
+SIGNS = (
+    "Make the labels 0 and 1, (labels + 1) / 2, and end in sigmoid() with BCE; or keep −1 and 1, "
+    "and end in tanh()."
+)
+
 MEASURED = ("MSE", "MAE", "HUL")
 """Losses of measurements."""
 
@@ -55,7 +69,7 @@ def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
     low, high = RANGES.get(output.operator, (-math.inf, math.inf))
     slack = SLACK * (labels.maximum - labels.minimum)
     beyond = labels.minimum < low - slack or labels.maximum > high + slack
-    return beyond and labels.kind == "continuous" and not labels.signs
+    return beyond and labels.kind == "continuous"
 
 
 @rule(
@@ -76,16 +90,14 @@ def unfitting_activation(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:loss MSE; m:layers matmul(w), softmax();"
     >>> print(review(text).finding("E102"))
     warning E102 line 1, column 22: MSE on the softmax output m
-      → Take the loss that fits the output activation, or the activation that fits the loss.
+      → Take CCE for classes; leave softmax() out for quantities.
 
     Ignore it where calibrated probabilities matter more than which class is found (Brier score).
     """
+    found = [o for o in facts.outputs if o.written and o.activation in UNFITTING.get(o.loss, ())]
     return grouped(
-        {
-            o.node: f"{o.loss} on the {o.activation} output {o.name}"
-            for o in facts.outputs
-            if o.written and o.activation in UNFITTING.get(o.loss, ())
-        }
+        {o.node: f"{o.loss} on the {o.activation} output {o.name}" for o in found},
+        remedy=" ".join({FITTING[o.loss]: None for o in found}),
     )
 
 
@@ -292,7 +304,7 @@ def out_of_reach(facts: Facts) -> Hit | None:
 
     After relu no answer is negative, after tanh none beyond 1. What cannot be reached stays an
     error for ever, and units pressed against the bound lose their gradient. A hundredth of the
-    extent may lie beyond, as noise does.
+    extent may lie beyond, as noise does. Labels −1 and 1 are for tanh, 0 and 1 for a sigmoid.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b), tanh();"
@@ -315,4 +327,7 @@ def out_of_reach(facts: Facts) -> Hit | None:
             f"{labels.minimum:.4g} to {labels.maximum:.4g}"
         )
 
-    return grouped(of_outputs(facts, text))
+    found = of_outputs(facts, text)
+    every = [o for o in facts.outputs if o.node in found]
+    signs = all(o.labels is not None and o.labels.signs for o in every)
+    return grouped(found, remedy=SIGNS if signs else "")

@@ -1,4 +1,4 @@
-"""Rules on what happened in a training, and on what it came to (spec E901–E923).
+"""Rules on what happened in a training, and on what it came to (spec E901–E924).
 
 Thresholds without another source were measured over the programs of tests/teach: sound ones stay
 on the other side of them.
@@ -26,8 +26,8 @@ from webnnm.expert.course import (
     usual_rate,
 )
 from webnnm.expert.facts import Facts, HistoryFacts, PredictionFacts
-from webnnm.expert.paths import pools_without_order
-from webnnm.expert.rule import Hit, Test, grouped, listed, rule
+from webnnm.expert.paths import pools_without_order, pools_without_places
+from webnnm.expert.rule import FOUND, Hit, Test, grouped, listed, rule
 
 UNMOVED, UNCHANGED = 0.05, 0.1
 """Weights that went less than this share of their length, losses that fell by less than this."""
@@ -87,6 +87,11 @@ CLIPPED = 0.9
 """Clipping is for peaks; a share of steps that high has no peaks."""
 BEHIND, NEIGHBOURS = 0.15, 200
 """Rows by which a model is behind their nearest neighbours, looked at for so many of them."""
+HINDERING = (
+    *("E305", "E310", "E313", "E314", "E315", "E316", "E318", "E321", "E322", "E324", "E410"),
+    *("E409", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
+)
+"""Rules that tell why a model learns nothing, whatever its layers know of places."""
 HARDLY = 0.2
 """Predicted for a smaller share of its rows, a class is as good as never found."""
 RARE = 3
@@ -169,7 +174,8 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
 def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     """An output is no better than knowing nothing: its skill could be chance (95 %) on rows that
     were not trained if there are any, and is below 0.3 on those that were. It may be more than that
-    where so many rows were held back that chance is below half of it; not what E903 or E923 tells.
+    where so many rows were held back that chance is below half of it; not what E903, E923 or E924
+    tells.
 
     Knowing nothing answers with the mean, or with the most frequent class. A model that is no
     better in a test may be by chance on the wrong side of it; therefore the 95 % bound, and its
@@ -188,7 +194,7 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where that nothing can be learnt is the result that was looked for.
     """
-    if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES or _order_lost(facts, history):
+    if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES or _pooled_away(facts, history):
         return None
     found = {
         name: f"{name}: {_scores(history, name)}"
@@ -224,17 +230,36 @@ def _words(facts: Facts) -> str:
     )
 
 
+def _pooled_away(facts: Facts, history: HistoryFacts) -> list[str]:
+    """Return the layers that pool without order or places, if the model is at chance."""
+    return _order_lost(facts, history) or _places_lost(facts, history)
+
+
 def _order_lost(facts: Facts, history: HistoryFacts) -> list[str]:
     """Return the layers that pool a sequence without its order, if the model is at chance."""
+    return pools_without_order(facts.network) if _at_chance(facts, history) else []
+
+
+def _places_lost(facts: Facts, history: HistoryFacts) -> list[str]:
+    """Return the layers that pool over all places of a picture, if the model is at chance, and
+    nothing else is known that would keep it from learning."""
+    if not _at_chance(facts, history):
+        return []
+    pools = pools_without_places(facts.network)
+    known = (FOUND[id].test(facts) for id in HINDERING if id in FOUND)
+    return [] if pools and any(hit and hit.severity != "info" for hit in known) else pools
+
+
+def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
+    """Tell whether a single output is at chance on other rows, and was trained for long enough."""
     ((name, trained), *others) = [*history.predictions.items()] or [("", None)]
     if trained is None or others or (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
-        return []
+        return False
     held = history.held_out.get(name, trained)
     other = skill(held)
     if other is None or other > chance(held):
-        return []
-    failed = _nothing(history, name) or _by_heart(history, name) is not None
-    return pools_without_order(facts.network) if failed else []
+        return False
+    return _nothing(history, name) or _by_heart(history, name) is not None
 
 
 @after(
@@ -248,7 +273,7 @@ def _order_lost(facts: Facts, history: HistoryFacts) -> list[str]:
 def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, even if
     chance (95 %) made the latter low; only a note where dropout or a penalty is there already, and
-    the skill on other rows is 0.5 and more; not what E923 tells.
+    the skill on other rows is 0.5 and more; not what E923 or E924 tells.
 
     What is right on trained rows and wrong on others was remembered. Some gap is normal; 0.2 beyond
     what chance explains costs more than simpler models do. Whole numbers that look like words of
@@ -268,7 +293,7 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the score on other rows is as high as any model gets there.
     """
-    if _order_lost(facts, history):
+    if _pooled_away(facts, history):
         return None
     found: dict[str, str] = {}
     least, guessed = 1.0, False
@@ -1113,5 +1138,52 @@ def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     return Hit(
         message=f"{name}: {_scores(history, name)}: at chance, and {' and '.join(pools)} {verb} "
         "the sequence without its order",
+        nodes=tuple(pools),
+    )
+
+
+@after(
+    "E924",
+    "warning",
+    "If it matters where something is, put flatten() in its place, or pool to a few parts, as "
+    "averagePool2d to 4 × 4; if not, see whether labels belong to their rows.",
+    confidence=0.8,
+)
+def places_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A model is at chance (95 %) on rows that were not trained, and pools its picture, or its
+    signal, over all places behind the convolutions; not where a warning on scales, rates, initial
+    values or saturated layers tells why it learnt nothing.
+
+    Convolutions do the same everywhere. The mean or maximum over all places tells how much of a
+    pattern there is, not where: which quarter has the spot is lost. Textures, and things wherever
+    they are, need no places: of those such a model learns more than chance, and nothing is said.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.core.arrays import HostArray
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1, 8, 8]; m:output shape=[4]; m:layers conv2d(f, filters=4, "
+    >>> text += "kernel=3), relu(), globalAveragePool(), matmul(w), add(b), softmax();"
+    >>> from random import Random
+    >>> draw = Random(1)
+    >>> places = [(draw.randrange(2, 6), draw.randrange(2, 6)) for _ in range(400)]
+    >>> pixels = [float((y, x) == place) for place in places for y in range(8) for x in range(8)]
+    >>> pictures = HostArray.of(pixels, "float32", [400, 1, 8, 8])
+    >>> data = Dataset(pictures, [y // 4 * 2 + x // 4 for y, x in places], standardize=True)
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=10)
+    >>> print(*[found for found in history.findings if found.id == "E924"])
+    warning E924 line 1, column 95: m: 71 of 256 right on training rows, 34 of 120 right on ...
+      → If it matters where something is, put flatten() in its place, or pool to a few parts, as ...
+
+    Ignore it where places say nothing, and what was looked for is not in the data.
+    """
+    pools = _places_lost(facts, history)
+    if not pools:
+        return None
+    (name,) = history.predictions
+    verb = "takes" if len(pools) == 1 else "take"
+    return Hit(
+        message=f"{name}: {_scores(history, name)}: at chance, and {' and '.join(pools)} {verb} "
+        "all places together",
         nodes=tuple(pools),
     )

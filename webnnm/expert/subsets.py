@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+from webnnm.core.shapes import count
 from webnnm.data.standardize import moments
-from webnnm.expert.columns import scaled_by_hand, shifted
+from webnnm.expert.columns import COMPARED, scaled_by_hand, shifted
+from webnnm.expert.dates import written
 from webnnm.expert.facts import Suspicion
-from webnnm.expert.neighbours import ENOUGH
-from webnnm.expert.rows import SAMPLE, Rows
+from webnnm.expert.lags import lags
+from webnnm.expert.neighbours import ENOUGH, shift_of_windows
+from webnnm.expert.rows import SAMPLE, Column, Rows
 from webnnm.expert.statistics import independent, left_over
 
 MOVED = 1.0
@@ -23,6 +26,12 @@ DRIFTS = (
     "on the rows just before those tested."
 )
 
+CHANGES = (
+    "Learn the change: subtract the last value of each window{0} from the others{1}; where the "
+    "series grows by a share, divide by it. Testing windows then look like those trained."
+)
+"""What is done with windows over a series that moves on."""
+
 SCALE_ALL = (
     "Scale testing rows by the mean and deviation of training rows too, or give all rows as they "
     "are and say standardize=True."
@@ -33,16 +42,48 @@ def moved(rows: Rows) -> Suspicion | None:
     """Find columns that are elsewhere in testing than in training, or else a target that is."""
     if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
         return None
-    found = shifted(rows, MOVED)
+    columns = rows.columns
+    if rows.method == "sequential":  # later rows have later dates
+        columns = [column for column in columns if not written(column, rows)]
+    found = shifted(rows, MOVED, columns or _levels(rows))
     if not found:
         return drifted(rows)
-    remedy = SCALE_ALL if scaled_by_hand(rows) else ""
+    remedy = SCALE_ALL if scaled_by_hand(rows) else _changes(rows, {each[0].name for each in found})
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
         f"({apart:.1f} deviations)"
         for column, trained, tested, apart in found
     ]
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
+
+
+def _levels(rows: Rows) -> list[Column]:
+    """Return the mean of each window, where rows are windows over one series."""
+    found: list[Column] = []
+    for block, values in rows.inputs.items():
+        about = rows.fields[block]
+        size = count(about.shape)
+        channels = count(about.shape[1:])
+        if not about.sequence or channels != 1 or not size or shift_of_windows(rows) is None:
+            continue
+        flat = values.values()
+        levels = [sum(flat[at : at + size]) / size for at in range(0, len(flat), size)]
+        fitted = rows.standardization.get(block)
+        scale = (fitted.std[0], fitted.mean[0]) if fitted else (1.0, 0.0)
+        found.append(Column(f"the mean of {block}", levels, *scale))
+    return found
+
+
+def _changes(rows: Rows, names: set[str]) -> str:
+    """Return what to do where the columns that moved are a window over a series, else ""."""
+    known = lags(rows)
+    if known is None and not rows.columns:
+        return CHANGES.format("", ", and from the target if it is the next value")
+    if known is None or not names <= known.names:
+        return ""
+    latest = f", {known.latest}," if known.latest else ""
+    target = " and from the target, and add it to the answer" if known.continued else ""
+    return CHANGES.format(latest, target)
 
 
 def drifted(rows: Rows) -> Suspicion | None:
@@ -57,7 +98,9 @@ def drifted(rows: Rows) -> Suspicion | None:
     step = -(-len(rows.training) // SAMPLE)
     trained, tested = rows.training[::step], tested[::step]
     columns, known = rows.columns, len(trained)
-    if not columns or known < 2 * len(columns) + ENOUGH or len(tested) < ENOUGH:
+    if not 0 < len(columns) <= COMPARED:
+        return None
+    if known < 2 * len(columns) + ENOUGH or len(tested) < ENOUGH:
         return None
     every = [*trained, *tested]
     left = left_over(target.of(every), [column.of(every) for column in columns], known)

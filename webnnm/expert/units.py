@@ -1,4 +1,4 @@
-"""What is suspicious about the units of a column: a few cells in another unit than the others."""
+"""What is suspicious about the units of a column: some cells in another unit than the others."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from itertools import pairwise
 from webnnm.data.standardize import moments
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Column, Rows
+from webnnm.expert.statistics import correlation
 
 FACTORS = {
+    3600.0: "as seconds to hours",
     1000.0: "as millimetres to metres, grams to kilograms",
+    453.59: "as grams to pounds",
     100.0: "as centimetres to metres, cents to euros, percent to shares",
     10.0: "as millimetres to centimetres",
     60.0: "as seconds to minutes, minutes to hours",
+    30.48: "as centimetres to feet",
     25.4: "as millimetres to inches",
+    12.0: "as inches to feet, months to years",
+    4.1868: "as kilojoules to kilocalories",
     3.2808: "as feet to metres",
     2.54: "as centimetres to inches",
     2.2046: "as pounds to kilograms",
@@ -27,7 +33,16 @@ FEWEST, ENOUGH = 5, 100
 """So many cells of another unit, of so many rows, have a distribution to compare."""
 
 MISTAKEN = 0.2
-"""A unit that more than a fifth of the rows have is no slip: it may be a kind of its own."""
+"""A unit that more than a fifth of the rows have is no slip: it may be a kind of its own, unless
+what hangs together with the column in both groups says that they are the same quantity."""
+
+RELATED = 4.0
+"""Standard errors of no correlation, in both groups, beyond which another column hangs together
+with this one."""
+
+FAHRENHEIT = 1.8, 32.0
+DEGREES = 0.25
+"""Deviations of degrees Fahrenheit are 1.8 times those of Celsius, but for a quarter of that."""
 
 LEVELS = 20
 """A quantity has so many values, the few cells five of them; a choice of doses has fewer."""
@@ -48,19 +63,24 @@ cars. Slips come in all rows; of 100 columns of chance one goes beyond that in t
 
 
 def mixed_units(rows: Rows) -> Suspicion | None:
-    """Find columns of which a few cells are a usual factor of units above or below the others."""
+    """Find columns of which some cells are a usual factor of units above or below the others."""
     texts: list[str] = []
     factors: dict[str, float] = {}
     for column in rows.columns:
         values = [column.raw(value) for value in column.of(rows.sample)]
-        if len(values) < ENOUGH or min(values) <= 0 or len({*values}) < LEVELS:
+        if len(values) < ENOUGH or len({*values}) < LEVELS:
             continue
-        found = _apart(list(map(math.log, values)))
+        if text := _degrees(rows, column, values):
+            factors[column.name] = FAHRENHEIT[0]
+            texts.append(text)
+            continue
+        logs = list(map(math.log, values)) if min(values) > 0 else []
+        found = _apart(logs) if logs else None
         if found is None:
             continue
         low, high, few = found
         factor = _factor(low, high)
-        if factor is None or any(_differ(each, few) for each in _others(rows, column)):
+        if factor is None or not _same_quantity(rows, column, logs, few, math.log(factor)):
             continue
         fewer, more = sorted((low, high), key=len)
         lowest, highest, least, most = (
@@ -75,8 +95,31 @@ def mixed_units(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts[:5]), factors) if texts else None
 
 
+def _degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
+    """Return what is said of a column in which degrees Celsius and Fahrenheit are mixed."""
+    found = _apart(values)
+    if found is None:
+        return ""
+    low, high, few = found
+    (cold, spread), (warm, wide) = moments(low), moments(high)
+    times, zero = FAHRENHEIT
+    error = times * spread * math.sqrt(1 / len(low) + 1 / len(high))
+    slack = DEGREES + ERRORS * math.sqrt(0.5 / len(low) + 0.5 / len(high))
+    same = abs(warm - times * cold - zero) <= ERRORS * error < zero / 4
+    if not spread or not same or abs(math.log(wide / spread / times)) > math.log(1 + slack):
+        return ""
+    # How far apart both groups would be if they were in one unit.
+    if not _same_quantity(rows, column, values, few, warm - cold):
+        return ""
+    return (
+        f"{len(high) / len(values):.1%} of the cells of {column.name}, {high[0]:.4g} to "
+        f"{high[-1]:.4g}, are the others, {low[0]:.4g} to {low[-1]:.4g}, times 1.8 and 32 more "
+        "(as degrees Celsius to Fahrenheit)"
+    )
+
+
 def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]] | None:
-    """Return sorted logarithms on both sides of one wide gap, and which cells are the fewer."""
+    """Return sorted values on both sides of one wide gap, and which cells are the fewer."""
     ordered = sorted(logs)
     gaps = [high - low for low, high in pairwise(ordered)]
     widest = max(gaps)
@@ -84,7 +127,7 @@ def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]]
     low, high = ordered[:place], ordered[place:]
     number = min(len(low), len(high))
     second = max(gaps[: place - 1] + gaps[place:], default=0.0)
-    if not FEWEST <= number <= MISTAKEN * len(logs) or widest < WIDER * second:
+    if number < FEWEST or widest < WIDER * second:
         return None
     if min(len({*low}), len({*high})) < FEWEST:
         return None
@@ -105,6 +148,40 @@ def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
     if abs(math.log(nearest) - off) > ERRORS * error or error > math.log(nearest) / 4:
         return None
     return nearest
+
+
+def _same_quantity(
+    rows: Rows, column: Column, values: Sequence[float], few: Sequence[bool], apart: float
+) -> bool:
+    """Tell whether other columns, and the target, are alike in both groups; where these are large,
+    also whether one of them says that a difference of `apart` is none.
+
+    What follows a column, in one group as in the other, would differ between both by the slope
+    times their distance.
+    """
+    others = [*_others(rows, column)]
+    if any(_differ(each, few) for each in others):
+        return False
+    large = sum(few) > MISTAKEN * len(few)
+    return not large or any(_contradicts(each, values, few, apart) for each in others)
+
+
+def _contradicts(
+    other: Sequence[float], values: Sequence[float], few: Sequence[bool], apart: float
+) -> bool:
+    """Tell whether a column follows the values in both groups, and is the same in both."""
+    slopes: list[float] = []
+    errors: list[float] = []
+    for kind in (True, False):
+        one = [value for value, its in zip(values, few, strict=True) if its is kind]
+        two = [value for value, its in zip(other, few, strict=True) if its is kind]
+        related, (_, spread), (_, std) = correlation(one, two), moments(one), moments(two)
+        if abs(related) * math.sqrt(len(one)) < RELATED or not spread:
+            return False
+        slopes.append(related * std / spread)
+        errors.append(std / math.sqrt(len(one)))
+    least = min(map(abs, slopes)) if slopes[0] * slopes[1] > 0 else 0.0
+    return least * apart > 2 * OF_A_KIND * math.hypot(*errors)
 
 
 def _others(rows: Rows, column: Column) -> Iterator[Sequence[float]]:

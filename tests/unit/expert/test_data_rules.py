@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from tests.unit.expert.cases import (
     output,
     told,
 )
-from webnnm import Dataset, TextDataset
+from webnnm import Dataset, TableDataset, TextDataset
 from webnnm.core.arrays import HostArray
 from webnnm.expert.rules import RULES
 from webnnm.training.loss_choice import LabelFacts, choose
@@ -394,6 +395,55 @@ def test_classes_that_are_weighed_are_not_advised_to_be() -> None:
     weighed = replace(rare, settings={**rare.settings, "class_weight": "balanced"})
     assert RULES["E110"].test(rare) is not None
     assert RULES["E110"].test(weighed) is None
+
+
+SIGNS = [1.0 if n % 2 else -1.0 for n in range(40)]
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "relu", "softplus", "tanh", "identity"])
+@pytest.mark.parametrize("form", ["rows", "columns", "integers", "declared", "table"])
+def test_minus_one_is_where_no_sigmoid_goes(form: str, activation: str) -> None:
+    text = (
+        "model:input shape=[1]; model:output shape=[1]; model:loss MSE; "
+        f"model:layers matmul(w), add(b), {activation}();"
+    )
+    rows = [[n / 40] for n in range(40)]
+    if form == "table":
+        table = {"x": [row[0] for row in rows], "y": SIGNS}
+        known = told(text, TableDataset(table, label="y", task="regression"))
+    else:
+        labels = [int(y) for y in SIGNS] if form == "integers" else SIGNS
+        columns = [[y] for y in labels] if form == "columns" else labels
+        kinds: Any = {"model": "continuous"} if form == "declared" else None
+        known = told(text, Dataset(rows, columns, kinds=kinds))
+    assert ("E117" in known) is (activation not in ("tanh", "identity"))
+
+
+def test_labels_of_two_signs_have_a_remedy_of_their_own() -> None:
+    signs = numbers(0, 1, minimum=-1, maximum=1, signs=True, whole=True)
+    hits = [
+        RULES["E117"].test(output("MSE", labels, "sigmoid", operator="sigmoid"))
+        for labels in (signs, replace(signs, signs=False, maximum=3))
+    ]
+    remedies = [hit.remedy for hit in hits if hit]
+    assert remedies[0].startswith("Make the labels 0 and 1") and remedies[1] == ""
+
+
+def test_columns_of_zero_may_be_what_a_join_left() -> None:
+    rule = RULES["E604"]
+    zero, seven, good = (
+        FeatureFacts("rain", 0, 0, raw=0),
+        FeatureFacts("sun", 0, 0, raw=7),
+        FeatureFacts("soil", 0, 1),
+    )
+    for features, looks in (
+        ([zero, good], True),
+        ([seven, seven, good], True),
+        ([seven, good], False),
+        ([zero] * 30 + [good], False),  # the margin of pictures
+    ):
+        hit = rule.test(data(features={"m": features}))
+        assert hit is not None and hit.remedy.startswith("Look first") is looks
 
 
 def test_letters_are_as_frequent_as_they_are() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from itertools import pairwise
 from math import pi, sin
 from random import Random
 from statistics import NormalDist
@@ -232,19 +234,123 @@ def photos(order: str, *, channels: int = 3, size: int = 12, grain: float = 0.3)
     return Dataset(HostArray.of(pixels, "float32", shape), [n % 2 for n in range(60)])
 
 
-def beams(factor: float, *, every: int = 20, kind: bool = False, doses: bool = False) -> Dataset:
-    """Return rows with a length, of some in another unit; or these are of another kind."""
+def beams(
+    factor: float,
+    *,
+    every: int = 20,
+    kind: bool = False,
+    doses: bool = False,
+    loose: bool = False,
+    real: bool = False,
+) -> Dataset:
+    """Return rows with a length, of some in another unit; or these are of another kind, nothing
+    follows the length, or some lengths are that large."""
     draw = Random(21)
     rows: Table = []
     sags: list[float] = []
     for n in range(400):
-        other = n % every == 3
+        other = n % every == min(3, every - 1)
         length = 2.0 + draw.randrange(3) if doses else draw.uniform(3, 12)
         weight = draw.gauss(5, 1) + 4 * (other and kind)
         rows.append([length * factor if other else length, weight, draw.gauss(0, 1)])
-        sags.append(length + draw.gauss(0, 1))
+        sags.append(draw.gauss(0, 1) + (not loose) * length + 5 * real * other)
     names = ["length", "weight", "slack"]
     return Dataset(rows, sags, standardize=True, features=names)
+
+
+def degrees_of_two_kinds(
+    zero: float = 32, times: float = 1.8, *, every: int = 15, winter: bool = False
+) -> Dataset:
+    """Return rooms with their temperatures, of some on another scale, and what they are heated."""
+    draw = Random(30)
+    rows: Table = []
+    targets: list[float] = []
+    for n in range(400):
+        celsius = draw.gauss(-6 if winter else 21, 2)
+        other = n % every == min(3, every - 1)
+        rows.append([zero + times * celsius if other else celsius, draw.gauss(0, 1)])
+        targets.append(draw.gauss(0, 1) - celsius)
+    return Dataset(rows, targets, standardize=True, features=["temperature", "wind"])
+
+
+def flats(
+    form: str = "a / b", *, noise: float = 0.0, named: bool = True, few: bool = False
+) -> TableDataset | Dataset:
+    """Return flats with a column that is computed from the price and the area, or like it."""
+    draw = Random(31)
+    area = [round(draw.uniform(30, 150)) for _ in range(ROWS)]
+    dear = [draw.uniform(2, 6) for _ in area]
+    price = [a * d for a, d in zip(area, dear, strict=True)]
+    if form == "linear":
+        price = [2 * a + 9 * d + draw.gauss(0, 5) for a, d in zip(area, dear, strict=True)]
+    forms: dict[str, Callable[[float, float], float]] = {
+        "a / b": lambda a, p: p / a,
+        "a − b": lambda a, p: p - a,
+        "b / a²": lambda a, p: p / a**2,
+        "alone": lambda a, p: 3 * p + 7,
+        "linear": lambda a, p: a,
+    }
+    other = [forms[form](a, p) for a, p in zip(area, price, strict=True)]
+    if few:
+        other = [float(value > 4) for value in other]
+        price = [a * (1 + o) for a, o in zip(area, other, strict=True)]
+    if form == "linear":
+        other = dear
+    other = [value * (1 + draw.gauss(0, noise)) for value in other]
+    if not named:
+        return Dataset([*map(list, zip(area, other, strict=True))], price, standardize=True)
+    table: dict[str, Any] = {"area": area, "year": [1900 + draw.randrange(120) for _ in area]}
+    table |= {"other": other, "price": price}
+    more: dict[str, Any] = {"standardize": True, "standardize_targets": True}
+    return TableDataset(table, label="price", task="regression", **more)
+
+
+def bill(kind: str) -> TableDataset:
+    """Return bills with their parts, and a total, a law of these, or a total with a tip."""
+    draw = Random(36)
+    names = ("food", "drinks", "voucher", "guests")
+    table: dict[str, list[float]] = {n: [draw.uniform(5, 60) for _ in X] for n in names}
+    weights = (1, 2, -1.5) if kind == "weighted" else (1, 1, -1)
+    table["pays"] = [
+        sum(w * table[name][n] for w, name in zip(weights, names, strict=False))
+        + (kind == "tip") * draw.gauss(5, 3)
+        for n in range(ROWS)
+    ]
+    return TableDataset(table, label="pays", task="regression", standardize=True)
+
+
+def phones(
+    empty: float = 0.9, *, missing: Any = "drop", labels: float = 0.0, columns: int = 1
+) -> TableDataset:
+    """Return customers of whom most have no second phone, or no answer."""
+    draw = Random(32)
+    table: dict[str, Any] = {name: [row[n] for row in X] for n, name in enumerate("abcd")}
+    for number in range(columns):
+        cells = [None if draw.random() < empty else draw.gauss(0, 1) for _ in X]
+        table[f"phone_{number}"] = cells
+    table["answer"] = [None if draw.random() < labels else f"k{y}" for y in Y]
+    return TableDataset(table, label="answer", missing=missing)
+
+
+def calendar(form: str, *, rows: int = ROWS, **options: Any) -> Dataset:
+    """Return days in a column of numbers, written in one way or another."""
+    days = [date(2019, 1, 1) + timedelta(days=3 * n) for n in range(rows)]
+    forms: dict[str, Callable[[date], float]] = {
+        "yyyymmdd": lambda d: d.year * 10_000 + d.month * 100 + d.day,
+        "yymmdd": lambda d: d.year % 100 * 10_000 + d.month * 100 + d.day,
+        "ddmmyyyy": lambda d: d.day * 1_000_000 + d.month * 10_000 + d.year,
+        "mmddyyyy": lambda d: d.month * 1_000_000 + d.day * 10_000 + d.year,
+        "yyyymm": lambda d: d.year * 100 + d.month,
+        "year": lambda d: d.year,
+        "days": lambda d: d.toordinal(),
+        "people": lambda d: 20_190_000 + d.toordinal() * 37 % 9999,
+        "rooms": lambda d: d.year % 4 * 10_000 + d.month * 100 + d.day % 12 + 1,
+        "prices": lambda d: 200_000 + d.toordinal() * 7 % 900,
+    }
+    draw = Random(33)
+    table = [[forms[form](d), draw.gauss(0, 1)] for d in days]
+    targets = [row[1] + draw.gauss(0, 1) for row in table]
+    return Dataset(table, targets, standardize=True, features=["when", "price"], **options)
 
 
 def recordings(of: str, order: str = "person", **options: Any) -> Dataset:
@@ -320,6 +426,27 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E630", lambda: photos("chw as hwc", grain=0.02), "with the channels last, as its shape has"),
     ("E631", lambda: beams(1000), "are 1,000 times the others, 3.158 to 11.98 (as milli"),
     ("E631", lambda: beams(0.01), "of length, 0.03623 to 0.1094, are 1/100 of the others"),
+    ("E631", lambda: beams(1000, every=3), "33.6% of the cells of length, 3298 to"),
+    (
+        "E631",
+        lambda: beams(30.48, every=2),
+        "of length, 96.87 to 365.1, are 30.48 times the others",
+    ),
+    ("E631", degrees_of_two_kinds, "7.5% of the cells of temperature, 61.47"),
+    ("E631", lambda: degrees_of_two_kinds(winter=True), "times 1.8 and 32 more"),
+    ("E631", lambda: degrees_of_two_kinds(every=2), "(as degrees Celsius to Fahrenheit)"),
+    ("E632", flats, "the target is area · other (R² 1), up to scale and offset; area alone has"),
+    ("E632", lambda: flats("a − b"), "the target is area + other (R² 1)"),
+    ("E632", lambda: flats("b / a²"), "the target is other · area² (R² 1)"),
+    ("E632", lambda: flats(noise=0.005), "the target is area · other (R² 0.999"),
+    ("E632", lambda: bill("total"), "the target is food + drinks − voucher (R² 1), up to scale"),
+    ("E633", phones, "265 of 300 rows were left out for an empty cell: phone_0 in 265; without"),
+    ("E633", lambda: phones(0.1, columns=12), "rows were left out for an empty cell: phone_"),
+    ("E634", lambda: calendar("yyyymmdd"), "when has dates as numbers, yyyymmdd: it goes up"),
+    ("E634", lambda: calendar("yymmdd"), "when has dates as numbers, yymmdd"),
+    ("E634", lambda: calendar("ddmmyyyy"), "when has dates as numbers, ddmmyyyy"),
+    ("E634", lambda: calendar("mmddyyyy"), "when has dates as numbers, mmddyyyy"),
+    ("E634", lambda: calendar("yyyymm"), "when has dates as numbers, yyyymm"),
     ("E627", shuffled, "the nearest training rows tell the class in"),
 ]
 
@@ -367,7 +494,29 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E631", lambda: beams(1)),
     ("E631", lambda: beams(300)),  # no unit has 300 of another
     ("E631", lambda: beams(1000, kind=True)),  # ships among boats
-    ("E631", lambda: beams(1000, every=3)),  # each as usual as the other
+    ("E631", lambda: beams(1000, every=3, loose=True)),  # each as usual as the other
+    ("E631", lambda: beams(1000, every=3, real=True)),
+    ("E631", lambda: degrees_of_two_kinds(zero=60)),
+    ("E631", lambda: degrees_of_two_kinds(times=1)),
+    ("E631", lambda: degrees_of_two_kinds(zero=0, times=1)),
+    ("E632", lambda: flats(noise=0.05)),  # measured
+    ("E632", lambda: flats(named=False)),
+    ("E632", lambda: flats("alone")),  # E615 tells it
+    ("E632", lambda: flats("linear")),
+    ("E632", lambda: flats("a / b", few=True)),
+    ("E632", lambda: bill("weighted")),  # a linear law
+    ("E632", lambda: bill("tip")),
+    ("E632", lambda: series(method="sequential", features=[f"lag_{n}" for n in range(8)])),
+    ("E633", lambda: phones(0.3)),
+    ("E633", lambda: phones(missing="mean")),
+    ("E633", lambda: phones(0.1, labels=0.8)),
+    ("E633", lambda: SOUND),
+    ("E634", lambda: calendar("year")),
+    ("E634", lambda: calendar("days")),
+    ("E634", lambda: calendar("people")),
+    ("E634", lambda: calendar("rooms")),
+    ("E634", lambda: calendar("prices")),
+    ("E634", lambda: calendar("yyyymmdd", rows=8)),
     ("E631", lambda: beams(100, doses=True)),
     ("E631", lambda: pressure(0)),
 ]
@@ -508,3 +657,96 @@ def test_what_a_column_tells_of_a_target_is_no_drift() -> None:
         "the target" not in found["E622"].message and "column 2 has mean" in found["E622"].message
     )
     assert examine(rents())["E622"].remedy.startswith("Give what it drifts with as a column")
+
+
+def growing(kind: str = "lags") -> Dataset:
+    """Return windows over a series that grows, in time, as columns of several kinds."""
+    draw = Random(34)
+    sales = [100 + n + 9 * sin(n / 2) + draw.gauss(0, 2) for n in range(300)]
+    rows = [sales[n : n + 6] for n in range(294)]
+    targets: Sequence[float] = sales[6:]
+    names = [f"sales_{n}_ago" for n in range(6, 0, -1)]
+    if kind == "sequence":
+        text = [[[value] for value in row] for row in rows]
+        return Dataset(text, targets, method="sequential", standardize=True, length="max")
+    if kind == "newest first":
+        rows, names = [row[::-1] for row in rows], names[::-1]
+    if kind == "month":
+        rows, names = [[*row, n % 12] for n, row in enumerate(rows)], [*names, "month"]
+    if kind == "rises":
+        targets = [int(b > a) for a, b in pairwise(sales[5:])]
+    return Dataset(rows, targets, method="sequential", standardize=True, features=names)
+
+
+@pytest.mark.parametrize("kind", ["lags", "newest first", "month"])
+def test_of_a_series_that_grows_the_change_is_to_be_learnt(kind: str) -> None:
+    remedy = examine(growing(kind))["E622"].remedy
+    assert remedy.startswith(
+        "Learn the change: subtract the last value of each window, sales_1_ago"
+    )
+    assert "from the target, and add it to the answer" in remedy
+
+
+def test_a_window_over_a_series_that_grows_may_be_a_sequence_or_have_classes() -> None:
+    found = examine(growing("sequence"))["E622"]
+    assert found.message.startswith("the mean of model has mean") and "the change" in found.remedy
+    classes = examine(growing("rises"))["E622"]
+    assert classes.remedy.startswith("Learn the change") and "the target" not in classes.remedy
+
+
+def test_rows_that_moved_for_another_reason_are_no_windows() -> None:
+    assert not examine(north_and_south(method="sequential"))["E622"].remedy
+    slow = [[float(n // 40), float(n // 40), X[n][0]] for n in range(ROWS)]
+    assert not examine(Dataset(slow, Y, method="sequential"))["E622"].remedy
+
+
+def test_windows_of_several_series_are_to_be_kept_together() -> None:
+    draw = Random(35)
+    rows: Table = []
+    for _ in range(9):
+        level = [draw.gauss(0, 1)]
+        for _ in range(40):
+            level.append(0.9 * level[-1] + draw.gauss(0, 1))
+        rows += [level[n : n + 8] for n in range(33)]
+    found = examine(Dataset(rows, [n // 33 % 2 for n in range(297)], standardize=True))["E620"]
+    assert found.message.startswith("every row continues the one before, 1 further, but for 8")
+    assert found.remedy.startswith("Hold whole series back")
+    assert not examine(series())["E620"].remedy
+
+
+def test_dates_are_later_in_later_rows() -> None:
+    found = examine(calendar("yyyymmdd", method="sequential"))
+    assert "E634" in found and "E622" not in found
+    assert "E622" in examine(calendar("year", method="sequential"))
+
+
+def test_many_columns_that_lack_a_few_cells_are_filled_in() -> None:
+    assert examine(phones(0.1, columns=12))["E633"].remedy.startswith("Fill the cells in")
+    assert not examine(phones())["E633"].remedy
+    text = "m:input shape=[5]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    assert review(text, phones()).finding("E633").severity == "warning"
+
+
+def weighed(rare: float, every: int = 20) -> Dataset:
+    """Return rows of which one in twenty is of the rare class, with a weight of its own."""
+    labels = [int(n % every == 0) for n in range(ROWS)]
+    weights = [rare if y else 1.0 for y in labels]
+    return Dataset(X, labels, standardize=True, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("rare", "every", "id", "speaks"),
+    [
+        (1, 20, "E110", True),
+        (6, 20, "E110", False),
+        (0.5, 20, "E110", True),
+        (1, 8, "E608", True),
+        (6, 8, "E608", False),
+    ],
+)
+def test_rows_that_weigh_more_lift_their_class(
+    rare: float, every: int, id: str, speaks: bool
+) -> None:
+    text = "m:input shape=[4]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    found = {one.id for one in review(text, weighed(rare, every)).findings}
+    assert (id in found) is speaks

@@ -134,6 +134,30 @@ CASES = [
         picture("maxPool2d(windowDimensions=2, strides=2)", "flatten()"),
     ),
     Case(
+        "E321",
+        picture("conv2d(f, filters=4, kernel=1, strides=4)", "flatten()"),
+        "looks at 1 × 1 values in steps of 4 × 4: 15 of 16 are skipped",
+        picture("conv2d(f, filters=4, kernel=4, strides=4)", "flatten()"),
+    ),
+    Case(
+        "E321",
+        picture("conv2d(f, filters=4, kernel=2, strides=2, dilations=2)", "flatten()"),
+        "looks at 2 × 2 values, 2 × 2 apart, in steps of 2 × 2: 3 of 4 are skipped",
+        picture("conv2d(f, filters=4, kernel=2, dilations=2)", "flatten()"),
+    ),
+    Case(
+        "E321",
+        picture(
+            "conv2d(f, filters=4, kernel=1), relu(), conv2d(g, filters=4, kernel=1, strides=2)",
+            "flatten()",
+        ),
+        "conv2d2 looks at 1 × 1 values in steps of 2 × 2: 3 of 4 are skipped",
+        picture(
+            "conv2d(f, filters=4, kernel=3), relu(), conv2d(g, filters=4, kernel=1, strides=2)",
+            "flatten()",
+        ),
+    ),
+    Case(
         "E322",
         picture(POOL * 3 + "conv2d(f, filters=4, kernel=3, padding=same)", "flatten()"),
         "conv2d1 has a kernel of 3 × 3 for a single pixel",
@@ -236,8 +260,26 @@ QUIET = [
     ("E318", facts("div(255), matmul(w), softmax()")),
     ("E319", facts(f"{WORDS}attend(q, k, v, causal=true), {ENDS}")),
     ("E319", facts(f"{WORDS}add(place, shape=[6, 8]), attend(q, k, v), {ENDS}")),
-    # Shortcuts of residual networks take steps of 2 with a kernel of 1.
-    ("E321", picture("conv2d(f, filters=4, kernel=1, strides=2)", "flatten()")),
+    # Shortcuts of residual networks take steps of 2 with a kernel of 1, the first networks of this
+    # kind on both ways.
+    (
+        "E321",
+        picture(
+            "conv2d(f, filters=4, kernel=3, strides=2, padding=same), relu(name=main), "
+            "conv2d(g, filters=4, kernel=1, strides=2, node=m:input, name=short), "
+            "add([main, short])",
+            "flatten()",
+        ),
+    ),
+    (
+        "E321",
+        picture(
+            "conv2d(f, filters=4, kernel=3), relu(), conv2d(g, filters=4, kernel=1, strides=2)",
+            "flatten()",
+        ),
+    ),
+    ("E321", picture("conv2d(f, filters=4, kernel=3, dilations=2)", "flatten()")),
+    ("E321", picture("conv2d(f, filters=4, kernel=1)", "flatten()")),
     ("E322", picture(POOL * 3 + "conv2d(f, filters=4, kernel=1)", "flatten()")),
     (
         "E323",
@@ -281,6 +323,34 @@ def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
 @pytest.mark.parametrize(("id", "known"), QUIET)
 def test_rule_is_silent(id: str, known: Facts) -> None:
     assert RULES[id].test(known) is None
+
+
+@pytest.mark.parametrize(
+    ("layers", "severity"),
+    [
+        ("matmul(w, shape=[64], trainable=false), sin(), matmul(v), softmax()", "info"),
+        (
+            "matmul(w, shape=[64], trainable=false), add(b, init=uniform(-3, 3), trainable=false), "
+            "sin(), matmul(v), softmax()",
+            "info",
+        ),
+        ("matmul(w, shape=[8], trainable=false), relu(), matmul(v), softmax()", None),
+        (
+            "matmul(w, shape=[64], trainable=false), relu(), "
+            "matmul(u, shape=[12], trainable=false), relu(), matmul(v), softmax()",
+            None,
+        ),
+        (
+            "matmul(u, shape=[8]), relu(), matmul(w, shape=[64], trainable=false), relu(), "
+            "matmul(v), softmax()",
+            None,
+        ),
+        ("matmul(w, shape=[64]), relu(), matmul(v, trainable=false), softmax()", None),
+    ],
+)
+def test_many_random_features_may_be_meant(layers: str, severity: str | None) -> None:
+    hit = RULES["E410"].test(facts(layers))
+    assert hit is not None and hit.severity == severity
 
 
 @pytest.mark.parametrize(

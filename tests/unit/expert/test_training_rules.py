@@ -14,12 +14,13 @@ from webnnm.expert.course import chance, doubt, skill
 from webnnm.expert.facts import (
     DataFacts,
     Facts,
+    FeatureFacts,
     HistoryFacts,
     PredictionFacts,
     ScoutingFacts,
     Suspicion,
 )
-from webnnm.expert.paths import pools_without_order
+from webnnm.expert.paths import pools_without_order, pools_without_places
 from webnnm.expert.review import hindsight, review
 from webnnm.expert.rules import RULES as EVERY
 from webnnm.graph.elaborate import elaborate
@@ -105,6 +106,9 @@ CLICKS = (
 )
 MEAN = "reduceMean(axes=[sequence]), "
 BAG = CLICKS.format(MEAN)
+PICTURE = "m:input shape=[1, 8, 8]; m:output shape=[2]; m:layers {}matmul(w), softmax();"
+CONVOLVED = "conv2d(f, filters=4, kernel=3), relu(), "
+EYE = PICTURE.format(f"{CONVOLVED}globalAveragePool(), ")
 SWINGS = [1.0, 0.5, 0.8, 0.4, 0.7, 0.5]
 STEADY = [0.01] * 6
 
@@ -246,6 +250,12 @@ CASES = [
         after(layers=BAG, predictions={"m": GOOD}, held_out={"m": POOR}, subset="testing"),
         "25 of 40 right on testing rows: at chance, and reduceMean1 pools the sequence without its",
         after(layers=BAG, predictions={"m": GOOD}, held_out={"m": GOOD}, subset="testing"),
+    ),
+    Case(
+        "E924",
+        after(layers=EYE, predictions={"m": GUESSED}, held_out={"m": POOR}, subset="testing"),
+        "25 of 40 right on testing rows: at chance, and globalAveragePool1 takes all places",
+        after(layers=EYE, predictions={"m": GOOD}, held_out={"m": GOOD}, subset="testing"),
     ),
 ]
 
@@ -390,6 +400,75 @@ def test_an_order_that_is_lost_is_what_is_told() -> None:
     # Moods of texts need no order: half of the rows above chance are evidence enough.
     learnt = classes([15, 16], [20, 20], [19, 21])
     assert "E923" not in ids(after(layers=BAG, predictions={"m": GOOD}, held_out={"m": learnt}))
+
+
+@pytest.mark.parametrize(
+    ("layers", "pools"),
+    [
+        ("globalAveragePool(), ", ["globalAveragePool1"]),
+        ("reduceMean(axes=[1, 2]), ", ["reduceMean1"]),
+        ("reduceMax(axes=[1, 2], keepDimensions=true), flatten(), ", ["reduceMax1"]),
+        ("averagePool2d(windowDimensions=6, strides=6), flatten(), ", ["averagePool2d1"]),
+        (
+            "batchNorm(), maxPool2d(windowDimensions=2, strides=2), globalAveragePool(), ",
+            ["globalAveragePool1"],
+        ),
+        ("flatten(), ", []),
+        ("averagePool2d(windowDimensions=3, strides=3), flatten(), ", []),
+        ("reduceMean(axes=[1]), flatten(), ", []),
+        ("mul(0.5), globalAveragePool(), ", ["globalAveragePool1"]),
+        ("add(place, shape=[4, 6, 6]), globalAveragePool(), ", []),
+        ("matmul(u, shape=[4, 6, 5]), reduceMean(axes=[1, 2]), ", []),
+    ],
+)
+def test_places_are_lost_where_all_are_pooled(layers: str, pools: list[str]) -> None:
+    network = elaborate(parse(PICTURE.format(CONVOLVED + layers)))
+    assert pools_without_places(network) == pools
+
+
+@pytest.mark.parametrize("joined", ["grid", "other"])
+def test_a_grid_of_places_that_is_joined_tells_where(joined: str) -> None:
+    ramp = [n / 36 for n in range(36)]
+    network = elaborate(
+        parse(
+            "m:input shape=[1, 8, 8]; m:output shape=[2]; "
+            f"m:constants grid float32 [1, 6, 6] {ramp}; m:layers "
+            "conv2d(f, filters=4, kernel=3, name=seen), conv2d(h, filters=4, kernel=3, "
+            f"node=m:input, name=other), concat([seen, {joined}], axis=0), "
+            "conv2d(g, filters=4, kernel=1), globalAveragePool(), matmul(w), softmax();"
+        )
+    )
+    assert bool(pools_without_places(network)) is (joined == "other")
+
+
+def test_places_are_lost_in_signals_too() -> None:
+    signal = "m:input shape=[1] sequence=true; m:output shape=[2]; m:layers {}, {}softmax();"
+    ways = ("conv1d(f, filters=4, kernel=3, padding=same), relu(), ", "relu(), ")
+    found = [
+        pools_without_places(
+            elaborate(parse(signal.format(way + "reduceMean(axes=[sequence])", "matmul(w), ")))
+        )
+        for way in ways
+    ]
+    assert found == [["reduceMean1"], []]
+
+
+def test_places_that_are_lost_are_what_is_told() -> None:
+    for guess in (GUESSED, GOOD):
+        lost: dict[str, Any] = {"predictions": {"m": guess}, "held_out": {"m": POOR}}
+        assert ids(after(layers=EYE, **lost)) == ["E924"]
+        flat = PICTURE.format(f"{CONVOLVED}flatten(), ")
+        assert "E924" not in ids(after(layers=flat, **lost))
+    still: dict[str, Any] = {"predictions": {"m": GUESSED}, "held_out": {"m": POOR}}
+    assert "E924" not in ids(after(FLAT, layers=EYE, moved={"w": 0.001}, **still))
+    dark = after(layers=EYE, **still)
+    features = {"m": [FeatureFacts("0", 0.0008, 0.001)]}
+    dark = replace(dark, data=replace(dark.data, features=features))
+    assert "E902" in ids(dark) and "E924" not in ids(dark)
+    learnt = classes([16, 16], [20, 20], [20, 20])
+    assert "E924" not in ids(
+        after(layers=EYE, predictions={"m": GOOD}, held_out={"m": learnt}, subset="testing")
+    )
 
 
 def test_numbers_of_words_are_to_be_looked_up() -> None:
