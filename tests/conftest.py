@@ -66,11 +66,6 @@ LONGEST = (
 """Files of tests that take longest: they begin first, so that no process is left with one."""
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Start a process more than there are cores: one of them is waiting for its browser."""
-    return (os.cpu_count() or 1) + 1
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from what lasts as long as the process, again and again."""
