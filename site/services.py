@@ -1,12 +1,16 @@
 """What the editor asks while one writes, answered by the package."""
 
+from pyodide.ffi import create_proxy
 from pyodide_js import loadPackage
 from pyscript import ffi
+
+QUIET = create_proxy(lambda text: None)
+"""Hears what is being loaded; it lasts, for packages that are loaded meanwhile tell it too."""
 
 
 async def load_rest():
     """Wait for the second wheel: imports from it would hold the page up until it is fetched."""
-    await loadPackage("webnnm-rest", messageCallback=lambda _: None)
+    await loadPackage("webnnm-rest", messageCallback=QUIET)
 
 
 async def services():
