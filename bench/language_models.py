@@ -8,8 +8,8 @@ import subprocess
 from typing import Any
 
 from bench.contest import MODELS, Contest
-from tools.common import ROOT, fail, python_of, say
-from tools.models import FOLDER
+from tools.common import ROOT, python_of, say
+from tools.models import file_in_cache
 
 CONTESTANTS = ("ours", "wllama")
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -31,12 +31,8 @@ def write_model() -> None:
     """Put the file of the model where pages of the contest find it."""
     MODELS.mkdir(parents=True, exist_ok=True)
     place = MODELS / FILE
-    if place.exists():
-        return
-    found = next(FOLDER.rglob(FILE), None)
-    if found is None:
-        fail(f"{FILE} is not in the cache: `make models` fetches it.")
-    place.symlink_to(found)
+    if not place.exists():
+        place.symlink_to(file_in_cache(FILE))
 
 
 async def measure(contest: Contest, rounds: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,9 @@ from onnx import TensorProto, helper
 
 from bench.contest import MODELS, Contest, Failed
 from bench.training_steps import Unequal
-from tools.common import fail, say
+from tools.common import say
 from tools.light_networks import with_drawn_weights
-from tools.models import FOLDER
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tools.models import file_in_cache
 
 CONTESTANTS = ("ours", "webnn", "wasm")
 """Ours on WebNN, and ONNX Runtime Web with its providers; "webgpu" is checked, in software."""
@@ -100,10 +97,7 @@ def write_models() -> None:
 def _content(file: str) -> bytes:
     if file.startswith("light_"):
         return with_drawn_weights(file.removesuffix(".onnx"))
-    found: Path | None = next(FOLDER.rglob(file), None)
-    if found is None:
-        fail(f"{file} is not in the cache: `make models` fetches it.")
-    return found.read_bytes()
+    return file_in_cache(file).read_bytes()
 
 
 async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, Any]:

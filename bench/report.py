@@ -134,6 +134,12 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def _judged(ratio: float | None, limit: Limit | None) -> str:
+    """Return a ratio, and where it has a limit, whether it keeps that."""
+    told = f" ({limit.told(ratio)})" if limit and ratio is not None else ""
+    return number(ratio) + told
+
+
 def _contestants(result: Results, limits: Mapping[str, Limit]) -> list[str]:
     """Return the cells of a row: four times, then three ratios with what they must be."""
     ours = result["ours"]
@@ -143,12 +149,7 @@ def _contestants(result: Results, limits: Mapping[str, Limit]) -> list[str]:
     ratios = {"webnn": ours / result["webnn"], "torch": result["torch"] / ours}
     if result["tfjs"] is not None:
         ratios["tfjs"] = result["tfjs"] / ours
-    for name in CONTESTANTS[1:]:
-        ratio = ratios.get(name)
-        limit = limits.get(name)
-        told = f" ({limit.told(ratio)})" if limit and ratio is not None else ""
-        cells.append(number(ratio) + told)
-    return cells
+    return cells + [_judged(ratios.get(name), limits.get(name)) for name in CONTESTANTS[1:]]
 
 
 def _rows(result: Results) -> str:
@@ -160,23 +161,23 @@ def _rows(result: Results) -> str:
 def _predicted(result: Results) -> str:
     """Return the ratio of a prediction."""
     ratio = result["predict"] / result["webnn"]
-    return number(ratio) + (f" ({ONE_ROW.told(ratio)})" if result["rows"] == 1 else "")
+    return _judged(ratio, ONE_ROW if result["rows"] == 1 else None)
 
 
 def _built(result: Results) -> list[str]:
     """Return the cells of a graph."""
     ours, ratio = result["ours"], result["ours"]["time"] / result["webnn"]
-    told = f" ({BUILDING.told(ratio)})" if result["operators"] >= 2000 else ""
+    limit = BUILDING if result["operators"] >= 2000 else None
     times = [ours["declare"], ours["compile"], ours["device"], result["webnn"]]
     cells = [f"{result['operators']:,}", *map(number, times)]
-    return [*cells, number(ratio) + told, number(ours["differentiate"])]
+    return [*cells, _judged(ratio, limit), number(ours["differentiate"])]
 
 
 def _scaled(kind: str, point: Results) -> str:
     """Return the ratio of a point."""
     ratio = point["ours"] / point["webnn"]
     deep = kind == "depth" and point["value"] >= 32
-    return number(ratio) + (f" ({DEEP.told(ratio)})" if deep else "")
+    return _judged(ratio, DEEP if deep else None)
 
 
 def _fallback(name: str, result: Results) -> list[str]:
@@ -185,9 +186,8 @@ def _fallback(name: str, result: Results) -> list[str]:
     cells = [result["title"], number(ours), number(result["numpy"])]
     cells.append(f"{number(result['tfjs'])} ({result['tfjs_backend']})")
     for other in ("numpy", "tfjs"):
-        time, limit = result[other], FALLBACK_LIMITS[name].get(other)
-        told = f" ({limit.told(time / ours)})" if limit and time else ""
-        cells.append(number(time and time / ours) + told)
+        time = result[other]
+        cells.append(_judged(time and time / ours, FALLBACK_LIMITS[name].get(other)))
     return cells
 
 
@@ -196,9 +196,8 @@ def _onnx(result: Results) -> list[str]:
     cells = [result["title"]]
     for kind, limit in (("run", ONNX_RUN), ("first", ONNX_FIRST)):
         times = result[kind]
-        ratio = times["ours"] / times["webnn"]
         cells += [number(times[name]) for name in ("ours", "webnn", "wasm")]
-        cells.append(f"{number(ratio)} ({limit.told(ratio)})")
+        cells.append(_judged(times["ours"] / times["webnn"], limit))
     return cells
 
 
@@ -207,8 +206,7 @@ def _language(result: Results, kind: str, title: str) -> list[str]:
     ours = result["ours"][kind]
     cells = [title, *(number(result[name][kind]) for name in ("ours", "wllama", "torch"))]
     for other in ("wllama", "torch"):
-        ratio, limit = ours / result[other][kind], LANGUAGE[kind].get(other)
-        cells.append(number(ratio) + (f" ({limit.told(ratio)})" if limit else ""))
+        cells.append(_judged(ours / result[other][kind], LANGUAGE[kind].get(other)))
     return cells
 
 

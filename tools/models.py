@@ -56,6 +56,12 @@ def of_pages() -> dict[Path, str]:
     return {path: place for name, place in OF_PAGES.items() for path in FOLDER.rglob(name)}
 
 
+def file_in_cache(name: str) -> Path:
+    """Return a file of the packages; where it is missing, end with how to get it."""
+    found = next(FOLDER.rglob(name), None)
+    return found or fail(f"{name} is not in the cache: `make models` fetches it.")
+
+
 def main() -> None:
     """Download what is not there yet."""
     for package in PACKAGES:

@@ -168,10 +168,11 @@ def windows(rows: Rows) -> Suspicion | None:
     """Find rows that are windows over one series, divided at random."""
     if rows.method not in RANDOM or not rows.subsets["testing"]:
         return None
-    shift = shift_of_windows(rows)
-    if shift is None:
+    found = _moving(rows)
+    if found is None:
         return None
-    breaks = _breaks(rows, shift)
+    window, shift = found
+    breaks = _breaks(window, shift)
     several = f" of {breaks + 1} series" if breaks else " over one series"
     return Suspicion(
         f"every row continues the one before, {shift} further"
@@ -184,23 +185,26 @@ def windows(rows: Rows) -> Suspicion | None:
 
 def shift_of_windows(rows: Rows) -> int | None:
     """Return by how much each row is further along one series than the one before it."""
+    found = _moving(rows)
+    return found and found[1]
+
+
+def _moving(rows: Rows) -> tuple[_Window, int] | None:
+    """Return the input whose rows are windows over a series, and how far each moves on."""
     for window in _windows(rows):
         number = len(window.flat) // window.size
         steps = range(0, number - 1, -(-number // 200))
         for shift in range(1, min(8, window.size // window.unit // 2) + 1):
             pairs = [_continued(window, row, shift) for row in steps]
             if sum(pairs) > OVERLAP * len(pairs):
-                return shift
+                return window, shift
     return None
 
 
-def _breaks(rows: Rows, shift: int) -> int:
+def _breaks(window: _Window, shift: int) -> int:
     """Return how many rows do not continue the one before, as the first ones of further series."""
-    for window in _windows(rows):
-        most = min(SAMPLE, WORK // 30 // window.size, len(window.flat) // window.size)
-        steps = range(most - 1)
-        return sum(not _continued(window, row, shift) for row in steps)
-    return 0
+    most = min(SAMPLE, WORK // 30 // window.size, len(window.flat) // window.size)
+    return sum(not _continued(window, row, shift) for row in range(most - 1))
 
 
 class _Window(NamedTuple):
