@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.teach.cases import mistake
-from tests.teach.samples import Floats, Integers, houses, order
+from tests.teach.samples import Floats, Integers, bars, houses, order
 from tests.teach.setup import Data, Setup, of
 from tests.teach.texts import classifier, model, regressor
 from webnnm import TableDataset
@@ -349,3 +349,119 @@ def order_pooled_away() -> Setup:
     layers = "embedding(t, size=6, shape=[8, 8]), reduceMean(axes=[0]), matmul(u, shape=[16]), "
     text = model("int32 shape=[8]", layers + "add(c), relu(), matmul(w), add(b), softmax()", 2)
     return Setup(text, of(*order(600)), {"epochs": 20})
+
+
+# What a training takes for granted: pictures as they will be, labels that stay.
+
+
+def _arrows(*, mirrored: bool) -> Data:
+    """Return what makes pictures of arrows to the left, right, up and down, and augments them."""
+    draw = np.random.default_rng(131)
+    y = draw.permutation(np.arange(480) % 4)
+    left = np.zeros((5, 5))
+    left[2] = 1
+    left[[1, 3, 0, 4], [1, 1, 2, 2]] = 1
+    ways = (left, left[:, ::-1], left.T, left.T[::-1])
+    x = draw.normal(0, 0.2, (480, 1, 10, 10))
+    for row, way in enumerate(y):
+        top, start = draw.integers(0, 6, 2)
+        x[row, 0, top : top + 5, start : start + 5] += ways[way]
+
+    def augmented(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
+        pictures = np.array(inputs["model"].tolist(), "float32")
+        chance = np.array(stream.uniform(len(pictures)))[:, None, None, None]
+        other = pictures[..., ::-1] if mirrored else np.roll(pictures, 1, -1)
+        return {"model": np.where(chance < 0.5, other, pictures)}, outputs
+
+    make = of(x.astype("float32"), y.astype("int32"), batch_size=32)
+    return lambda seed: make(seed).augment(augmented)
+
+
+@mistake(
+    "Pictures of arrows are mirrored at random, and to the left and to the right are two classes.",
+    remedy="Shift them instead.",
+    mended=lambda setup: setup.but(data=_arrows(mirrored=False)),
+    named_by=("E635",),
+)
+def arrows_in_a_mirror() -> Setup:
+    layers = (
+        "conv2d(f, filters=8, kernel=3, padding=same, bias=a), relu(), "
+        "maxPool2d(windowDimensions=2, strides=2), flatten(), "
+        "matmul(v, shape=[32]), add(c), relu(), matmul(w), add(b), softmax()"
+    )
+    text = model("shape={channels:1, height:10, width:10}", layers, 4)
+    return Setup(text, _arrows(mirrored=True), {"epochs": 15})
+
+
+def _in_noisy_colours(*, moved: bool) -> Data:
+    """Return what makes bars of three channels, each with a strength and noise of its own."""
+    draw = np.random.default_rng(132)
+    x, y = bars(160, 6)
+    colours = x.repeat(2, 1).repeat(2, 2)[..., None] * draw.uniform(0.3, 1, (160, 1, 1, 3))
+    colours += draw.normal(0, 0.2, colours.shape)
+    chw = colours.transpose(0, 3, 1, 2) if moved else colours.reshape(-1, 3, 12, 12)
+    return of(np.ascontiguousarray(chw, "float32"), y, batch_size=32)
+
+
+@mistake(
+    "Pictures with noise in every channel were reshaped to channels first.",
+    remedy="Transpose them: x.transpose(0, 3, 1, 2).",
+    mended=lambda setup: setup.but(data=_in_noisy_colours(moved=True)),
+    named_by=("E630",),
+)
+def noisy_channels_by_reshape() -> Setup:
+    text = model("shape={channels:3, height:12, width:12}", SEEN.format("flatten(), "), 4)
+    return Setup(text, _in_noisy_colours(moved=False), {"epochs": 15})
+
+
+def _grey_levels(*, forgotten: bool) -> Data:
+    """Return pictures of 0 to 255 that were scaled by hand, or those to be tested were not."""
+    x, y = bars(480, 12)
+    levels = np.rint(40 + 150 * x)[:, None].astype("float32")
+    scaled = (levels - 90) / 50
+    trained, tested = list(range(336)), list(range(336, 480))
+    if forgotten:
+        scaled[tested] = levels[tested]
+    return of(scaled, y, batch_size=32, split=(trained, [], tested))
+
+
+@mistake(
+    "Training pictures were scaled by hand, those to be tested are still bytes.",
+    remedy="Scale all by the same numbers.",
+    mended=lambda setup: setup.but(data=_grey_levels(forgotten=False)),
+    named_by=("E622",),
+)
+def pictures_to_test_in_bytes() -> Setup:
+    text = model("shape={channels:1, height:12, width:12}", SEEN.format("flatten(), "), 4)
+    return Setup(text, _grey_levels(forgotten=True), {"epochs": 15})
+
+
+def _sales(*, changes: bool) -> Data:
+    """Return windows over a series that grows, or the same less the last value of each."""
+    draw = np.random.default_rng(133)
+    step = np.arange(624)
+    series = 50 + 0.3 * step + 12 * np.sin(2 * np.pi * step / 12) + draw.normal(0, 2, 624)
+    windows = np.stack([series[first : first + 24] for first in range(600)])
+    after = series[24:]
+    if changes:
+        windows, after = windows - windows[:, -1:], after - windows[:, -1]
+    return of(
+        windows[..., None].astype("float32"),
+        after[:, None].astype("float32"),
+        method="sequential",
+        standardize=True,
+        standardize_targets=True,
+        batch_size=32,
+    )
+
+
+@mistake(
+    "Sales that grow are predicted by a recurrent layer in their own units, in later months.",
+    remedy="Predict the change, from values relative to the last one.",
+    mended=lambda setup: setup.but(data=_sales(changes=True)),
+    named_by=("E622",),
+)
+def sales_beyond_all_seen() -> Setup:
+    layers = "gru(w, r, bias=c, hiddenSize=16), matmul(v), add(b)"
+    text = model("shape=[1] sequence=true", layers, 1, "MSE")
+    return Setup(text, _sales(changes=False), {"epochs": 30, "optimizer": "adam"}, score="r2")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.teach.cases import sound
-from tests.teach.samples import houses, rare
+from tests.teach.samples import bars, houses, rare
 from tests.teach.setup import Setup, of
 from tests.teach.texts import classifier, model, regressor
 from webnnm import TableDataset
@@ -121,3 +121,64 @@ def tanh_for_two_signs() -> Setup:
     signs = np.where(y > 0, 1.0, -1.0).astype("float32")
     layers = "dense(shape=[16], activation=relu), dense(shape=[1], activation=tanh)"
     return Setup(model(6, layers, 1, "MSE"), of(x, signs, standardize=True), score="r2")
+
+
+@sound("Counts have a long tail, and their mean is what is asked for.")
+def counts_with_softplus() -> Setup:
+    draw = np.random.default_rng(147)
+    x = draw.normal(0, 1, (600, 4)).astype("float32")
+    rate = np.exp(1.2 + 0.5 * x[:, 0] - 0.4 * x[:, 1] + 0.2 * x[:, 2])
+    y = np.maximum(rate + draw.normal(0, 0.15, 600) * np.sqrt(rate), 0).astype("float32")
+    text = model(4, "dense(shape=[24], activation=relu), matmul(w), add(b), softplus()", 1, "MSE")
+    return Setup(text, of(x, y[:, None], batch_size=32), {"epochs": 60}, score="r2")
+
+
+@sound("Whether two words are both there needs no order: attention without positions tells it.")
+def a_bag_for_attention() -> Setup:
+    draw = np.random.default_rng(148)
+    y = draw.permutation(np.arange(700) % 2)
+    x = draw.integers(2, 14, (700, 8))
+    for row, both in enumerate(y):
+        one, other = draw.choice(8, 2, replace=False)
+        x[row, [one, other]] = (0, 1) if both else (draw.integers(0, 2), x[row, other])
+    layers = (
+        "embedding(t, size=14, shape=[16]), attend(q, k, v, o, heads=2), residual(skip=1), "
+        "reduceMean(axes=[sequence]), matmul(u, shape=[16]), add(c), relu(), "
+        "matmul(w), add(b), softmax()"
+    )
+    text = model("int32 shape=[] sequence={sequence:8}", layers, 2)
+    data = of(x.astype("int32"), y.astype("int32"), batch_size=32)
+    return Setup(text, data, {"epochs": 25, "optimizer": "adam", "lr": 0.005})
+
+
+def _pictures(change: Any) -> Any:
+    """Return what makes pictures of bars, changed at random."""
+    x, y = bars(400, 10)
+
+    def augmented(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
+        pictures = np.array(inputs["model"].tolist(), "float32")
+        chance = np.array(stream.uniform(len(pictures)))[:, None, None, None]
+        return {"model": np.where(chance < 0.5, change(pictures), pictures)}, outputs
+
+    make = of(x[:, None], y, batch_size=32)
+    return lambda seed: make(seed).augment(augmented)
+
+
+SEEN = (
+    "conv2d(f, filters=8, kernel=3, padding=same, bias=a), relu(), maxPool2d(windowDimensions=2, "
+    "strides=2), flatten(), matmul(v, shape=[32]), add(c), relu(), matmul(w), add(b), softmax()"
+)
+
+
+@sound("Pictures of bars are shifted at random by a pixel, which leaves them what they are.")
+def pictures_shifted() -> Setup:
+    text = model("shape={channels:1, height:10, width:10}", SEEN, 4)
+    return Setup(text, _pictures(lambda x: np.roll(x, 1, -1)), {"epochs": 15})
+
+
+@sound("Noise is added to pictures at random.")
+def pictures_with_noise() -> Setup:
+    text = model("shape={channels:1, height:10, width:10}", SEEN, 4)
+    draw = np.random.default_rng(149)
+    noise = lambda x: x + draw.normal(0, 0.3, x.shape)  # noqa: E731
+    return Setup(text, _pictures(noise), {"epochs": 15})

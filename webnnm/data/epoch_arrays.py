@@ -1,8 +1,11 @@
-"""The training rows as an epoch delivers them, augmented, for trainings that hold them all."""
+"""Rows as a training gets them, augmented: all of an epoch, or some to look at."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from webnnm.core.arrays import HostArray, joined
+from webnnm.data.batch import Batch, cut
 from webnnm.data.dataset import Dataset
 from webnnm.data.sequences import Sequences
 
@@ -26,24 +29,50 @@ def epoch_arrays(
     """
     if dataset.augmentation is None:
         return dataset.arrays("training")
-    batches = list(dataset.batches("training", epoch, shuffle, seed))
     order = dataset.order("training", epoch, shuffle, seed)
     places = sorted(range(len(order)), key=order.__getitem__)
+    inputs, outputs = _gathered(dataset.batches("training", epoch, shuffle, seed))
+    return (
+        {block: values.rows(places) for block, values in inputs.items()},
+        {block: values.rows(places) for block, values in outputs.items()},
+    )
 
-    def gathered(sides: list[Arrays]) -> Arrays:
+
+def augmented_rows(dataset: Dataset, numbers: Sequence[int]) -> tuple[Arrays, Arrays]:
+    """Return the inputs and outputs of these rows, as a first epoch may deliver them.
+
+    >>> from webnnm.data.dataset import Dataset
+    >>> data = Dataset([[1.0], [2.0]], [[0.5], [1.5]], split=(1, 0, 0), batch_size=1)
+    >>> halved = data.augment(lambda x, y, stream, epoch: (
+    ...     {"model": [[value / 2] for value in x["model"].values()]}, y))
+    >>> augmented_rows(halved, [1, 0])[0]["model"].tolist()
+    [[1.0], [0.5]]
+    """
+    batches = cut(*dataset.arrays("full"), numbers, dataset.batch_size)
+    if dataset.augmentation is not None:
+        from webnnm.data.augment import augmented
+
+        fields = dataset.inputs, dataset.outputs
+        batches = augmented(batches, dataset.augmentation, fields, epoch=0, seed=0)
+    return _gathered(batches)
+
+
+def _gathered(batches: Iterable[Batch]) -> tuple[Arrays, Arrays]:
+    """Return the rows of batches as whole arrays, without those that fill up."""
+    every = list(batches)
+
+    def whole(sides: list[Arrays]) -> Arrays:
         result: Arrays = {}
         for block in sides[0]:
             parts = [
                 side[block].rows(range(batch.valid_count))
-                for side, batch in zip(sides, batches, strict=True)
+                for side, batch in zip(sides, every, strict=True)
             ]
-            whole = joined(parts)
+            values = joined(parts)
             lengths = [n for part in parts if isinstance(part, Sequences) for n in part.lengths]
             if lengths:
-                whole = Sequences(whole.dtype, whole.shape, whole.data, lengths)
-            result[block] = whole.rows(places)
+                values = Sequences(values.dtype, values.shape, values.data, lengths)
+            result[block] = values
         return result
 
-    return gathered([batch.inputs for batch in batches]), gathered(
-        [batch.outputs for batch in batches]
-    )
+    return whole([batch.inputs for batch in every]), whole([batch.outputs for batch in every])

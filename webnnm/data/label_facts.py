@@ -78,6 +78,7 @@ def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) 
         and max(sums) <= 1 + SUM_TOLERANCE
         and min(sums) >= 1 - SUM_TOLERANCE,
         outliers=outliers,
+        skewed=outliers and _long_tailed(columns),
         constant=tuple(n for n, (_, std) in enumerate(pairs) if not std and width > 1),
     )
 
@@ -141,6 +142,25 @@ def _spread(
             far += sum([value > limit for value in apart])
     outliers = fourth > (3 + EXCESS_KURTOSIS) * judged or far > FAR_SHARE * robust
     return total / len(columns), outliers
+
+
+def _long_tailed(columns: Sequence[Sequence[float]]) -> bool:
+    """Tell whether values that have outliers are from 0 on, and their logarithms have none: those
+    of 1 + value/median where values may be 0, as counts are."""
+    centres = [_median(column) for column in columns]
+    least = min(map(min, columns))
+    if least < 0 or min(centres) <= 0:
+        return False
+    return any(
+        not _spread(logs, [*map(moments, logs)])[1]
+        for base in ((0.0, 1.0) if least else (1.0,))
+        if (
+            logs := [
+                [math.log(base + value / centre) for value in column]
+                for column, centre in zip(columns, centres, strict=True)
+            ]
+        )
+    )
 
 
 def _median(values: Iterable[float]) -> float:

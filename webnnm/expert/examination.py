@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webnnm.data.dataset import Dataset
+from webnnm.expert.augmented import turned
 from webnnm.expert.columns import (
     categories,
     codes,
@@ -24,7 +25,7 @@ from webnnm.expert.neighbours import contradictory, copies, windows, within_wind
 from webnnm.expert.order import apart, nearest, unrelated
 from webnnm.expert.pictures import reshaped
 from webnnm.expert.rows import Rows, rows_of
-from webnnm.expert.sequences import ahead, padded, reproduced, words
+from webnnm.expert.sequences import ahead, bags, padded, reproduced, words
 from webnnm.expert.subsets import moved
 from webnnm.expert.units import mixed_units
 
@@ -46,11 +47,13 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E632": computed,
     "E633": thinned,
     "E634": dates,
+    "E635": turned,
 }
 """What is looked for, by the rule that tells it."""
 
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E110": lifted,
+    "E319": bags,
     "E330": ahead,
     "E416": words,
     "E418": reproduced,

@@ -221,14 +221,12 @@ def _windows(rows: Rows) -> Iterator[_Window]:
     for block, values in rows.inputs.items():
         about = rows.fields[block]
         size = count(about.shape)
-        unit = count(about.shape[1:]) if about.sequence else 1
+        steps = about.sequence or len(about.shape) == 2
+        unit = count(about.shape[1:]) if steps else 1
         table = len(about.shape) == 1 and len(rows.columns) == size
-        if not is_float(values.dtype) or len(values) < ENOUGH or not (about.sequence or table):
+        if not is_float(values.dtype) or len(values) < ENOUGH or not (steps or table):
             continue
-        scales = [(1.0, 0.0)] * size
-        if table:
-            scales = [(column.scale, column.offset) for column in rows.columns]
-        yield _Window(values.values(), size, unit, scales)
+        yield _Window(values.values(), size, unit, rows.units(block))
 
 
 def _continued(window: _Window, row: int, shift: int) -> bool:

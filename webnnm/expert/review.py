@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webnnm.core.errors import DataError, Span, suggestion
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
+from webnnm.expert.course import skill
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, Rule
 from webnnm.expert.rules import RULES
@@ -26,6 +27,9 @@ AUTOMATIC = {
 
 SHOWN = 3
 """So many findings that need attention are shown before a training; the rest by id."""
+
+PROVEN = 0.95
+"""A skill on other rows that leaves nothing to learn."""
 
 OPTIMIZERS_OWN = ("lr", "weight_decay", "momentum_factor", "beta1", "beta2", "alpha", "epsilon")
 """Settings whose defaults come from the optimizer."""
@@ -185,7 +189,8 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
             done = _decide(rule.id, hit.changes, given, settings, origins)
             findings.append(_finding(rule, hit, done, place))
     _strengths(settings, origins)
-    return Review(findings=consistent(findings), settings=settings, origins=origins)
+    findings = consistent(tried(findings, facts))
+    return Review(findings=findings, settings=settings, origins=origins)
 
 
 def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -> list[Finding]:
@@ -202,7 +207,25 @@ def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -
             hit = rule.test(facts)
             if hit is not None:
                 found.append(_finding(rule, hit, (), place))
-    return found
+    return tried(found, facts)
+
+
+def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
+    """Return findings after a training: those that its scores on other rows refute as information.
+
+    What would keep a model from learning did not, where every output has a skill of 0.95 on rows
+    that were not trained.
+    """
+    held = facts.history.held_out.values() if facts.history and facts.history.ended else ()
+    skills = [skill(found) for found in held]
+    if not skills or any(known is None or known < PROVEN for known in skills):
+        return [*findings]
+    return [
+        replace(found, severity="info")
+        if RULES[found.id].refuted and found.severity in ("warning", "advice")
+        else found
+        for found in findings
+    ]
 
 
 def consistent(findings: Sequence[Finding]) -> list[Finding]:

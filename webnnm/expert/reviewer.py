@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +16,7 @@ from webnnm.data.intake import finite
 from webnnm.data.protocol import whole_subset
 from webnnm.expert.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.gathering import data_facts, gather_facts
-from webnnm.expert.review import Review, consistent, hindsight
+from webnnm.expert.review import Review, consistent, hindsight, tried
 from webnnm.expert.review import review as apply_rules
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
@@ -242,6 +242,12 @@ class Reviewer:
         off = history.settings.get("silence", ())
         found = hindsight(with_history(self._reviewed, history), off=off, early=early)
         return sorted(consistent(found), key=lambda finding: finding.rank)
+
+    def settled(self, history: History, found: Sequence[Finding]) -> list[Finding]:
+        """Return the findings of a training that has ended, with those that it adds."""
+        assert self._reviewed is not None
+        facts = with_history(self._reviewed, history)
+        return consistent(tried([*history.findings, *found], facts))
 
 
 def with_history(facts: Facts, history: History) -> Facts:

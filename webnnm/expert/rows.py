@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import cycle, islice
 from typing import Any
 
 from webnnm.core.arrays import HostArray
@@ -13,6 +14,7 @@ from webnnm.core.shapes import count
 from webnnm.data.classes import class_of_rows
 from webnnm.data.dataset import Dataset
 from webnnm.data.encoding import OneHotEncoder
+from webnnm.data.epoch_arrays import Arrays, augmented_rows
 from webnnm.data.field import Field
 from webnnm.data.standardize import Standardization
 
@@ -54,7 +56,8 @@ class Rows:
     - `categories`: column of words → what its columns of 0 and 1 stand for.
     - `target`: one number for each row, a class if `classes`; None where there is none; `scale`
       and `offset` bring a quantity to the units of the data.
-    - `weights` of all rows, None without; `report`, what was found in a table.
+    - `weights` of all rows, None without; `report`, what was found in a table; `augmented`, inputs
+      and outputs of some rows as the augmentation changes them, None without.
     """
 
     inputs: Mapping[str, HostArray]
@@ -72,6 +75,7 @@ class Rows:
     offset: float = 0.0
     weights: Sequence[float] | None = None
     report: Any = None
+    augmented: Callable[[Sequence[int]], tuple[Arrays, Arrays]] | None = None
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -99,12 +103,20 @@ class Rows:
             flat = about.kind == "continuous" and not about.sequence and len(about.shape) < 2
             if not flat or not is_float(values.dtype) or len(found) + size > MOST_COLUMNS:
                 continue
-            fitted = self.standardization.get(block)
-            for index in range(size):
+            for index, units in enumerate(self.units(block)):
                 name = about.features[index] if about.features else f"column {index}"
-                scale = (fitted.std[index], fitted.mean[index]) if fitted else (1.0, 0.0)
-                found.append(Column(name, values.values()[index::size], *scale))
+                found.append(Column(name, values.values()[index::size], *units))
         return found
+
+    def units(self, block: str) -> list[tuple[float, float]]:
+        """Return scale and offset of each number of a row, which bring it to the units of the
+        data."""
+        size = count(self.inputs[block].shape[1:])
+        fitted = self.standardization.get(block)
+        if fitted is None:
+            return [(1.0, 0.0)] * size
+        pairs = [p for p in zip(fitted.std, fitted.mean, strict=True) for _ in range(fitted.repeat)]
+        return [*islice(cycle(pairs), size)]
 
 
 def rows_of(dataset: Dataset) -> Rows:
@@ -145,4 +157,5 @@ def rows_of(dataset: Dataset) -> Rows:
         offset,
         None if dataset.sample_weight is None else dataset.sample_weight.values(),
         getattr(dataset, "report", None),
+        partial(augmented_rows, dataset) if dataset.augmentation else None,
     )

@@ -47,7 +47,9 @@ class Rule:
     `action` says for the documentation what the rule does by itself; `confidence` is how likely it
     is that what it finds costs accuracy or time. The remedy `lowers` or `raises` what is named
     there: hyperparameters, or "capacity" and "regularisation" in general. A rule on what happens in
-    a training is `early` if it may speak while the training goes on.
+    a training is `early` if it may speak while the training goes on. What keeps a model from
+    learning is `refuted` by scores on other rows that leave nothing to learn: it is information
+    then.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Rule:
     lowers: frozenset[str] = frozenset()
     raises: frozenset[str] = frozenset()
     early: bool = False
+    refuted: bool = False
 
     def contradicts(self, other: Rule) -> bool:
         """Tell whether this remedy lowers what the other one raises, or the other way round."""
@@ -84,13 +87,14 @@ def rule(
     lowers: Sequence[str] = (),
     raises: Sequence[str] = (),
     early: bool = False,
+    refuted: bool = False,
 ) -> Callable[[Test], Test]:
     """Declare a rule; the function's docstring says when it holds."""
 
     def declare(test: Test) -> Test:
         assert id not in FOUND, id
         both = frozenset(lowers), frozenset(raises)
-        FOUND[id] = Rule(id, severity, remedy, action, test, confidence, *both, early)
+        FOUND[id] = Rule(id, severity, remedy, action, test, confidence, *both, early, refuted)
         return test
 
     return declare

@@ -155,10 +155,15 @@ def scaled_by_constants(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E319", "warning", "Put positionalEmbedding(place, size=…) or positionalEncoding() before it."
+    "E319",
+    "warning",
+    "Put positionalEmbedding(place, size=…) or positionalEncoding() before it.",
+    refuted=True,
 )
 def attention_without_order(facts: Facts) -> Hit | None:
-    """Attention over embedded words that knows no positions.
+    """Attention over embedded words that knows no positions; information where a linear model of
+    which words there are tells the class of 90 % of rows that it was not trained on, or after a
+    training with a skill of 0.95 on other rows.
 
     `attend` weighs tokens by what they are, not by where they stand: without positions a sentence
     is a bag of words. Positions come from positionalEmbedding, positionalEncoding, rope=true, a
@@ -188,6 +193,9 @@ def attention_without_order(facts: Facts) -> Hit | None:
         )
         if "embedding" in words and not words & POSITIONS and not table:
             found[layer.label] = f"{layer.label} does not know the order of its tokens"
+    bag = facts.data.suspicions.get("E319")
+    if bag is not None:
+        return grouped(found, tail=f", and {bag.message}", severity="info")
     return grouped(found)
 
 

@@ -1,4 +1,4 @@
-"""Rules on rows and columns that an examination found suspicious (spec E614–E634)."""
+"""Rules on rows and columns that an examination found suspicious (spec E614–E635)."""
 
 from __future__ import annotations
 
@@ -213,8 +213,9 @@ def contradictory(facts: Facts) -> Hit | None:
     confidence=0.8,
 )
 def moved(facts: Facts) -> Hit | None:
-    """The mean of a column in testing is more than a standard deviation off that in training; or
-    that of a target is, in rows divided in order, after what the columns tell of it.
+    """The mean of a column in testing is more than a standard deviation off that in training, or of
+    pictures and sequences the mean of each as a whole; or that of a target is, in rows divided in
+    order, after what the columns tell of it.
 
     A model is asked in a place where it saw no rows. Between rows divided at random, means differ
     by a fraction of a deviation. Where the training rows were scaled by hand, the others have to be
@@ -377,7 +378,7 @@ def numerals(facts: Facts) -> Hit | None:
     confidence=0.8,
 )
 def reshaped(facts: Facts) -> Hit | None:
-    """Pictures for a convolution, of two to four channels and 8 × 8 pixels and more, are 1.4 times
+    """Pictures for a convolution, of two to four channels and 8 × 8 pixels and more, are 1.2 times
     as rough as if their channels stood at the other end.
 
     `reshape` gives numbers another shape and leaves them in their order: what is called a channel
@@ -531,3 +532,42 @@ def dates(facts: Facts) -> Hit | None:
     Ignore it where the numbers are no dates.
     """
     return _suspected(facts, "E634")
+
+
+@rule(
+    "E635",
+    "warning",
+    "Leave out what turns one class into another, as mirroring does left and right; shift or crop "
+    "pictures, or add noise; or return the other class for these rows.",
+    confidence=0.7,
+)
+def turned(facts: Facts) -> Hit | None:
+    """Of 100 augmented rows an eighth and more look like another class: one of that is nearer than
+    any of their own, and as near as rows usually are; three times as many as without augmentation.
+
+    A six upside down is a nine, an arrow to the left in a mirror is one to the right. With the
+    label left as it was, the training shows both classes with the same pictures, and the model can
+    only guess between them. Not where the augmentation changes the class too.
+
+    >>> from webnnm import Dataset, review
+    >>> from webnnm.core.arrays import HostArray
+    >>> text = "m:input shape=[1, 4, 4]; m:output shape=[2]; m:layers conv2d(f, shape=[4, 2, 2]), "
+    >>> text += "relu(), flatten(), matmul(w), softmax();"
+    >>> pixels = [
+    ...     (x // 2 == n % 2) * (1 + n * 0.618 % 1)
+    ...     for n in range(100) for y in range(4) for x in range(4)
+    ... ]
+    >>> def mirror(inputs, outputs, stream, epoch):
+    ...     rows = inputs["model"].tolist()
+    ...     chances = stream.uniform(len(rows))
+    ...     turn = lambda row: [[line[::-1] for line in row[0]]]
+    ...     return {"model": [turn(r) if u < 0.5 else r for r, u in zip(rows, chances)]}, outputs
+    >>> pictures = HostArray.of(pixels, "float32", [100, 1, 4, 4])
+    >>> data = Dataset(pictures, [n % 2 for n in range(100)]).augment(mirror)
+    >>> print(review(text, data).finding("E635"))
+    warning E635: 24 of 70 augmented rows look like another class, 0 of them as they are; most ...
+      → Leave out what turns one class into another, as mirroring does left and right; shift or ...
+
+    Ignore it where the classes are chance, and rows of all look alike.
+    """
+    return _suspected(facts, "E635")

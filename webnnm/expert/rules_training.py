@@ -536,10 +536,10 @@ def _unlike(history: HistoryFacts) -> list[tuple[float, float]]:
     return early if all(val > UNLIKE * loss > 0 for loss, val in early) else []
 
 
-@after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"])
+@after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"], refuted=True)
 def died(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
-    training, and were not before (E310).
+    training, and were not before (E310); information where the skill on other rows is 0.95.
 
     A relu that is 0 for every row has no gradient, and stays so for ever. It happens where a step
     at too high a rate made its bias very negative.

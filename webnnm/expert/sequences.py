@@ -22,6 +22,12 @@ ENOUGH = 20
 EQUAL = 0.9999
 """So many columns, of so many rows at least, correlate so much if targets are the inputs."""
 
+BAGS, LONGEST, PASSES = 600, 128, 8
+"""So many rows of so many words tell in so many passes whether their order says anything."""
+
+TOLD = 0.9
+"""Words without their order that tell the class of so many other rows leave little to it."""
+
 FOLLOWS = 0.95
 """Of targets that are the next values of the input so many are equal to them."""
 
@@ -79,6 +85,36 @@ def words(rows: Rows) -> Suspicion | None:
 def _whole(values: HostArray) -> bool:
     """Tell whether values are numbers from 0 that count something, by the first ones."""
     return all(value >= 0 and value == int(value) for value in islice(values.values(), LOOKED_AT))
+
+
+def bags(rows: Rows) -> Suspicion | None:
+    """Find words that tell the class whatever their order: a perceptron on which of them a row has
+    is right on rows that it was not trained on."""
+    labels, ((_, values), *others) = rows.target, rows.inputs.items()
+    length = count(values.shape[1:])
+    if others or labels is None or not rows.classes or not 1 < length <= LONGEST:
+        return None
+    some = rows.training[:: -(-len(rows.training) // BAGS)]
+    known, asked = [row for n, row in enumerate(some) if n % 4], some[::4]
+    if len(asked) < ENOUGH or not _whole(values):
+        return None
+    flat = values.values()
+    bag = {row: {int(word) for word in flat[row * length : (row + 1) * length]} for row in some}
+    scores: dict[float, Counter[int]] = {labels[row]: Counter() for row in some}
+
+    def answer(row: int) -> float:
+        return max(scores, key=lambda label: sum([scores[label][word] for word in bag[row]]))
+
+    for _ in range(PASSES):
+        for row in known:
+            if (answered := answer(row)) != labels[row]:
+                scores[labels[row]].update(bag[row])
+                scores[answered].subtract(bag[row])
+    share = sum(answer(row) == labels[row] for row in asked) / len(asked)
+    most = max(Counter(labels[row] for row in asked).values()) / len(asked)
+    if share < TOLD or 1 - share > (1 - most) / 3:
+        return None
+    return Suspicion(f"words without their order tell the class of {share:.0%}", {"share": share})
 
 
 def padded(rows: Rows) -> Suspicion | None:

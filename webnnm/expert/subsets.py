@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from operator import mul
 
+from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.standardize import moments
 from webnnm.expert.columns import COMPARED, scaled_by_hand, shifted
@@ -16,6 +19,16 @@ from webnnm.expert.statistics import independent, left_over
 
 MOVED = 1.0
 """Deviations between the means of testing and training; a random split of 20 rows stays below."""
+
+LEVELS = 8
+"""Of so many channels of a sequence each has a level of its own."""
+
+NUMBERS = 1_000_000
+"""So many numbers are added up for levels."""
+
+RESCALED = 5.0
+"""Deviations of the numbers of testing rows so many times those of training rows, or the other way
+round, are of another scale."""
 
 ERRORS = 3.0
 """Standard errors, of rows that depend on the ones before, that a target is off at least."""
@@ -45,10 +58,12 @@ def moved(rows: Rows) -> Suspicion | None:
     columns = rows.columns
     if rows.method == "sequential":  # later rows have later dates
         columns = [column for column in columns if not written(column, rows)]
-    found = shifted(rows, MOVED, columns or _levels(rows))
+    few = rows if columns else _thinned(rows)
+    found = shifted(few, MOVED, columns or _levels(few))
     if not found:
         return drifted(rows)
-    remedy = SCALE_ALL if scaled_by_hand(rows) else _changes(rows, {each[0].name for each in found})
+    scaled = scaled_by_hand(rows) or _rescaled(few)
+    remedy = SCALE_ALL if scaled else _changes(rows, {each[0].name for each in found})
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
         f"({apart:.1f} deviations)"
@@ -57,27 +72,60 @@ def moved(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
 
 
+def _thinned(rows: Rows) -> Rows:
+    """Return the rows with no more of them in training and testing than levels are taken of."""
+    size = sum(count(values.shape[1:]) for values in rows.inputs.values())
+    most = max(ENOUGH, NUMBERS // max(1, size))
+    few = {
+        name: numbers[:: -(-len(numbers) // most) or 1] for name, numbers in rows.subsets.items()
+    }
+    return replace(rows, subsets=few)
+
+
 def _levels(rows: Rows) -> list[Column]:
-    """Return the mean of each window, where rows are windows over one series."""
+    """Return the mean of each row where rows are sequences, or pictures; of each channel of a
+    sequence."""
     found: list[Column] = []
+    wanted = [*rows.training, *rows.subsets["testing"]]
     for block, values in rows.inputs.items():
         about = rows.fields[block]
-        size = count(about.shape)
-        channels = count(about.shape[1:])
-        if not about.sequence or channels != 1 or not size or shift_of_windows(rows) is None:
+        size, channels = count(about.shape), count(about.shape[1:])
+        steps = about.sequence or len(about.shape) == 2
+        if about.kind != "continuous" or not is_float(values.dtype) or size < 2:
             continue
+        channels = channels if steps and channels <= LEVELS else 1
         flat = values.values()
-        levels = [sum(flat[at : at + size]) / size for at in range(0, len(flat), size)]
-        fitted = rows.standardization.get(block)
-        scale = (fitted.std[0], fitted.mean[0]) if fitted else (1.0, 0.0)
-        found.append(Column(f"the mean of {block}", levels, *scale))
+        for channel in range(channels):
+            scales, offsets = zip(*rows.units(block)[channel::channels], strict=True)
+            base = math.fsum(offsets)
+            levels = [0.0] * len(values)
+            for row in wanted:
+                own = flat[row * size + channel : (row + 1) * size : channels]
+                levels[row] = (sum(map(mul, own, scales)) + base) / len(own)
+            name = f"channel {channel} of {block}" if channels > 1 else block
+            found.append(Column(f"the mean of {name}", levels))
     return found
+
+
+def _rescaled(rows: Rows) -> bool:
+    """Tell whether the numbers of testing rows are of another scale than those of training rows."""
+    for values in rows.inputs.values():
+        size, flat = count(values.shape[1:]), values.values()
+        if not is_float(values.dtype):
+            continue
+        trained, tested = (
+            moments([value for row in numbers for value in flat[row * size : (row + 1) * size]])[1]
+            for numbers in (rows.training, rows.subsets["testing"])
+        )
+        if max(trained, tested) > RESCALED * min(trained, tested) > 0:
+            return True
+    return False
 
 
 def _changes(rows: Rows, names: set[str]) -> str:
     """Return what to do where the columns that moved are a window over a series, else ""."""
     known = lags(rows)
-    if known is None and not rows.columns:
+    if known is None and not rows.columns and shift_of_windows(rows) is not None:
         return CHANGES.format("", ", and from the target if it is the next value")
     if known is None or not names <= known.names:
         return ""

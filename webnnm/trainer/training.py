@@ -18,7 +18,7 @@ from webnnm.core.finding import Findings
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
 from webnnm.evaluation.epoch import BatchRecord, EpochRecord
 from webnnm.evaluation.history import History, plain
-from webnnm.expert.review import brief, consistent
+from webnnm.expert.review import brief
 from webnnm.expert.reviewer import Reviewer
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
@@ -351,7 +351,7 @@ class Training:
         found = self._reviewer.hindsight(history)
         for line in brief(finding for finding in found if finding.id not in self._told):
             self._reporter.note(line)
-        history.findings = Findings(consistent([*history.findings, *found]))
+        history.findings = Findings(self._reviewer.settled(history, found))
 
     async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
         """Give the model parameters of a step that is known, and what it takes to go on there."""

@@ -52,7 +52,8 @@ class LabelFacts:
     - `whole`, `binary`, `signs`: all values are integers; are 0 or 1; are −1 or 1.
     - `single`, `several`: all are 0 or 1, and every row has exactly one 1; or some row has several.
     - `sums_to_one`: values are at least 0 and every row sums to 1 ± 1e-3.
-    - `outliers`: a few values lie far from the rest (spec D.4.5).
+    - `outliers`: a few values lie far from the rest (spec D.4.5); `skewed`: these are the long tail
+      of values from 0 on, whose logarithms have none, as counts and prices are.
     - `constant`: the columns of several measurements that are the same in all rows.
     - `negative`: the share of positions marked with a negative class number: they do not count.
     """
@@ -75,6 +76,7 @@ class LabelFacts:
     several: bool = False
     sums_to_one: bool = False
     outliers: bool = False
+    skewed: bool = False
     constant: tuple[int, ...] = ()
     negative: float = 0.0
 

@@ -164,6 +164,16 @@ def test_a_share_of_far_values_without_heavy_tails() -> None:
     assert found.outliers
 
 
+def test_a_long_tail_is_told_from_a_few_wrong_values() -> None:
+    prices = [math.exp(value) for value in normal(500)]
+    assert facts(prices).outliers and facts(prices).skewed
+    counts = [math.floor(price) for price in prices]
+    assert facts([float(count) for count in counts]).skewed
+    assert not facts([*[value + 9 for value in normal(300)], 900.0]).skewed
+    assert not facts([value**3 for value in normal(500)]).skewed  # on both sides of 0
+    assert not facts(normal(500)).skewed
+
+
 def test_constant_and_mostly_equal_labels_have_none() -> None:
     assert not facts([4.0] * 10).outliers
     assert facts([4.0] * 10).std == 0

@@ -103,6 +103,12 @@ CASES = [
     ),
     Case(
         "E109",
+        output("MSE", numbers(0, 1, outliers=True), "softplus"),
+        "MSE on m, whose targets have outliers",
+        output("MSE", numbers(0, 1, outliers=True, skewed=True), "softplus"),
+    ),
+    Case(
+        "E109",
         output("MSE", activation="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
         "gradient norms vary by 1.50",
         output("HUL", activation="linear", scouting=ScoutingFacts(gradient_variation=1.5)),

@@ -149,6 +149,64 @@ def waves(padded: bool) -> Dataset:
     return Dataset(rows, [n % 2 for n in range(90)], length="max")
 
 
+def levels(*, forgotten: bool = False, night: bool = False, method: Any = "sequential") -> Dataset:
+    """Return pictures, scaled by hand; those to be tested were forgotten, or are much darker."""
+    draw = Random(21)
+    pictures: list[list[list[list[float]]]] = []
+    for row in range(100):
+        light = draw.gauss(0, 0.4) - 2 * (night and row >= 70)
+        tested = forgotten and row >= 70
+        numbers = [[light + draw.gauss(0, 1) for _ in range(8)] for _ in range(8)]
+        pictures.append([[[60 * v + 110 if tested else v for v in line] for line in numbers]])
+    chosen = HostArray.of(pictures, "float32")
+    return Dataset(chosen, [n % 2 for n in range(100)], method=method, split=(0.7, 0, 0.3))
+
+
+Lines = list[list[float]]
+Change = Callable[[Lines, Random], Lines]
+
+
+def ways(change: Change | None = None, kinds: str = "sideways", *, told: bool = False) -> Dataset:
+    """Return pictures of a bar on the left or right, or above or below, changed at random; `told`
+    if the augmentation changes the class as well."""
+    draw = Random(22)
+    pictures: list[Lines] = []
+    for row in range(160):
+        lines = [[draw.gauss(2.0 * (x // 4 == row % 2), 0.3) for x in range(8)] for _ in range(8)]
+        pictures.append([*zip(*lines, strict=True)] if kinds == "upright" else lines)  # type: ignore[reportArgumentType]
+    labels = [row % 2 for row in range(160)]
+    data = Dataset(HostArray.of([[lines] for lines in pictures], "float32"), labels)
+    if change is None:
+        return data
+
+    def augmented(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
+        rows, classes = inputs["model"].tolist(), outputs["model"].tolist()
+        other = [u < 0.5 for u in stream.uniform(len(rows))]
+        changed = [
+            [change(row[0], draw)] if yes else row for row, yes in zip(rows, other, strict=True)
+        ]
+        if told:
+            classes = [1 - y if yes else y for y, yes in zip(classes, other, strict=True)]
+        return {"model": changed}, {"model": classes}
+
+    return data.augment(augmented)
+
+
+def mirrored(lines: Lines, draw: Random) -> Lines:
+    """Return a picture in a mirror."""
+    return [line[::-1] for line in lines]
+
+
+def shifted(lines: Lines, draw: Random) -> Lines:
+    """Return a picture a line further down."""
+    return [*lines[1:], lines[0]]
+
+
+def noisy(lines: Lines, draw: Random) -> Lines:
+    """Return a picture with more noise."""
+    return [[value + draw.gauss(0, 1) for value in line] for line in lines]
+
+
 def clock(start: float) -> Dataset:
     """Return rows with a time in seconds."""
     draw = Random(10)
@@ -402,11 +460,14 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E617", lambda: combined(0), "column 4 is a combination of column 0, column 3"),
     ("E617", doubled, "column 4 is the same as column 2"),
     ("E619", lambda: copied(0.01), "training rows that are much nearer than all others"),
+    ("E620", lambda: growing("steps", method="random"), "every row continues the one before"),
     ("E620", series, "every row continues the one before, 1 further"),
     ("E620", lambda: recordings("person"), "consecutive rows are alike, and the split takes them"),
     ("E620", lambda: days(hidden=True), "of the variance of the target, without those that stand"),
     ("E621", lambda: twice(other=True), "have an equal one of another class, as rows 0, 300"),
     ("E622", lambda: north_and_south(method="sequential"), "column 0 has mean"),
+    ("E622", lambda: levels(forgotten=True), "the mean of model has mean -0.03074 in training, 11"),
+    ("E622", lambda: levels(night=True), "the mean of model has mean -0.03074 in training, -1."),
     ("E622", rents, "the target has mean 8.834 in training, 9.058 in testing"),
     ("E623", lambda: waves(padded=True), "of the positions of model are 0 at the end of rows"),
     ("E625", lambda: clock(1.7e9), "column 4: numbers around 1.7e+09 have steps of 128"),
@@ -423,6 +484,7 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
         lambda: photos("hwc as chw"),
         "with the channels first, as its shape has them, and by",
     ),
+    ("E630", lambda: photos("hwc as chw", grain=0.6), "with the channels first, as its shape has"),
     ("E630", lambda: photos("chw as hwc", grain=0.02), "with the channels last, as its shape has"),
     ("E631", lambda: beams(1000), "are 1,000 times the others, 3.158 to 11.98 (as milli"),
     ("E631", lambda: beams(0.01), "of length, 0.03623 to 0.1094, are 1/100 of the others"),
@@ -447,6 +509,11 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E634", lambda: calendar("ddmmyyyy"), "when has dates as numbers, ddmmyyyy"),
     ("E634", lambda: calendar("mmddyyyy"), "when has dates as numbers, mmddyyyy"),
     ("E634", lambda: calendar("yyyymm"), "when has dates as numbers, yyyymm"),
+    (
+        "E635",
+        lambda: ways(mirrored),
+        "augmented rows look like another class, 0 of them as they are",
+    ),
     ("E627", shuffled, "the nearest training rows tell the class in"),
 ]
 
@@ -478,6 +545,8 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E622", lambda: rents(method="random")),
     ("E622", lambda: rents(rise=0)),
     ("E622", lambda: rents(rise=0.001, season=0.3)),  # years are alike, though no column tells
+    ("E622", levels),
+    ("E622", lambda: levels(night=True, method="random")),
     ("E623", lambda: waves(padded=False)),
     ("E625", lambda: clock(0)),
     ("E626", lambda: regions(ordered=True)),
@@ -511,6 +580,11 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E633", lambda: phones(missing="mean")),
     ("E633", lambda: phones(0.1, labels=0.8)),
     ("E633", lambda: SOUND),
+    ("E635", lambda: ways()),
+    ("E635", lambda: ways(shifted)),
+    ("E635", lambda: ways(noisy)),
+    ("E635", lambda: ways(mirrored, told=True)),
+    ("E635", lambda: ways(mirrored, kinds="upright")),
     ("E634", lambda: calendar("year")),
     ("E634", lambda: calendar("days")),
     ("E634", lambda: calendar("people")),
@@ -659,15 +733,18 @@ def test_what_a_column_tells_of_a_target_is_no_drift() -> None:
     assert examine(rents())["E622"].remedy.startswith("Give what it drifts with as a column")
 
 
-def growing(kind: str = "lags") -> Dataset:
+def growing(kind: str = "lags", method: Any = "sequential") -> Dataset:
     """Return windows over a series that grows, in time, as columns of several kinds."""
     draw = Random(34)
     sales = [100 + n + 9 * sin(n / 2) + draw.gauss(0, 2) for n in range(300)]
     rows = [sales[n : n + 6] for n in range(294)]
     targets: Sequence[float] = sales[6:]
     names = [f"sales_{n}_ago" for n in range(6, 0, -1)]
-    if kind == "sequence":
+    if kind in ("sequence", "steps"):
         text = [[[value] for value in row] for row in rows]
+        if kind == "steps":  # of one length, which the data do not call a sequence
+            steps = HostArray.of(text, "float32")
+            return Dataset(steps, targets, method=method, standardize=True)
         return Dataset(text, targets, method="sequential", standardize=True, length="max")
     if kind == "newest first":
         rows, names = [row[::-1] for row in rows], names[::-1]
@@ -688,8 +765,10 @@ def test_of_a_series_that_grows_the_change_is_to_be_learnt(kind: str) -> None:
 
 
 def test_a_window_over_a_series_that_grows_may_be_a_sequence_or_have_classes() -> None:
-    found = examine(growing("sequence"))["E622"]
-    assert found.message.startswith("the mean of model has mean") and "the change" in found.remedy
+    for kind in ("sequence", "steps"):
+        found = examine(growing(kind))["E622"]
+        assert found.message.startswith("the mean of model has mean 2")  # in units of the data
+        assert "Learn the change" in found.remedy
     classes = examine(growing("rises"))["E622"]
     assert classes.remedy.startswith("Learn the change") and "the target" not in classes.remedy
 

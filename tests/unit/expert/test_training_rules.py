@@ -516,6 +516,16 @@ def test_a_layer_that_dies_at_the_default_rate_is_not_told_to_lower_it() -> None
     assert hit is not None and not hit.fix and "leakyRelu" in hit.remedy
 
 
+def test_good_scores_on_other_rows_refute_what_would_keep_a_model_from_learning() -> None:
+    sound = classes([50, 49], [50, 50], [51, 49])
+    dead: Any = {"dead": {"relu1": 0.9}, "predictions": {"m": sound}, "subset": "testing"}
+    severities = [
+        next(f for f in hindsight(after(**dead, held_out=held)) if f.id == "E908").severity
+        for held in ({"m": sound}, {"m": GOOD}, {})
+    ]
+    assert severities == ["info", "warning", "warning"]
+
+
 def test_heavy_momentum_is_what_makes_losses_leap() -> None:
     heavy = {"momentum_factor": 0.99, "optimizer": "sgdm"}
     hit = RULES["E913"].test(after(SWINGS, settings=heavy))
