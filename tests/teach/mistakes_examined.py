@@ -465,3 +465,133 @@ def sales_beyond_all_seen() -> Setup:
     layers = "gru(w, r, bias=c, hiddenSize=16), matmul(v), add(b)"
     text = model("shape=[1] sequence=true", layers, 1, "MSE")
     return Setup(text, _sales(changes=False), {"epochs": 30, "optimizer": "adam"}, score="r2")
+
+
+# What a test takes for granted: rows of others, columns that will be known.
+
+
+def _visits(*, by_person: bool) -> Data:
+    """Return what makes fifteen visits of each of 100 patients, whole ones held back or not."""
+    draw = np.random.default_rng(134)
+    age, height = draw.normal(55, 12, 100).round(1), draw.normal(172, 9, 100).round(1)
+    pulse, ill = draw.normal(70, 9, 100), draw.random(100) < 0.5
+    who = draw.permutation(np.repeat(np.arange(100), 15))
+    mark = draw.normal(0, 1, 1500) + 1.2 * ill[who]
+    x = np.stack([age[who], height[who], pulse[who] + draw.normal(0, 2, 1500), mark], 1)
+    split: Any = (0.7, 0, 0.3)
+    if by_person:
+        split = (np.flatnonzero(who < 70).tolist(), [], np.flatnonzero(who >= 70).tolist())
+    labels = ill[who].astype("int32")
+    return of(x.astype("float32"), labels, split=split, standardize=True, batch_size=32)
+
+
+@mistake(
+    "Visits of the same patients are in training and in the test, which asks who they are.",
+    remedy="Hold whole patients back.",
+    mended=lambda setup: setup.but(data=_visits(by_person=True)),
+    why="the score of patients that were seen is too good",
+    named_by=("E619",),
+)
+def patients_seen_before() -> Setup:
+    return Setup(classifier(4, (16,), 2), _visits(by_person=False))
+
+
+def _lets(*, rated: bool) -> Data:
+    """Return flats, and how often those of the same postcode were let, itself among them."""
+    draw = np.random.default_rng(135)
+    code = draw.integers(0, 400, 1200)
+    x = np.stack([draw.normal(70, 20, 1200), draw.normal(15, 6, 1200)], 1)
+    chance = 1 / (1 + np.exp(-0.06 * (x[:, 0] - 70) + 0.2 * (x[:, 1] - 15)))
+    y = draw.random(1200) < chance
+    rate = np.array([y[code == one].mean() for one in code])
+    table = {"area": x[:, 0], "rent": x[:, 1], "rate": rate}
+    if not rated:
+        del table["rate"]
+    table["let"] = np.where(y, "yes", "no")
+    return _table(table, "let", task="classification", standardize_targets=False)
+
+
+@mistake(
+    "A column is the mean of the label by postcode, which has three flats.",
+    remedy="Leave it out, or take the mean of other flats.",
+    mended=lambda setup: setup.but(text=classifier(2, (16,), 2), data=_lets(rated=False)),
+    why="the score is that of knowing part of the answer",
+    named_by=("E615",),
+)
+def rates_with_the_row_itself() -> Setup:
+    return Setup(classifier(3, (16,), 2), _lets(rated=True), {"epochs": 50})
+
+
+def _failures(*, copied: bool) -> Data:
+    """Return rows of which one in twelve is a failure; those are copied ten times, or weighed."""
+    draw = np.random.default_rng(136)
+    y = (np.arange(1000) % 12 == 0).astype("int32")
+    x = draw.normal(0, 1, (1000, 6))
+    x[:, :3] += 0.9 * y[:, None]
+    if copied:
+        again = np.repeat(np.flatnonzero(y), 10)
+        x = np.concatenate([x, x[again] + draw.normal(0, 0.03, (len(again), 6))])
+        y = np.concatenate([y, y[again]])
+    return of(x.astype("float32"), y, standardize=True)
+
+
+@mistake(
+    "Failures were copied ten times with a little noise before the rows were divided.",
+    remedy="Divide first, or take class_weight.",
+    mended=lambda setup: setup.but(data=_failures(copied=False)).trained(class_weight="balanced"),
+    why="copies in the test are known from the training",
+    named_by=("E619",),
+)
+def failures_copied_first() -> Setup:
+    return Setup(classifier(6, (24,), 2), _failures(copied=True), {"epochs": 30}, score="macro_f1")
+
+
+def _customers_who_wrote(*, letters: bool) -> Data:
+    """Return customers, and the letters that most wrote only when they left."""
+    draw = np.random.default_rng(137)
+    x = draw.normal(0, 1, (1200, 4))
+    y = draw.random(1200) < 1 / (1 + np.exp(-1.8 * x[:, 0] + 1.2 * x[:, 1]))
+    wrote = draw.poisson(0.3, 1200) + y * (1 + draw.poisson(1.6, 1200))
+    table: dict[str, Any] = {name: x[:, n] for n, name in enumerate("abcd")}
+    if letters:
+        table["letters"] = wrote.astype(float)
+    table["left"] = np.where(y, "yes", "no")
+    return _table(table, "left", task="classification", standardize_targets=False)
+
+
+@mistake(
+    "All who left wrote letters, which are not there yet when it is asked who will leave.",
+    remedy="Leave the letters out.",
+    mended=lambda setup: setup.but(
+        text=classifier(4, (16,), 2), data=_customers_who_wrote(letters=False)
+    ),
+    why="the letters tell what is asked for, and come after it",
+    named_by=("E615",),
+)
+def letters_of_notice() -> Setup:
+    text = classifier(5, (16,), 2)
+    return Setup(text, _customers_who_wrote(letters=True), {"epochs": 60})
+
+
+def _kinds(*, numbers: bool) -> Data:
+    """Return rows of six kinds, learnt as one standardised quantity or as classes."""
+    draw = np.random.default_rng(138)
+    y = draw.integers(0, 6, 1000)
+    x = draw.normal(0, 1, (6, 5))[y] + draw.normal(0, 0.6, (1000, 5))
+    table: dict[str, Any] = {name: x[:, n] for n, name in enumerate("abcde")}
+    table["kind"] = y
+    task = "regression" if numbers else "classification"
+    return _table(table, "kind", task=task, standardize_targets=numbers)
+
+
+@mistake(
+    "Kinds 0 to 5 are learnt as a quantity, which is standardised.",
+    remedy="A score for each kind, and softmax.",
+    mended=lambda setup: setup.but(
+        text=classifier(5, (24,), 6), data=_kinds(numbers=False), score="accuracy"
+    ),
+    why="R² and accuracy are two scales; rounded, the quantity finds half of the kinds",
+    named_by=("E115",),
+)
+def kinds_as_a_standardised_quantity() -> Setup:
+    return Setup(regressor(5, (24,), loss="MSE"), _kinds(numbers=True), score="r2")

@@ -182,3 +182,38 @@ def pictures_with_noise() -> Setup:
     draw = np.random.default_rng(149)
     noise = lambda x: x + draw.normal(0, 0.3, x.shape)  # noqa: E731
     return Setup(text, _pictures(noise), {"epochs": 15})
+
+
+@sound("Several visits of each patient, whole patients held back.")
+def patients_held_back() -> Setup:
+    draw = np.random.default_rng(150)
+    who = draw.permutation(np.repeat(np.arange(100), 12))
+    age, height = draw.normal(55, 12, 100).round(1), draw.normal(172, 9, 100).round(1)
+    score = 0.08 * (age[who] - 55) + draw.normal(0, 1, 1200)
+    x = np.stack([age[who], height[who], score + draw.normal(0, 0.5, 1200)], 1)
+    split = (np.flatnonzero(who < 70).tolist(), [], np.flatnonzero(who >= 70).tolist())
+    data = of(x.astype("float32"), (score > 0).astype("int32"), split=split, standardize=True)
+    return Setup(classifier(3, (16,), 2), data)
+
+
+@sound("Sensors at forty places measure again and again; what they measure tells, not where.")
+def sensors_at_places() -> Setup:
+    draw = np.random.default_rng(151)
+    place = draw.integers(0, 40, 800)
+    east, north = draw.uniform(0, 10, 40).round(2), draw.uniform(0, 10, 40).round(2)
+    wind, heat = draw.normal(0, 1, 800), draw.normal(0, 1, 800)
+    y = 2 * wind - heat + 0.1 * east[place] + draw.normal(0, 0.3, 800)
+    table = {"east": east[place], "north": north[place], "wind": wind, "heat": heat, "level": y}
+    return Setup(regressor(4, (16,)), _regression(table, "level"), score="r2")
+
+
+@sound("The mean price of last year by district, which is known when a flat is offered.")
+def prices_of_last_year() -> Setup:
+    draw = np.random.default_rng(152)
+    district = draw.integers(0, 50, 900)
+    level = draw.normal(5, 1, 50)
+    before = (level + draw.normal(0, 0.2, 50))[district]
+    area = draw.uniform(30, 120, 900)
+    price = area * level[district] + draw.normal(0, 20, 900)
+    table = {"area": area, "before": before, "price": price}
+    return Setup(regressor(2, (24,)), _regression(table, "price"), score="r2")

@@ -12,8 +12,11 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.classes import SUM_TOLERANCE
 from webnnm.data.field import Field
-from webnnm.data.standardize import moments
+from webnnm.data.standardize import Standardization, moments
 from webnnm.training.loss_choice import MAD_TO_STD, LabelFacts
+
+ROUNDED = 1e-5
+"""An integer that was standardised in float32 is one again but for this share of it."""
 
 EXCESS_KURTOSIS = 3.0
 ROBUST_LIMIT = 3.0
@@ -22,7 +25,12 @@ FAR_SHARE = 0.01
 σ = 1.4826·MAD (spec D.4.5)."""
 
 
-def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) -> LabelFacts:
+def label_facts(
+    values: HostArray,
+    field: Field,
+    mask: HostArray | None = None,
+    fitted: Standardization | None = None,
+) -> LabelFacts:
     """Measure the labels of an output, which shall be those of the training rows.
 
     >>> facts = label_facts(HostArray.of([[0, 1], [1, 0], [0, 1]]), Field((2,), "float32",
@@ -31,7 +39,8 @@ def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) 
     ((1, 2), True)
 
     `values` are `[rows, …]` as the dataset has them, `field` describes them. `mask`,
-    `[rows, length]` of 0 and 1, tells the positions of a sequence that count, else all do.
+    `[rows, length]` of 0 and 1, tells the positions of a sequence that count, else all do; `fitted`
+    is how they were standardised, None if they are as they were given.
     """
     shape = values.shape[1:]
     flat: list[float] = list(values.values())
@@ -53,6 +62,7 @@ def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) 
     pairs = [moments(column) for column in columns]
     means = [mean for mean, _ in pairs]
     middle, outliers = _spread(columns, pairs) if field.kind == "continuous" else (0.0, False)
+    raw = flat if fitted is None else fitted.undo(HostArray.of(flat)).values()
     return LabelFacts(
         kind=field.kind,
         declared=field.declared,
@@ -78,7 +88,10 @@ def label_facts(values: HostArray, field: Field, mask: HostArray | None = None) 
         and max(sums) <= 1 + SUM_TOLERANCE
         and min(sums) >= 1 - SUM_TOLERANCE,
         outliers=outliers,
-        skewed=outliers and _long_tailed(columns),
+        skewed=outliers and _long_tailed([raw[start::width] for start in range(width)]),
+        raw_minimum=min(raw),
+        raw_maximum=max(raw),
+        raw_whole=all(abs(value - round(value)) <= ROUNDED * (1 + abs(value)) for value in raw),
         constant=tuple(n for n, (_, std) in enumerate(pairs) if not std and width > 1),
     )
 
@@ -99,6 +112,9 @@ def _of_numbers(flat: Sequence[float], field: Field, shape: tuple[int, ...]) -> 
         class_counts=tuple(counted[number] for number in range(classes)),
         minimum=min(flat),
         maximum=max(flat),
+        raw_minimum=min(flat),
+        raw_maximum=max(flat),
+        raw_whole=True,
         mean=1 / classes if valid else 0.0,
         std=math.sqrt(variance),
         deviation=2 * variance,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from webnnm.data.dataset import Dataset
 from webnnm.expert.augmented import turned
+from webnnm.expert.averages import averaged
 from webnnm.expert.columns import (
     categories,
     codes,
@@ -19,6 +20,7 @@ from webnnm.expert.columns import (
 from webnnm.expert.dates import dates
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.formulas import computed
+from webnnm.expert.groups import shared
 from webnnm.expert.kept import lifted, thinned
 from webnnm.expert.marks import marking
 from webnnm.expert.neighbours import contradictory, copies, windows, within_windows
@@ -81,8 +83,9 @@ def examine(dataset: Dataset) -> dict[str, Suspicion]:
     """
     rows = rows_of(dataset)
     found = {id: check(rows) for id, check in (CHECKS | MEASURES).items()}
-    found["E615"] = within_windows(found["E615"], rows) or marking(rows)
+    found["E615"] = averaged(rows) or within_windows(found["E615"], rows) or marking(rows)
     found["E627"] = unrelated(found["E922"], found["E903"])
+    found["E619"] = found["E619"] or shared(rows)
     if not found["E619"]:
         found["E620"] = found["E620"] or apart(found["E922"], rows)
     for first, others in SPOILED.items():

@@ -15,15 +15,19 @@ SAME, OTHER = 0.95, 0.1
 """So many rows of some classes have the one value at least, of the others at most: a few come late,
 or are entered for the wrong row."""
 
+ALWAYS, SELDOM, SURE_OF_IT = 1.0, 0.4, 100
+"""Or all of so many rows of some classes have another value, and at most so many of the others: it
+is written down whenever the answer is yes, and for other reasons too."""
+
 VALUES = 5
 """A quantity has so many other values; yes and no may be a feature like any other."""
 
 FEWEST = 10
 """Rows on either side, of which the shares are not chance."""
 
-WORSE = 3.0
+WORSE, BEHIND = 3.0, 1.25
 """All other columns together are wrong so many times as often: otherwise the task is easy, and the
-column one of several good ones."""
+column one of several good ones. The latter where it is never missing, which chance hardly does."""
 
 TRIED = 200
 """Rows that the other columns are tried on."""
@@ -48,13 +52,15 @@ def marking(rows: Rows) -> Suspicion | None:
         values = column.of(sample)
         usual = Counter(values).most_common(1)[0][0]
         marked = [value != usual for value in values]
-        classes = _classes(marked, labels)
+        classes, worse = _classes(marked, labels), WORSE
+        if not classes and usual == min(values):
+            classes, worse = _classes(marked, labels, ALWAYS, SELDOM, SURE_OF_IT), BEHIND
         if not classes or column.name in left_out or len({*values}) <= VALUES:
             continue
         wanted = [label in classes for label in labels]
         right = sum(map(bool.__eq__, marked, wanted)) / len(wanted)
         others = _by_others(rows, column, wanted)
-        if not others or 1 - others < WORSE * (1 - right):
+        if not others or 1 - others < worse * (1 - right):
             continue
         told = "the class" if len({*labels}) == 2 else "which of two groups of classes it is of"
         texts.append(
@@ -64,16 +70,22 @@ def marking(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts), {"marks": len(texts)}, KNOWN) if texts else None
 
 
-def _classes(marked: Sequence[bool], labels: Sequence[float]) -> set[float]:
-    """Return the classes whose rows are marked, if all are or are not, but for a few rows."""
+def _classes(
+    marked: Sequence[bool],
+    labels: Sequence[float],
+    most: float = 1 - OTHER,
+    least: float = 1 - SAME,
+    rows: int = FEWEST,
+) -> set[float]:
+    """Return the classes of which so many rows are marked, if of all others at most so many are."""
     total, some = Counter(labels), Counter[float]()
     for label, mark in zip(labels, marked, strict=True):
         some[label] += mark
     shares = {label: some[label] / number for label, number in total.items()}
-    found = {label for label, share in shares.items() if share >= 1 - OTHER}
-    clear = all(share <= 1 - SAME for label, share in shares.items() if label not in found)
+    found = {label for label, share in shares.items() if share >= most}
+    clear = all(share <= least for label, share in shares.items() if label not in found)
     number = sum([total[label] for label in found])
-    return found if clear and FEWEST <= number <= len(labels) - FEWEST else set()
+    return found if clear and rows <= number <= len(labels) - rows else set()
 
 
 def _by_others(rows: Rows, column: Column, wanted: Sequence[bool]) -> float:

@@ -32,6 +32,14 @@ of those along a curve."""
 CLUSTERED = 0.5
 """Rows were copied, or are of groups, where more than this share have such neighbours."""
 
+FEW_OF_CLASS, OF_CLASS = 8, 0.7
+"""A class was copied where so many rows are looked at, and more than this share have them."""
+
+COPY_LATER = (
+    "Divide the rows first, and copy training rows alone: dataset.augment(…); or give the rare "
+    "class more weight, class_weight='balanced'."
+)
+
 ENOUGH = 20
 """Of fewer testing rows the mean is no evidence."""
 
@@ -57,21 +65,43 @@ def copies(rows: Rows) -> Suspicion | None:
         return None
     others = points_of(rows, tested, len(known)) or []
     groups: list[int] = []
+    hits: list[bool] = []
     for point in others:
         near = nsmallest(NEAREST, (math.dist(point, other) for other in known))
         near = [distance for distance in near if distance > 1e-6 * near[-1]]
         jumps = [place for place, (a, b) in enumerate(pairwise(near), 1) if b > JUMP * a]
-        if jumps and (jumps[0] > 1 or near[1] > JUMP**2 * near[0]):
-            groups.append(jumps[0])
+        hits.append(bool(jumps) and (jumps[0] > 1 or near[1] > JUMP**2 * near[0]))
+        groups += jumps[:1] if hits[-1] else []
     share = len(groups) / max(1, len(others))
+    usual = sorted(groups)[len(groups) // 2] if groups else 0
     if share <= CLUSTERED:
-        return None
-    usual = sorted(groups)[len(groups) // 2]
+        return _copied_class(rows, tested, hits, usual)
     return Suspicion(
         f"{share:.0%} of the testing rows have {usual} training rows that are much nearer than all "
         "others: copies, or rows of the same person or thing",
         {"share": share, "rows": usual},
     )
+
+
+def _copied_class(
+    rows: Rows, tested: Sequence[int], hits: Sequence[bool], usual: int
+) -> Suspicion | None:
+    """Find a class most of whose rows have copies, as a rare one that was made frequent by them."""
+    if rows.target is None or not rows.classes:
+        return None
+    by_class: dict[float, list[bool]] = defaultdict(list)
+    for row, hit in zip(tested, hits, strict=True):
+        by_class[rows.target[row]].append(hit)
+    for label, some in sorted(by_class.items()):
+        share = sum(some) / len(some)
+        if len(some) >= FEW_OF_CLASS and share > OF_CLASS:
+            return Suspicion(
+                f"{share:.0%} of the testing rows of class {label:g} have {usual} training rows "
+                "that are much nearer than all others: copies with a little noise",
+                {"share": share, "rows": usual},
+                COPY_LATER,
+            )
+    return None
 
 
 def within_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:

@@ -83,12 +83,11 @@ def nearest(rows: Rows) -> Suspicion | None:
     if looked is None or rows.target is None:
         return None
     labels = [rows.target[row] for row in sample]
-    measure = voted if rows.classes else _predicted
-    evidence = {"found": measure(looked.tried, looked.near, labels)}
+    evidence = {"found": told_by(rows, looked.tried, looked.near, labels)}
     if rows.classes:
         evidence["chance"] = max(Counter(labels).values()) / len(labels)
     if looked.far:
-        evidence["apart"] = measure(looked.tried, looked.far, labels)
+        evidence["apart"] = told_by(rows, looked.tried, looked.far, labels)
     return Suspicion("how much the nearest rows tell", evidence)
 
 
@@ -144,12 +143,10 @@ def apart(told: Suspicion | None, rows: Rows) -> Suspicion | None:
         return None
     found, without = told.evidence["found"], max(0.0, told.evidence["apart"])
     if "chance" in told.evidence:
-        error = math.sqrt((found * (1 - found) + without * (1 - without)) / CHANCE)
         texts = f"the class of {found:.0%} of the rows", f"{without:.0%}"
     else:
-        error = R2_ERROR
         texts = f"{found:.0%} of the variance of the target", f"{without:.0%}"
-    if found - without < HANGING + 1.64 * error or not _unexplained(rows):
+    if not hanging(rows, found, without) or not _unexplained(rows):
         return None
     return Suspicion(
         f"the three nearest rows tell {texts[0]}, without those that stand near in the order of "
@@ -157,6 +154,22 @@ def apart(told: Suspicion | None, rows: Rows) -> Suspicion | None:
         told.evidence,
         WHOLE,
     )
+
+
+def told_by(
+    rows: Rows, tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
+) -> float:
+    """Return the share of rows whose class neighbours tell, or R² of the means of them."""
+    return (voted if rows.classes else _predicted)(tried, near, labels)
+
+
+def hanging(rows: Rows, found: float, without: float) -> bool:
+    """Tell whether neighbours tell much more than they do without some, after chance."""
+    without = max(0.0, without)
+    error = R2_ERROR
+    if rows.classes:
+        error = math.sqrt((found * (1 - found) + without * (1 - without)) / CHANCE)
+    return found - without >= HANGING + 1.64 * error
 
 
 def _unexplained(rows: Rows) -> bool:

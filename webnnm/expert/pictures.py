@@ -16,18 +16,20 @@ from webnnm.expert.structure import MOST_CHANNELS
 SMALLEST = 8
 """In smaller pictures the pixels of one channel lie next to those of another too often."""
 
-FEWEST, PICTURES = 20, 40
+FEWEST, PICTURES = 20, 100
 NUMBERS = 200_000
 """So many pictures, and so many of their numbers, are looked at: 0.1 s on a desktop."""
 
-ROUGHER = 1.2
-"""A picture that was reshaped is so many times rougher than read in the other order, if pixels and
-channels hang together as little as those of small figures on noise in each channel; photographs are
-two to nine times as rough. Noise is as rough in either order, to 2 %."""
+ROUGHER, ACROSS = 1.4, 1.3
+"""A picture that was reshaped is at least so many times rougher than read in the other order, if
+its channels hang together; photographs are two to nine times as rough. Noise is as rough in either
+order, to 2 %. Pixels beside each other are not `ACROSS` times as smooth in it."""
 
-LINES, CLEARLY = 1.15, 1.3
+LINES, CLEARLY = 1.06, 1.5
 """Which order is right shows in the lines below each other, which the wrong one takes apart: they
-are so much rougher, or nothing else speaks for the order that the shape has."""
+are at least so much rougher then, and so much together with pixels beside each other, or with the
+channels of a pixel. Figures on noise, and channels that have nothing to do with each other, show it
+in this way alone."""
 
 Picture = Sequence[float]
 
@@ -63,20 +65,22 @@ def reshaped(rows: Rows) -> Suspicion | None:
         if _wrong(given, other):
             said, found = ("first", "last") if axis == 0 else ("last", "first")
             return Suspicion(
-                f"pixels of {block} and their neighbours differ by {sum(given) / 3:.2f} of the "
+                f"pixels of {block} and those below them differ by {given.down:.2f} of the "
                 f"variance with the channels {said}, as its shape has them, and by "
-                f"{sum(other) / 3:.2f} if the same numbers are read with the channels {found}",
-                {"given": sum(given) / 3, "other": sum(other) / 3},
+                f"{other.down:.2f} if the same numbers are read with the channels {found}",
+                {"given": given.down, "other": other.down},
             )
     return None
 
 
 def _wrong(given: Roughness, other: Roughness) -> bool:
     """Tell whether the other order is the right one."""
-    if sum(given) <= ROUGHER * sum(other):
-        return False
-    clear = given.down > LINES * other.down
-    return clear or (given.down >= other.down and CLEARLY * given.across >= other.across)
+    across = given.down * given.across > CLEARLY * other.down * other.across
+    between = given.down * given.between > CLEARLY * other.down * other.between
+    if given.down > LINES * other.down and (across or between):
+        return True
+    beside = ACROSS * given.across >= other.across
+    return given.down >= other.down and beside and sum(given) > ROUGHER * sum(other)
 
 
 def roughness(pictures: Sequence[Picture], height: int, width: int, *, first: bool) -> Roughness:

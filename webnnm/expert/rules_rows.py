@@ -57,16 +57,19 @@ def far_cells(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def telling(facts: Facts) -> Hit | None:
-    """One of several columns tells the target of 99 % of the training rows by itself, 50 and more;
-    advice where it is a quantity that has one value in 95 % of the rows of some classes and in at
-    most 10 % of the others, and all other columns are wrong three times as often.
+    """One of several columns tells the target of 99 % of the training rows by itself, 50 and more,
+    or its values are the means of the target over the rows that have them; advice where it is a
+    quantity that has one value in 95 % of the rows of some classes and in at most 10 % of the
+    others, and all other columns are wrong three times as often, or has its least value in none of
+    100 rows and more of some classes and in 60 % of the others, and tells more than all others.
 
     What tells the answer of 99 % of the rows by itself is often a form of the answer, written down
     after it was known: the test is then too good, and in use the column is empty. Of fewer rows a
     good measurement tells them all by chance. What is filled in for one class alone, as the days
     for which the last bill of a customer is open, comes after the answer too, though a few cells of
-    it may be wrong. The last value of a window over a series is no target for it: that comes after
-    the window.
+    it may be wrong. The mean of the target by postcode has the row itself in it, and those that are
+    tested. The last value of a window over a series is no target for it: that comes after the
+    window.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -133,7 +136,10 @@ def dependent(facts: Facts) -> Hit | None:
     confidence=0.8,
 )
 def copied(facts: Facts) -> Hit | None:
-    """Most testing rows have a few training rows that are three times nearer than all others.
+    """Most testing rows have a few training rows that are three times nearer than all others, or
+    seven of ten of one class have; or rows form groups that share two measurements of many values
+    each, and the nearest rows tell the target of 15 % fewer, after chance, without those of the
+    same group.
 
     Copies, crops of one picture and several rows of one patient are nearly equal. Divided at
     random, the test asks for what was trained, and says how well the model remembers.
@@ -378,8 +384,9 @@ def numerals(facts: Facts) -> Hit | None:
     confidence=0.8,
 )
 def reshaped(facts: Facts) -> Hit | None:
-    """Pictures for a convolution, of two to four channels and 8 × 8 pixels and more, are 1.2 times
-    as rough as if their channels stood at the other end.
+    """Pictures for a convolution, of two to four channels and 8 × 8 pixels and more, are rougher
+    than if their channels stood at the other end: pixels below each other, and 1.5 times together
+    with those beside each other or the channels; or all 1.4 times.
 
     `reshape` gives numbers another shape and leaves them in their order: what is called a channel
     then holds stripes of all of them. In the right order pixels resemble those beside, below and in
@@ -397,7 +404,7 @@ def reshaped(facts: Facts) -> Hit | None:
     >>> pictures = HostArray.of(pixels, "float32", [40, 3, 8, 8])
     >>> data = Dataset(pictures, [n % 2 for n in range(40)], standardize=True)
     >>> print(review(text, data).finding("E630"))
-    warning E630: pixels of model and their neighbours differ by 1.87 of the variance with the ...
+    warning E630: pixels of model and those below them differ by 2.17 of the variance with the ...
       → Give the pictures as they are, to ImageDataset or with names=[…] for their dimensions; ...
 
     Ignore it where pictures have a pattern that repeats after as many pixels as there are channels.

@@ -248,15 +248,15 @@ def numbered(facts: Facts) -> Hit | None:
     declared: list[bool] = []
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
-        whole = labels.whole and labels.minimum in (0, 1) and count(labels.shape) == 1
-        few = labels.maximum - labels.minimum >= 2 and labels.maximum <= MOST_NUMBERS
+        low, high = round(labels.raw_minimum), round(labels.raw_maximum)
+        whole = labels.raw_whole and low in (0, 1) and count(labels.shape) == 1
+        few = high - low >= 2 and high <= MOST_NUMBERS
         measured = output.loss in MEASURED and labels.kind in ("continuous", "classes")
         if not (whole and few and measured):
             return None
         declared.append(labels.declared)
-        low, high = labels.minimum, labels.maximum
         low, high = (0, labels.classes - 1) if labels.kind == "classes" else (low, high)
-        return f"the targets of {output.name} are whole numbers {low:g} … {high:g}"
+        return f"the targets of {output.name} are whole numbers {low} … {high}"
 
     found = of_outputs(facts, text)
     return grouped(found, severity="info" if all(declared) else None)

@@ -7,6 +7,7 @@ on the other side of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from itertools import pairwise
 from typing import Any
@@ -539,7 +540,8 @@ def _unlike(history: HistoryFacts) -> list[tuple[float, float]]:
 @after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"], refuted=True)
 def died(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
-    training, and were not before (E310); information where the skill on other rows is 0.95.
+    training, and were not before (E310); information where the skill on training rows is 0.9, or on
+    others 0.95.
 
     A relu that is 0 for every row has no gradient, and stays so for ever. It happens where a step
     at too high a rate made its bias very negative.
@@ -563,13 +565,16 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
         for layer, share in history.dead.items()
         if share > DEAD and before.get(layer, 0.0) <= DEAD
     }
-    return _by_rate(
+    skills = _skills(history.predictions)
+    hit = _by_rate(
         history,
         {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
         " are 0 for every row after the training",
         evidence={"dead": found},
         otherwise="Use leakyRelu, and let the layer start with the default init.",
     )
+    fitted = bool(skills) and min(skills) >= LEARNT  # units that are left were enough
+    return replace(hit, severity="info") if hit and fitted else hit
 
 
 def _by_rate(

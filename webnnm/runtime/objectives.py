@@ -189,7 +189,9 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
     def facts(name: str) -> LabelFacts:
         # The mask of a name may be that of the input of this name.
         mask = masks.get(name) if fields[name].sequence else None
-        return label_facts(outputs[name], fields[name], mask)
+        return label_facts(
+            outputs[name], fields[name], mask, binding.target_standardization.get(name)
+        )
 
     return {block: facts(bound.field) for block, bound in binding.outputs.items()}
 

@@ -49,6 +49,8 @@ class LabelFacts:
     - `mean`, `std`, `deviation`, `median_deviation`: mean, standard deviation, mean absolute
       deviation from the mean, median absolute deviation from the median; each averaged over the
       last dimension (`std` as a variance); of class numbers those of their one-hot form.
+    - `raw_minimum`, `raw_maximum`, `raw_whole`: least and largest value, and whether all are
+      integers, in the units of the data, where the values are standardised.
     - `whole`, `binary`, `signs`: all values are integers; are 0 or 1; are −1 or 1.
     - `single`, `several`: all are 0 or 1, and every row has exactly one 1; or some row has several.
     - `sums_to_one`: values are at least 0 and every row sums to 1 ± 1e-3.
@@ -69,6 +71,9 @@ class LabelFacts:
     std: float = 0.0
     deviation: float = 0.0
     median_deviation: float = 0.0
+    raw_minimum: float = 0.0
+    raw_maximum: float = 0.0
+    raw_whole: bool = False
     whole: bool = False
     binary: bool = False
     signs: bool = False

@@ -34,7 +34,7 @@ from webnnm.training.loss_choice import LabelFacts, choose
 LINEAR = "matmul(w)"
 SKEWED = replace(EXACT, class_counts=(95, 5, 0))
 SOFT = LabelFacts(kind="distribution", sums_to_one=True)
-COUNTED = {"kind": "continuous", "std": 1.0, "whole": True, "minimum": 0}
+COUNTED = {"kind": "continuous", "std": 1.0, "raw_whole": True, "raw_minimum": 0}
 YES_NO = LabelFacts(kind="multilabel", std=0.5, binary=True, maximum=1)
 PICTURES = (
     "m:input shape={shape}; m:output shape=[2]; m:layers conv2d(f, filters=4, kernel=3{layout}), "
@@ -136,9 +136,9 @@ CASES = [
     ),
     Case(
         "E115",
-        output("MSE", LabelFacts(**COUNTED, maximum=4), "linear"),
+        output("MSE", LabelFacts(**COUNTED, raw_maximum=4), "linear"),
         "whole numbers 0 … 4",
-        output("MSE", LabelFacts(**COUNTED, maximum=60), "linear"),
+        output("MSE", LabelFacts(**COUNTED, raw_maximum=60), "linear"),
     ),
     Case(
         "E116",

@@ -97,6 +97,68 @@ def copied(noise: float) -> Dataset:
     return Dataset(rows, [y for y in Y[:80] for _ in range(4)], standardize=True)
 
 
+def rare(noise: float, times: int = 6) -> Dataset:
+    """Return rows of a rare class, which were copied with noise before they were divided."""
+    draw = Random(6)
+    few = [n for n in range(ROWS) if n % 10 == 0]
+    again = [[v + draw.gauss(0, noise) for v in X[n]] for n in few for _ in range(times)]
+    labels = [int(n % 10 == 0) for n in range(ROWS)] + [1] * len(again)
+    return Dataset([*X, *again], labels, standardize=True)
+
+
+def visits(
+    kind: str = "person", *, each: int = 8, split: Any = (0.7, 0, 0.3), quantity: bool = False
+) -> Dataset:
+    """Return visits of persons, who have an age and a height, in random order; of an illness that
+    the person has, or that the visit shows."""
+    draw = Random(23)
+    rows: list[list[float]] = []
+    labels: list[float] = []
+    for _ in range(60):
+        age, height = round(draw.gauss(55, 12), 1), round(draw.gauss(170, 9), 1)
+        ill, base, weight = draw.random() < 0.5, draw.gauss(70, 9), draw.gauss(0, 1)
+        for _ in range(each):
+            if kind == "visit":
+                ill = draw.random() < 0.5
+            mark = draw.gauss(1.2 * ill, 1)
+            known = [age, height] if kind != "apart" else [draw.gauss(55, 12), draw.gauss(170, 9)]
+            rows.append([*known, base + draw.gauss(0, 2), mark])
+            labels.append(weight + mark / 10 if quantity else int(ill))
+    order = draw.sample(range(len(rows)), len(rows))
+    rows, labels = [rows[n] for n in order], [labels[n] for n in order]
+    return Dataset(rows, labels, standardize=True, split=split)
+
+
+def rates(over: str = "all", *, quantity: bool = False, rows: int = ROWS) -> Dataset:
+    """Return rows with the mean of the target by postcode: over all rows, those to be trained, or
+    those of another year."""
+    draw = Random(24)
+    codes = [draw.randrange(60) for _ in range(rows)]
+    targets = [5 * row[0] + row[1] for row in X] if quantity else [float(y) for y in Y]
+    trained = Dataset(X, Y, seed=3).rows("training")
+    other = [draw.choice(targets) for _ in targets]
+    taken, values = ([*trained], targets) if over == "training" else (range(rows), targets)
+    values = other if over == "another year" else values
+    groups: dict[int, list[float]] = {}
+    for n in taken:
+        groups.setdefault(codes[n], []).append(values[n])
+    means = [sum(own) / len(own) if (own := groups.get(code)) else 0.5 for code in codes]
+    labels = targets if quantity else Y
+    return Dataset(joined(X, means), labels, standardize=True, seed=3, standardize_targets=quantity)
+
+
+def letters(*, always: bool = True, seldom: bool = True, better: bool = True) -> Dataset:
+    """Return customers with the letters that they wrote: all who left, and few of the others."""
+    draw = Random(25)
+    columns: list[list[float]] = []
+    rows = table(rows=2 * ROWS, seed=26)
+    for row, y in zip(rows, classes(rows), strict=True):
+        count = draw.randrange(3 if y and always else 0, 6) if y else 0
+        count += (draw.random() < (0.2 if seldom else 0.7)) * draw.randrange(1, 4)
+        columns.append([*row, *([] if better else [3.5 * y + draw.gauss(0, 1)]), count])
+    return Dataset(columns, classes(rows), standardize=True)
+
+
 def curve() -> Dataset:
     """Return rows along a curve in the plane, where neighbours are near by nature."""
     turns = [Random(7).uniform(0.5, 2.5) * pi * n / ROWS for n in range(ROWS)]
@@ -266,10 +328,13 @@ def doubled() -> Dataset:
     return Dataset(joined(X, [1.8 * row[2] + 32 for row in X]), Y)
 
 
-def photos(order: str, *, channels: int = 3, size: int = 12, grain: float = 0.3) -> Dataset:
+def photos(
+    order: str, *, channels: int = 3, size: int = 12, grain: float = 0.3, alike: bool = True
+) -> Dataset:
     """Return coloured blots on noise, in memory in one order, with the shape of another one.
 
-    "hwc as chw" has the numbers in the order of the first and the shape of the second.
+    "hwc as chw" has the numbers in the order of the first and the shape of the second. Channels
+    that are not `alike` have a level of their own in each picture.
     """
     draw = Random(20)
     pixels: list[float] = []
@@ -280,7 +345,8 @@ def photos(order: str, *, channels: int = 3, size: int = 12, grain: float = 0.3)
             c: int, v: int, u: int, x: float = x, y: float = y, colour: Any = colour
         ) -> float:
             near = 2.0 ** (-((u - x) ** 2 + (v - y) ** 2) / 9)
-            return (1 + colour[c] / size) * near + draw.gauss(0, grain)
+            level = 0.0 if alike else colour[c] / size
+            return (1 + colour[c] / size) * near + level + draw.gauss(0, grain)
 
         places = [(v, u) for v in range(size) for u in range(size)]
         if order.startswith("chw"):
@@ -455,11 +521,22 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E615", lambda: telling(0), "column 4 alone tells the class of 100.0% of the rows"),
     ("E615", lambda: degrees(0), "column 4 alone gives the target (rank correlation 1.0000)"),
     ("E615", bills, "column 4 is 0 or not, and tells by that alone the class in 97% of the rows"),
+    ("E615", rates, "column 4 is the mean of the class over all rows with the same value"),
+    ("E615", lambda: rates("training"), "is the mean of the class over training rows with"),
+    ("E615", lambda: rates(quantity=True), "column 4 is the mean of the target over all rows"),
+    ("E615", letters, "column 4 is 0 or not, and tells by that alone the class in 90% of the rows"),
     ("E616", sorted_rows, "column 4 counts the rows, from 0 to 299"),
     ("E616", lambda: patients("patient_id"), "patient_id: 90 of 90 testing rows"),
     ("E617", lambda: combined(0), "column 4 is a combination of column 0, column 3"),
     ("E617", doubled, "column 4 is the same as column 2"),
     ("E619", lambda: copied(0.01), "training rows that are much nearer than all others"),
+    (
+        "E619",
+        lambda: rare(0.01),
+        "of the testing rows of class 1 have 4 training rows that are much",
+    ),
+    ("E619", visits, "60 groups of about 6 rows have the same column 0 and column 1: the three"),
+    ("E619", lambda: visits(quantity=True), "of the variance, without those of the same group"),
     ("E620", lambda: growing("steps", method="random"), "every row continues the one before"),
     ("E620", series, "every row continues the one before, 1 further"),
     ("E620", lambda: recordings("person"), "consecutive rows are alike, and the split takes them"),
@@ -486,6 +563,8 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ),
     ("E630", lambda: photos("hwc as chw", grain=0.6), "with the channels first, as its shape has"),
     ("E630", lambda: photos("chw as hwc", grain=0.02), "with the channels last, as its shape has"),
+    ("E630", lambda: photos("hwc as chw", grain=0.1, alike=False), "with the channels first"),
+    ("E630", lambda: photos("chw as hwc", grain=0.1, alike=False), "with the channels last"),
     ("E631", lambda: beams(1000), "are 1,000 times the others, 3.158 to 11.98 (as milli"),
     ("E631", lambda: beams(0.01), "of length, 0.03623 to 0.1094, are 1/100 of the others"),
     ("E631", lambda: beams(1000, every=3), "33.6% of the cells of length, 3298 to"),
@@ -527,11 +606,20 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E615", lambda: bills(left=0.3)),  # overdue days: others have them too
     ("E615", lambda: bills(good=True)),  # an easy task
     ("E615", lambda: bills(yes=True)),
+    ("E615", lambda: rates("another year")),
+    ("E615", lambda: letters(always=False)),
+    ("E615", lambda: letters(seldom=False)),
+    ("E615", lambda: letters(better=False)),
     ("E616", lambda: sorted_rows(method="sequential")),
     ("E616", lambda: patients("grid")),
     ("E617", lambda: combined(0.5)),
     ("E619", lambda: copied(1)),
     ("E619", curve),
+    ("E619", lambda: rare(1)),
+    ("E619", lambda: visits("visit")),
+    ("E619", lambda: visits("apart")),
+    ("E619", lambda: visits(each=1)),
+    ("E619", lambda: visits(split=([*range(300)], [], [*range(300, 480)]))),
     ("E620", lambda: series(method="sequential")),
     ("E620", lambda: recordings("person", split=([*range(300)], [], [*range(300, 400)]))),
     ("E620", lambda: recordings("row")),
@@ -560,6 +648,8 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E630", lambda: photos("hwc as chw", channels=1)),
     ("E630", lambda: photos("chw", grain=0)),
     ("E630", lambda: photos("hwc", grain=0)),
+    ("E630", lambda: photos("chw", alike=False)),
+    ("E630", lambda: photos("hwc", alike=False)),
     ("E631", lambda: beams(1)),
     ("E631", lambda: beams(300)),  # no unit has 300 of another
     ("E631", lambda: beams(1000, kind=True)),  # ships among boats
@@ -656,6 +746,22 @@ def test_testing_rows_that_were_not_scaled_are_told_as_such(by_hand: bool) -> No
     data = Dataset(rows, [sum(row) for row in rows], split=parts, standardize=not by_hand)
     remedy = examine(data)["E622"].remedy
     assert remedy.startswith("Scale testing rows") if by_hand else not remedy
+
+
+def test_words_that_tell_the_class_in_any_order_are_told_from_those_whose_order_counts() -> None:
+    draw = Random(17)
+    rows = [draw.sample(range(2, 40), 8) for _ in range(ROWS)]
+    for n, row in enumerate(rows):
+        if n % 2:
+            row[draw.randrange(8)] = 1
+    words = HostArray.of(rows, "int32")
+    assert (
+        "tell the class of 100%"
+        in examine(Dataset(words, [n % 2 for n in range(ROWS)]))["E319"].message
+    )
+    first = [int(row[0] > row[1]) for row in rows]
+    assert "E319" not in examine(Dataset(words, first))
+    assert "E319" not in examine(Dataset(words, [int(n % 20 == 0) for n in range(ROWS)]))
 
 
 def test_columns_of_like_whole_numbers_may_be_words() -> None:

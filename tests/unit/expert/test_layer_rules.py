@@ -18,7 +18,7 @@ from tests.unit.expert.cases import (
     told,
 )
 from webnnm import Dataset
-from webnnm.expert.facts import FeatureFacts, OutputFacts
+from webnnm.expert.facts import FeatureFacts, OutputFacts, Suspicion
 from webnnm.expert.rules import LATER, RULES
 from webnnm.graph.elaborate import elaborate
 from webnnm.notation import parse
@@ -370,6 +370,13 @@ def test_a_code_that_is_as_wide_as_the_row_can_copy_it(layers: str, speaks: bool
     assert ("E418" in told(text, Dataset(rows, rows))) is speaks
     other = Dataset(rows, [row[::-1] for row in rows])
     assert "E418" not in told(text, other)
+
+
+def test_attention_without_order_is_a_note_where_words_tell_the_class_in_any() -> None:
+    bag = Suspicion("words without their order tell the class of 97%", {"share": 0.97})
+    known = facts(f"{WORDS}attend(q, k, v), {ENDS}", data=DataFacts(suspicions={"E319": bag}))
+    hit = RULES["E319"].test(known)
+    assert hit is not None and hit.severity == "info" and hit.message.endswith("class of 97%")
 
 
 def test_a_code_of_measurements_may_be_narrow() -> None:

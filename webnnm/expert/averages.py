@@ -1,0 +1,76 @@
+"""What is suspicious about columns that were computed from the target: its means over groups."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from webnnm.data.standardize import moments
+from webnnm.expert.columns import SURE
+from webnnm.expert.facts import Suspicion
+from webnnm.expert.rows import Column, Rows
+
+VALUES = 10
+"""Fewer values may be the means of their rows by chance."""
+
+GROUPED, MEANS = 0.5, 0.95
+"""So many rows share their value with others, and of these so many have the mean for a value."""
+
+NEAR = 0.01
+"""Deviations of the column, by which a mean may be rounded."""
+
+VARIED = 0.1
+"""Deviations of the target within groups, in those of all; of less the column tells the target."""
+
+APART = (
+    "Compute it from training rows alone, for each of them without itself; or leave it out, and "
+    "give what the groups are as a category."
+)
+
+
+def averaged(rows: Rows) -> Suspicion | None:
+    """Find columns whose value is the mean of the target of all rows that have this value."""
+    target = _numbers(rows)
+    if target is None or len(rows.training) < SURE:
+        return None
+    texts: list[str] = []
+    for column in rows.columns:
+        for numbers, which in ((rows.subsets["full"], "all"), (rows.training, "training")):
+            groups = _means(column, target, numbers)
+            if groups:
+                what = "class" if rows.classes else "target"
+                texts.append(
+                    f"{column.name} is the mean of the {what} over {which} rows with the same "
+                    f"value, for {groups} values"
+                )
+                break
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, APART) if texts else None
+
+
+def _numbers(rows: Rows) -> Sequence[float] | None:
+    """Return the target in units of the data, or which of two classes a row has; else None."""
+    if rows.quantity is not None:
+        return [rows.quantity.raw(value) for value in rows.quantity.values]
+    if rows.target is None or {*rows.target} != {0, 1}:
+        return None
+    return rows.target
+
+
+def _means(column: Column, target: Sequence[float], numbers: Sequence[int]) -> int:
+    """Return how many groups of rows have the mean of their targets for a value, 0 if few do."""
+    groups: dict[float, list[float]] = defaultdict(list)
+    for row in numbers:
+        groups[column.values[row]].append(target[row])
+    several = {value: some for value, some in groups.items() if len(some) > 1}
+    grouped = sum(map(len, several.values()))
+    if len(several) < VALUES or grouped < GROUPED * len(numbers):
+        return 0
+    near = NEAR * moments(column.of(numbers))[1] * column.scale
+    means = within = 0.0
+    for value, some in several.items():
+        mean, std = moments(some)
+        within += len(some) * std**2
+        means += len(some) * (abs(mean - column.raw(value)) <= near)
+    varied = math.sqrt(within / grouped) > VARIED * moments([target[row] for row in numbers])[1]
+    return len(several) if varied and means >= MEANS * grouped else 0
