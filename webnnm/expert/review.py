@@ -8,7 +8,6 @@ from typing import Any
 
 from webnnm.core.errors import DataError, Span, suggestion
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
-from webnnm.expert.course import skill
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, Rule
 from webnnm.expert.rules import RULES
@@ -216,8 +215,11 @@ def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     What would keep a model from learning did not, where every output has a skill of 0.95 on rows
     that were not trained.
     """
-    held = facts.history.held_out.values() if facts.history and facts.history.ended else ()
-    skills = [skill(found) for found in held]
+    if facts.history is None or not facts.history.ended:
+        return [*findings]
+    from webnnm.expert.course import skill
+
+    skills = [skill(found) for found in facts.history.held_out.values()]
     if not skills or any(known is None or known < PROVEN for known in skills):
         return [*findings]
     return [

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import islice
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Rows
@@ -22,7 +23,7 @@ ENOUGH = 20
 EQUAL = 0.9999
 """So many columns, of so many rows at least, correlate so much if targets are the inputs."""
 
-BAGS, LONGEST, PASSES = 600, 128, 8
+BAGS, LONGEST, PASSES = 400, 64, 5
 """So many rows of so many words tell in so many passes whether their order says anything."""
 
 TOLD = 0.9
@@ -92,11 +93,12 @@ def bags(rows: Rows) -> Suspicion | None:
     is right on rows that it was not trained on."""
     labels, ((_, values), *others) = rows.target, rows.inputs.items()
     length = count(values.shape[1:])
-    if others or labels is None or not rows.classes or not 1 < length <= LONGEST:
+    tokens = not others and not is_float(values.dtype) and 1 < length <= LONGEST
+    if not tokens or labels is None or not rows.classes:
         return None
     some = rows.training[:: -(-len(rows.training) // BAGS)]
     known, asked = [row for n, row in enumerate(some) if n % 4], some[::4]
-    if len(asked) < ENOUGH or not _whole(values):
+    if len(asked) < ENOUGH:
         return None
     flat = values.values()
     bag = {row: {int(word) for word in flat[row * length : (row + 1) * length]} for row in some}

@@ -23,7 +23,7 @@ MOVED = 1.0
 LEVELS = 8
 """Of so many channels of a sequence each has a level of its own."""
 
-NUMBERS = 1_000_000
+NUMBERS = 300_000
 """So many numbers are added up for levels."""
 
 RESCALED = 5.0
