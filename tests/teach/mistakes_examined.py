@@ -595,3 +595,26 @@ def _kinds(*, numbers: bool) -> Data:
 )
 def kinds_as_a_standardised_quantity() -> Setup:
     return Setup(regressor(5, (24,), loss="MSE"), _kinds(numbers=True), score="r2")
+
+
+@mistake(
+    "Pictures of stripes are averaged over 4 × 4 pixels before the first convolution.",
+    remedy="Convolve first, and pool later.",
+    mended=lambda setup: setup.saying("averagePool2d(windowDimensions=4, strides=4), ", ""),
+    named_by=("E331",),
+)
+def stripes_averaged_away() -> Setup:
+    draw = np.random.default_rng(139)
+    y = draw.permutation(np.arange(400) % 2)
+    line, column = np.mgrid[:16, :16]
+    ways = (line + column, line - column)
+    x = np.stack([np.sin(np.pi / 2 * ways[kind] + draw.uniform(0, 6.28)) for kind in y])
+    x = (x + draw.normal(0, 0.5, x.shape)).astype("float32")[:, None]
+    layers = (
+        "averagePool2d(windowDimensions=4, strides=4), "
+        "conv2d(f, filters=6, kernel=3, padding=same, bias=a), relu(), "
+        "conv2d(g, filters=8, kernel=3, padding=same, bias=c), relu(), globalAveragePool(), "
+        "matmul(w), add(b), softmax()"
+    )
+    text = model("shape={channels:1, height:16, width:16}", layers, 2)
+    return Setup(text, of(x, y.astype("int32"), batch_size=32), {"epochs": 20})

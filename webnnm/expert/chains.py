@@ -32,8 +32,10 @@ def products_in_a_row(network: Network) -> dict[str, str]:
     found: dict[str, str] = {}
     for layer in network.order:
         before = flowing(layer)
-        # Where two values meet, one matrix cannot replace the products before and behind.
+        # Where two values meet, or one goes two ways, one matrix cannot replace the products before
+        # and behind.
         alone = len(before) == 1 and layer.operands[0].vertex is before[0]
+        alone = alone and uses[id(before[0])] == 1
         source = origin.get(id(before[0])) if alone else None
         if _weight(layer, uses):
             if source is not None and not _low_rank(source, layer):

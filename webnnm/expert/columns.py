@@ -7,27 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, pairwise
-from operator import ne
 
 from webnnm.data.columns import as_number
 from webnnm.data.standardize import moments
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Column, Rows
-from webnnm.expert.statistics import DEPENDENT, combination, correlation, ranks, unit
+from webnnm.expert.statistics import DEPENDENT, combination, correlation, unit
 
 SURE = 50
 """Among fewer rows a column tells the label by chance."""
 FEWEST = 30
 """Among fewer cells none counts as far from the others."""
 
-TELLING = 0.02
-"""A column tells the class if it is wrong this often at most, in units of guessing by the shares of
-the classes: one row in a hundred of two equal classes. Good features of real tables are wrong more
-often than that."""
-
-SAME_ORDER = 0.9995
-"""A column tells a quantity if their ranks correlate this much: as little as a change of units or
-of rounding does."""
 
 APART = 2.0
 """A repeated value is a code if its distance from all others is this many of their ranges."""
@@ -129,32 +120,6 @@ def numbers_rows(column: Column) -> bool:
     )
 
 
-def telling(rows: Rows) -> Suspicion | None:
-    """Find columns that alone tell the target; not those that number the rows, sorted ones too."""
-    target, sample = rows.target, rows.sample
-    if target is None or len(rows.columns) < 2 or len(sample) < SURE:
-        return None
-    labels = [target[row] for row in sample]
-    if len(set(labels)) < 2:
-        return None
-    found: list[str] = []
-    places = ranks(labels) if not rows.classes else []
-    apart = {column.name for column in identifiers(rows)}
-    columns = [column for column in rows.columns if column.name not in apart]
-    for column in columns:
-        values = column.of(sample)
-        if rows.classes:
-            wrong = _wrong(values, labels)
-            if wrong <= TELLING * _guessed(labels):
-                found.append(f"{column.name} alone tells the class of {1 - wrong:.1%} of the rows")
-        elif (order := abs(correlation(ranks(values), places))) >= SAME_ORDER:
-            found.append(f"{column.name} alone gives the target (rank correlation {order:.4f})")
-    # Where most columns tell the class, the task is easy.
-    if not found or len(found) > len(columns) / 2:
-        return None
-    return Suspicion("; ".join(found[:5]), {"columns": len(found), "rows": len(sample)})
-
-
 def numerals(rows: Rows) -> Suspicion | None:
     """Find measurements whose every number was made a category."""
     texts: list[str] = []
@@ -169,24 +134,6 @@ def numerals(rows: Rows) -> Suspicion | None:
                 f"{len(rows.training) / len(categories):.1f} training rows"
             )
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
-
-
-def _guessed(labels: Sequence[float]) -> float:
-    """Return how often a guess by the shares of the classes is wrong."""
-    return 1 - sum((n / len(labels)) ** 2 for n in Counter(labels).values())
-
-
-def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
-    """Return the share of rows whose class a column does not tell, by its value or its order."""
-    groups: dict[float, Counter[float]] = {}
-    for value, label in zip(values, labels, strict=True):
-        groups.setdefault(value, Counter())[label] += 1
-    right = sum(max(group.values()) for group in groups.values())
-    if len(groups) <= len(values) / 10:
-        return 1 - right / len(values)
-    ordered = [groups[value].most_common(1)[0][0] for value in sorted(groups)]
-    changes = sum(map(ne, ordered, ordered[1:]))
-    return 1 - (right - max(0, changes - len(set(labels)) + 1)) / len(values)
 
 
 def codes(rows: Rows) -> Suspicion | None:

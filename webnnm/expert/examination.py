@@ -13,7 +13,6 @@ from webnnm.expert.columns import (
     counting,
     dependent,
     numerals,
-    telling,
     unresolved,
     vocabulary,
 )
@@ -22,7 +21,7 @@ from webnnm.expert.facts import Suspicion
 from webnnm.expert.formulas import computed
 from webnnm.expert.groups import shared
 from webnnm.expert.kept import lifted, thinned
-from webnnm.expert.marks import marking
+from webnnm.expert.leaks import marking, telling
 from webnnm.expert.neighbours import contradictory, copies, windows, within_windows
 from webnnm.expert.order import apart, nearest, unrelated
 from webnnm.expert.pictures import reshaped

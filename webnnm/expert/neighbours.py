@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
+from operator import sub
 from typing import NamedTuple
 
 from webnnm.core.dtypes import is_float
@@ -260,12 +261,23 @@ def _windows(rows: Rows) -> Iterator[_Window]:
 
 
 def _continued(window: _Window, row: int, shift: int) -> bool:
-    """Tell whether the next row is this one, moved by `shift`; constant rows are no evidence."""
+    """Tell whether the next row is this one, moved by `shift`; straight rows are no evidence.
+
+    Values may be relative to one of them, as to the last one: then all differ by one number.
+    """
     flat, size, unit, scales = window
     one = [v * a + b for v, (a, b) in zip(flat[row * size : (row + 1) * size], scales, strict=True)]
     first = (row + 1) * size
     two = [v * a + b for v, (a, b) in zip(flat[first : first + size], scales, strict=True)]
-    spread = max(one) - min(one)
-    close = [abs(a - b) <= 1e-4 * spread for a, b in zip(one[shift * unit :], two, strict=False)]
-    still = [abs(a - b) <= 1e-4 * spread for a, b in zip(one, two, strict=True)]
-    return spread > 0 and all(close) and not all(still)
+    near = 1e-4 * (max(one) - min(one))
+    if not near or _alike(one, two, unit, near):
+        return False
+    slopes = list(map(sub, one[unit:], one))
+    straight = _alike(slopes[unit:], slopes, 1, near)
+    return not straight and _alike(one[shift * unit :], two, unit, near)
+
+
+def _alike(one: Sequence[float], two: Sequence[float], unit: int, near: float) -> bool:
+    """Tell whether values are the same as far as both go, but for a number in each of the units."""
+    apart = list(map(sub, one, two))
+    return all(max(own) - min(own) <= 2 * near for n in range(unit) if (own := apart[n::unit]))

@@ -160,7 +160,7 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
     >>> print(review(Facts(network=elaborate(parse(text)), settings=settings)))
     Capacity
       warning E404 line 1, column 49: dropout1 drops 80%
-        → Drop at most 70 %.
+        → Drop 10 to 50 %.
     Settings
       lr 0.01 (default of rlion)
       default: optimizer rlion, gradient_clipping off

@@ -143,7 +143,7 @@ def memorising(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence=_capacity(facts), fix=LEARNT)
 
 
-@rule("E404", "warning", "Drop at most 70 %.", lowers=["regularisation"])
+@rule("E404", "warning", "Drop 10 to 50 %.", lowers=["regularisation"])
 def strong_dropout(facts: Facts) -> Hit | None:
     """A dropout layer drops more than 70 %, or leaves fewer than three units of a hidden layer.
 
@@ -156,7 +156,7 @@ def strong_dropout(facts: Facts) -> Hit | None:
     >>> text += "dropout(0.8), matmul(v), softmax();"
     >>> print(review(text).finding("E404"))
     warning E404 line 1, column 79: dropout1 drops 80%
-      → Drop at most 70 %.
+      → Drop 10 to 50 %.
 
     Ignore it in layers of thousands of units.
     """

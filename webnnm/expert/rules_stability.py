@@ -246,7 +246,7 @@ def early_output_activation(facts: Facts) -> Hit | None:
 @rule("E309", "advice", "Insert an activation between them.")
 def linear_pair(facts: Facts) -> Hit | None:
     """Two heavy operators without a non-linearity between; projections, embeddings and tied
-    weights excepted.
+    weights excepted, and where the first one's values go another way too.
 
     The product of two matrices is a matrix: without an activation between them the second product
     adds parameters and nothing else. A first product that is narrower than its operand and the

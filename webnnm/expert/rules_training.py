@@ -89,7 +89,20 @@ CLIPPED = 0.9
 BEHIND, NEIGHBOURS = 0.15, 200
 """Rows by which a model is behind their nearest neighbours, looked at for so many of them."""
 HINDERING = (
-    *("E305", "E310", "E313", "E314", "E315", "E316", "E318", "E321", "E322", "E324", "E410"),
+    *(
+        "E305",
+        "E310",
+        "E313",
+        "E314",
+        "E315",
+        "E316",
+        "E318",
+        "E321",
+        "E322",
+        "E324",
+        "E331",
+        "E410",
+    ),
     *("E409", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
 )
 """Rules that tell why a model learns nothing, whatever its layers know of places."""

@@ -62,7 +62,7 @@ def moved(rows: Rows) -> Suspicion | None:
     found = shifted(few, MOVED, columns or _levels(few))
     if not found:
         return drifted(rows)
-    scaled = scaled_by_hand(rows) or _rescaled(few)
+    scaled = _rescaled(few) or (2 * len(found) > len(columns) and scaled_by_hand(rows))
     remedy = SCALE_ALL if scaled else _changes(rows, {each[0].name for each in found})
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "

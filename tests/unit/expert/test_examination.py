@@ -147,6 +147,14 @@ def rates(over: str = "all", *, quantity: bool = False, rows: int = ROWS) -> Dat
     return Dataset(joined(X, means), labels, standardize=True, seed=3, standardize_targets=quantity)
 
 
+def flowers() -> Dataset:
+    """Return flowers of two kinds, which one measurement tells, and two others together."""
+    draw = Random(28)
+    kinds = [n % 2 for n in range(ROWS)]
+    rows = [[draw.gauss(s * y, 1) for s in (9, 4, 4, 0, 0, 0)] for y in kinds]
+    return Dataset(rows, kinds, standardize=True)
+
+
 def letters(*, always: bool = True, seldom: bool = True, better: bool = True) -> Dataset:
     """Return customers with the letters that they wrote: all who left, and few of the others."""
     draw = Random(25)
@@ -157,6 +165,18 @@ def letters(*, always: bool = True, seldom: bool = True, better: bool = True) ->
         count += (draw.random() < (0.2 if seldom else 0.7)) * draw.randrange(1, 4)
         columns.append([*row, *([] if better else [3.5 * y + draw.gauss(0, 1)]), count])
     return Dataset(columns, classes(rows), standardize=True)
+
+
+def relative(to: str) -> Dataset:
+    """Return windows over a series less the last value of each, or rows that are straight lines."""
+    draw = Random(27)
+    steps = [0.0]
+    for _ in range(240):
+        steps.append(0.9 * steps[-1] + draw.gauss(0, 1))
+    windows = [[v - steps[n + 7] for v in steps[n : n + 7]] for n in range(220)]
+    if to == "straight":
+        windows = [[steps[n] + 2 * place for place in range(7)] for n in range(220)]
+    return Dataset(windows, steps[8:228], standardize=to == "last")
 
 
 def curve() -> Dataset:
@@ -537,6 +557,7 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ),
     ("E619", visits, "60 groups of about 6 rows have the same column 0 and column 1: the three"),
     ("E619", lambda: visits(quantity=True), "of the variance, without those of the same group"),
+    ("E620", lambda: relative("last"), "every row continues the one before, 1 further"),
     ("E620", lambda: growing("steps", method="random"), "every row continues the one before"),
     ("E620", series, "every row continues the one before, 1 further"),
     ("E620", lambda: recordings("person"), "consecutive rows are alike, and the split takes them"),
@@ -610,6 +631,7 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E615", lambda: letters(always=False)),
     ("E615", lambda: letters(seldom=False)),
     ("E615", lambda: letters(better=False)),
+    ("E615", flowers),
     ("E616", lambda: sorted_rows(method="sequential")),
     ("E616", lambda: patients("grid")),
     ("E617", lambda: combined(0.5)),
@@ -628,6 +650,7 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E620", lambda: days(hidden=True, columns=2)),  # along a curve
     ("E620", lambda: days(hidden=False)),
     ("E620", plots),
+    ("E620", lambda: relative("straight")),
     ("E621", lambda: twice(other=False)),
     ("E622", north_and_south),
     ("E622", lambda: rents(method="random")),

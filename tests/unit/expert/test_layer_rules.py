@@ -128,6 +128,18 @@ CASES = [
         picture("conv2d(f, filters=4, kernel=2, strides=2)", "flatten()"),
     ),
     Case(
+        "E331",
+        picture(
+            "averagePool2d(windowDimensions=4, strides=4), conv2d(f, filters=4, kernel=2)",
+            "flatten()",
+        ),
+        "averagePool2d1 leaves 2 × 2 of 8 × 8 pixels to the first convolution",
+        picture(
+            "conv2d(f, filters=4, kernel=3), averagePool2d(windowDimensions=3, strides=3)",
+            "flatten()",
+        ),
+    ),
+    Case(
         "E321",
         picture("maxPool2d(windowDimensions=2, strides=3)", "flatten()"),
         "maxPool2d1 looks at 2 × 2",
@@ -258,6 +270,13 @@ QUIET = [
     # What a quantity is multiplied with at the end is its unit.
     ("E318", facts("matmul(w), mul(100000)")),
     ("E318", facts("div(255), matmul(w), softmax()")),
+    (
+        "E331",
+        picture(
+            "averagePool2d(windowDimensions=2, strides=2), conv2d(f, filters=4, kernel=2)",
+            "flatten()",
+        ),
+    ),
     ("E319", facts(f"{WORDS}attend(q, k, v, causal=true), {ENDS}")),
     ("E319", facts(f"{WORDS}add(place, shape=[6, 8]), attend(q, k, v), {ENDS}")),
     # Shortcuts of residual networks take steps of 2 with a kernel of 1, the first networks of this

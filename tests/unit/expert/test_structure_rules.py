@@ -291,6 +291,11 @@ QUIET = [
         ),
     ),
     ("E309", facts("matmul(w, shape=[4]), residual(skip=1), matmul(v)")),
+    # What goes past a block as well cannot be one product with its first one.
+    (
+        "E309",
+        facts("matmul(w, shape=[4]), matmul(u, shape=[4]), relu(), residual(skip=2), matmul(v)"),
+    ),
     ("E309", facts(model("attend(q, k, v, o=z), matmul(u)", sequence=True))),
     ("E309", facts(TIED)),
     ("E312", facts(LARGE, {"freeze": 0.5}, trained_before=True)),
