@@ -337,8 +337,10 @@ class Dataset:
 
         The function receives the inputs and outputs of a batch, as dicts from block to `HostArray`
         (without padding rows), a random `Stream` that depends only on the seed, epoch and batch,
-        and the epoch. It returns inputs and outputs of the same shapes; blocks that it leaves out
-        are unchanged. None removes the function.
+        and the epoch. Arrays are as the model gets them: standardised, pictures scaled and in the
+        layout of the dataset. It returns inputs and outputs of the same shapes, as lists, NumPy
+        arrays or `HostArray`; blocks that it leaves out are unchanged. None removes the function.
+        A review tries it on a hundred rows, to see whether they still look like their class.
         """
         other = self._copy()
         other.augmentation = function

@@ -233,7 +233,7 @@ def _conversion(
         limit = math.inf if form == "distribution" else 1
         if labels.minimum < 0 or labels.maximum > limit:
             least = "from 0" if limit > 1 else "from 0 to 1"
-            hint = "scale the labels, or take MSE for measurements"
+            hint = "leave the activation out and take MSE for measurements, or scale the labels"
             if labels.signs:
                 hint = "make them 0 and 1: (labels + 1) / 2"
             _fail(f"{loss.name} needs labels {least}, {where} has {_described(labels)}", hint)
