@@ -23,6 +23,7 @@ from webnnm.expert.groups import shared
 from webnnm.expert.kept import lifted, thinned
 from webnnm.expert.leaks import marking, telling
 from webnnm.expert.neighbours import contradictory, copies, windows, within_windows
+from webnnm.expert.numbering import unordered
 from webnnm.expert.order import apart, nearest, unrelated
 from webnnm.expert.pictures import reshaped
 from webnnm.expert.rows import Rows, rows_of
@@ -54,6 +55,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
 
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E110": lifted,
+    "E115": unordered,
     "E319": bags,
     "E330": ahead,
     "E416": words,

@@ -243,7 +243,8 @@ def numbered(facts: Facts) -> Hit | None:
       → If the numbers are classes, give the model a score for each, end it in softmax() and ...
 
     Ignore it where they are counts, grades or ages, whose order means something; it is only a note
-    where `kinds={"m": "continuous"}` of the dataset says so.
+    where `kinds={"m": "continuous"}` of the dataset says so, and rows whose numbers are next to
+    each other lie nearer than others.
     """
     declared: list[bool] = []
 
@@ -259,6 +260,9 @@ def numbered(facts: Facts) -> Hit | None:
         return f"the targets of {output.name} are whole numbers {low} … {high}"
 
     found = of_outputs(facts, text)
+    chance = facts.data.suspicions.get("E115")
+    if chance is not None:
+        return grouped(found, tail=f"; {chance.message}")
     return grouped(found, severity="info" if all(declared) else None)
 
 

@@ -287,7 +287,8 @@ def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
 def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, even if
     chance (95 %) made the latter low; only a note where dropout or a penalty is there already, and
-    the skill on other rows is 0.5 and more; not what E923 or E924 tells.
+    the skill on other rows is 0.5 and more; not what E923 or E924 tells, nor by R² where the loss
+    is MAE or HUL and the targets have outliers, of which R² is made.
 
     What is right on trained rows and wrong on others was remembered. Some gap is normal; 0.2 beyond
     what chance explains costs more than simpler models do. Whole numbers that look like words of
@@ -311,7 +312,12 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
         return None
     found: dict[str, str] = {}
     least, guessed = 1.0, False
-    for name in history.predictions:
+    robust = {
+        o.name
+        for o in facts.outputs
+        if o.loss in ("MAE", "HUL") and o.labels is not None and o.labels.outliers
+    }
+    for name in sorted(history.predictions.keys() - robust):
         if (other := _by_heart(history, name)) is not None:
             found[name] = f"{name}: {_scores(history, name)}"
             least = min(least, other)

@@ -771,6 +771,32 @@ def test_testing_rows_that_were_not_scaled_are_told_as_such(by_hand: bool) -> No
     assert remedy.startswith("Scale testing rows") if by_hand else not remedy
 
 
+def numbered(kinds: int, *, graded: bool, scaled: bool = False) -> Dataset:
+    """Return rows of kinds with numbers, whose middles lie in their order or anywhere."""
+    draw = Random(29)
+    middles = [[draw.gauss(0, 2) for _ in range(4)] for _ in range(kinds)]
+    if graded:
+        middles = [[1.5 * kind, 0.5 * kind, 0.0, 0.0] for kind in range(kinds)]
+    labels = [n % kinds for n in range(ROWS)]
+    rows = [[draw.gauss(m, 0.7) for m in middles[label]] for label in labels]
+    said: Any = {"model": "continuous"}
+    targets = [[float(label)] for label in labels]
+    return Dataset(rows, targets, standardize=True, kinds=said, standardize_targets=scaled)
+
+
+def test_numbers_of_kinds_are_told_from_grades() -> None:
+    text = "model:input shape=[4]; model:output shape=[1]; model:loss MSE; "
+    text += "model:layers matmul(w, shape=[8]), add(b), relu(), matmul(v), add(c);"
+
+    def severity(dataset: Dataset) -> str:
+        return review(text, dataset).finding("E115").severity
+
+    assert severity(numbered(6, graded=False)) == "advice"
+    assert severity(numbered(6, graded=False, scaled=True)) == "advice"
+    assert severity(numbered(6, graded=True)) == "info"
+    assert severity(numbered(3, graded=False)) == "info"  # nobody can tell
+
+
 def test_words_that_tell_the_class_in_any_order_are_told_from_those_whose_order_counts() -> None:
     draw = Random(17)
     rows = [draw.sample(range(2, 40), 8) for _ in range(ROWS)]

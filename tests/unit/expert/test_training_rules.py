@@ -16,6 +16,7 @@ from webnnm.expert.facts import (
     Facts,
     FeatureFacts,
     HistoryFacts,
+    OutputFacts,
     PredictionFacts,
     ScoutingFacts,
     Suspicion,
@@ -25,6 +26,7 @@ from webnnm.expert.review import hindsight, review
 from webnnm.expert.rules import RULES as EVERY
 from webnnm.graph.elaborate import elaborate
 from webnnm.notation import parse
+from webnnm.training.loss_choice import LabelFacts
 
 RULES = {id: rule for id, rule in EVERY.items() if rule.area == "Training"}
 FALLING = [1.0, 0.6, 0.45, 0.42, 0.41, 0.405]
@@ -509,6 +511,19 @@ def test_letters_of_a_text_that_come_seldom_are_no_classes_that_were_missed() ->
     assert RULES["E906"].test(of_text) is not None
     data = replace(of_text.data, suspicions={"E330": Suspicion("", {"m": "m"})})
     assert RULES["E906"].test(replace(of_text, data=data)) is None
+
+
+@pytest.mark.parametrize(("loss", "outliers", "told"), [
+    ("HUL", True, False), ("MAE", True, False), ("HUL", False, True), ("MSE", True, True),
+])  # fmt: skip
+def test_r2_of_targets_with_outliers_is_no_measure_of_a_robust_loss(
+    loss: str, outliers: bool, told: bool
+) -> None:
+    predictions = {"m": PredictionFacts(r2=0.7, support=(90,))}
+    known = after(predictions=predictions, held_out={"m": PredictionFacts(r2=0.3, support=(90,))})
+    labels = LabelFacts(kind="continuous", outliers=outliers)
+    output = OutputFacts(name="m", loss=loss, labels=labels)
+    assert bool(RULES["E903"].test(replace(known, outputs=[output]))) is told
 
 
 def test_a_layer_that_dies_at_the_default_rate_is_not_told_to_lower_it() -> None:
