@@ -519,8 +519,8 @@ def test_letters_of_a_text_that_come_seldom_are_no_classes_that_were_missed() ->
 def test_r2_of_targets_with_outliers_is_no_measure_of_a_robust_loss(
     loss: str, outliers: bool, told: bool
 ) -> None:
-    predictions = {"m": PredictionFacts(r2=0.7, support=(90,))}
-    known = after(predictions=predictions, held_out={"m": PredictionFacts(r2=0.3, support=(90,))})
+    predictions = {"m": PredictionFacts(r2=0.7)}
+    known = after(predictions=predictions, held_out={"m": PredictionFacts(r2=0.3)})
     labels = LabelFacts(kind="continuous", outliers=outliers)
     output = OutputFacts(name="m", loss=loss, labels=labels)
     assert bool(RULES["E903"].test(replace(known, outputs=[output]))) is told
