@@ -436,7 +436,7 @@ def pictures_to_test_in_bytes() -> Setup:
     return Setup(text, _grey_levels(forgotten=True), {"epochs": 15})
 
 
-def _monthly_sales(*, changes: bool) -> Data:
+def _monthly(*, changes: bool) -> Data:
     """Return windows over a series that grows, or the same less the last value of each."""
     draw = np.random.default_rng(133)
     step = np.arange(624)
@@ -458,13 +458,13 @@ def _monthly_sales(*, changes: bool) -> Data:
 @mistake(
     "Sales that grow are predicted by a recurrent layer in their own units, in later months.",
     remedy="Predict the change, from values relative to the last one.",
-    mended=lambda setup: setup.but(data=_monthly_sales(changes=True)),
+    mended=lambda setup: setup.but(data=_monthly(changes=True)),
     named_by=("E622",),
 )
 def sales_beyond_all_seen() -> Setup:
     layers = "gru(w, r, bias=c, hiddenSize=16), matmul(v), add(b)"
     text = model("shape=[1] sequence=true", layers, 1, "MSE")
-    return Setup(text, _monthly_sales(changes=False), {"epochs": 30, "optimizer": "adam"}, score="r2")
+    return Setup(text, _monthly(changes=False), {"epochs": 30, "optimizer": "adam"}, score="r2")
 
 
 # What a test takes for granted: rows of others, columns that will be known.
