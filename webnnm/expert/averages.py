@@ -59,14 +59,17 @@ def _numbers(rows: Rows) -> Sequence[float] | None:
 
 def _means(column: Column, target: Sequence[float], numbers: Sequence[int]) -> int:
     """Return how many groups of rows have the mean of their targets for a value, 0 if few do."""
+    values = column.of(numbers)
+    if len({*values}) > (1 - GROUPED / 2) * len(values):
+        return 0
     groups: dict[float, list[float]] = defaultdict(list)
-    for row in numbers:
-        groups[column.values[row]].append(target[row])
+    for row, value in zip(numbers, values, strict=True):
+        groups[value].append(target[row])
     several = {value: some for value, some in groups.items() if len(some) > 1}
     grouped = sum(map(len, several.values()))
     if len(several) < VALUES or grouped < GROUPED * len(numbers):
         return 0
-    near = NEAR * moments(column.of(numbers))[1] * column.scale
+    near = NEAR * moments(values)[1] * column.scale
     means = within = 0.0
     for value, some in several.items():
         mean, std = moments(some)

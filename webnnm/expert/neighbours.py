@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import nsmallest
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import sub
 from typing import NamedTuple
 
@@ -226,8 +226,9 @@ def _moving(rows: Rows) -> tuple[_Window, int] | None:
         number = len(window.flat) // window.size
         steps = range(0, number - 1, -(-number // 200))
         for shift in range(1, min(8, window.size // window.unit // 2) + 1):
-            pairs = [_continued(window, row, shift) for row in steps]
-            if sum(pairs) > OVERLAP * len(pairs):
+            breaks = (row for row in steps if not _continued(window, row, shift))
+            allowed = int((1 - OVERLAP) * len(steps))
+            if len(list(islice(breaks, allowed + 1))) <= allowed:
                 return window, shift
     return None
 
