@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tests.teach.cases import mistake
-from tests.teach.samples import Floats, Integers, bars, houses, order
-from tests.teach.setup import Data, Setup, of
-from tests.teach.texts import classifier, model, regressor
+from tests.teach.samples import Floats, Integers, bars, houses, order, stripes
+from tests.teach.setup import Data, Setup, augmented, of
+from tests.teach.texts import CONVOLVED, classifier, model, regressor
 from webnnm import TableDataset
 
 
@@ -366,15 +366,8 @@ def _arrows(*, mirrored: bool) -> Data:
     for row, way in enumerate(y):
         top, start = draw.integers(0, 6, 2)
         x[row, 0, top : top + 5, start : start + 5] += ways[way]
-
-    def augmented(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
-        pictures = np.array(inputs["model"].tolist(), "float32")
-        chance = np.array(stream.uniform(len(pictures)))[:, None, None, None]
-        other = pictures[..., ::-1] if mirrored else np.roll(pictures, 1, -1)
-        return {"model": np.where(chance < 0.5, other, pictures)}, outputs
-
     make = of(x.astype("float32"), y.astype("int32"), batch_size=32)
-    return lambda seed: make(seed).augment(augmented)
+    return augmented(make, lambda x: x[..., ::-1] if mirrored else np.roll(x, 1, -1))
 
 
 @mistake(
@@ -384,12 +377,7 @@ def _arrows(*, mirrored: bool) -> Data:
     named_by=("E635",),
 )
 def arrows_in_a_mirror() -> Setup:
-    layers = (
-        "conv2d(f, filters=8, kernel=3, padding=same, bias=a), relu(), "
-        "maxPool2d(windowDimensions=2, strides=2), flatten(), "
-        "matmul(v, shape=[32]), add(c), relu(), matmul(w), add(b), softmax()"
-    )
-    text = model("shape={channels:1, height:10, width:10}", layers, 4)
+    text = model("shape={channels:1, height:10, width:10}", CONVOLVED, 4)
     return Setup(text, _arrows(mirrored=True), {"epochs": 15})
 
 
@@ -604,12 +592,7 @@ def kinds_as_a_standardised_quantity() -> Setup:
     named_by=("E331",),
 )
 def stripes_averaged_away() -> Setup:
-    draw = np.random.default_rng(139)
-    y = draw.permutation(np.arange(400) % 2)
-    line, column = np.mgrid[:16, :16]
-    ways = (line + column, line - column)
-    x = np.stack([np.sin(np.pi / 2 * ways[kind] + draw.uniform(0, 6.28)) for kind in y])
-    x = (x + draw.normal(0, 0.5, x.shape)).astype("float32")[:, None]
+    x, y = stripes(139, 16, [(1, 1), (1, -1)])
     layers = (
         "averagePool2d(windowDimensions=4, strides=4), "
         "conv2d(f, filters=6, kernel=3, padding=same, bias=a), relu(), "
@@ -617,4 +600,4 @@ def stripes_averaged_away() -> Setup:
         "matmul(w), add(b), softmax()"
     )
     text = model("shape={channels:1, height:16, width:16}", layers, 2)
-    return Setup(text, of(x, y.astype("int32"), batch_size=32), {"epochs": 20})
+    return Setup(text, of(x, y, batch_size=32), {"epochs": 20})

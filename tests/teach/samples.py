@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,6 +72,22 @@ def bars(rows: int = 320, size: int = 8) -> tuple[Floats, Integers]:
         if kind == 3:
             x[row, along, (along + place[row]) % size] += 0.7
     return np.clip(x, 0, 1).astype("float32"), y.astype("int32")
+
+
+def stripes(
+    seed: int, size: int, ways: Sequence[tuple[int, int]], rows: int = 400
+) -> tuple[Floats, Integers]:
+    """Return pictures `[rows, 1, size, size]` of stripes, four pixels apart, and which way they go.
+
+    Each way is by how much a stripe moves on from one line, and from one column, to the next.
+    """
+    draw = np.random.default_rng(seed)
+    y = draw.permutation(np.arange(rows) % len(ways))
+    line, column = np.mgrid[:size, :size]
+    places = [down * line + across * column for down, across in ways]
+    x = np.stack([np.sin(np.pi / 2 * places[kind] + draw.uniform(0, 6.28)) for kind in y])
+    x = (x + draw.normal(0, 0.5, x.shape)).astype("float32")[:, None]
+    return x, y.astype("int32")
 
 
 def topics(

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from webnnm import Dataset, NNModel
 
 Data = Callable[[int], Dataset | Awaitable[Dataset]]
@@ -49,3 +51,14 @@ class Setup:
 def of(inputs: Any, outputs: Any, **options: Any) -> Callable[[int], Dataset]:
     """Return what makes a `Dataset` of these arrays."""
     return lambda seed: Dataset(inputs, outputs, seed=seed, **options)
+
+
+def augmented(make: Callable[[int], Dataset], change: Callable[[Any], Any]) -> Data:
+    """Return what makes a dataset of which half of the pictures are changed in each epoch."""
+
+    def half(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
+        pictures = np.array(inputs["model"].tolist(), "float32")
+        chance = np.array(stream.uniform(len(pictures)))[:, None, None, None]
+        return {"model": np.where(chance < 0.5, change(pictures), pictures)}, outputs
+
+    return lambda seed: make(seed).augment(half)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tests.teach.cases import sound
-from tests.teach.samples import bars, houses, rare
-from tests.teach.setup import Setup, of
-from tests.teach.texts import classifier, model, regressor
+from tests.teach.samples import bars, houses, rare, stripes
+from tests.teach.setup import Setup, augmented, of
+from tests.teach.texts import CONVOLVED, classifier, model, regressor
 from webnnm import TableDataset
 
 
@@ -99,12 +99,7 @@ def changes_of_sales() -> Setup:
 
 @sound("A texture is the same everywhere: a mean over all places tells stripes apart.")
 def stripes_pooled() -> Setup:
-    draw = np.random.default_rng(146)
-    y = draw.permutation(np.arange(400) % 3)
-    line, column = np.mgrid[:12, :12]
-    ways = (line, column, line + column)
-    x = np.stack([np.sin(np.pi / 2 * ways[kind] + draw.uniform(0, 6.28)) for kind in y])
-    x = (x + draw.normal(0, 0.5, x.shape)).astype("float32")[:, None]
+    x, y = stripes(146, 12, [(1, 0), (0, 1), (1, 1)])
     layers = (
         "conv2d(f, filters=12, kernel=3, padding=same, bias=a), relu(), "
         "conv2d(g, filters=16, kernel=3, strides=2, padding=same, bias=c), relu(), "
@@ -112,7 +107,7 @@ def stripes_pooled() -> Setup:
         "matmul(w), add(b), softmax()"
     )
     text = model("shape={channels:1, height:12, width:12}", layers, 3)
-    return Setup(text, of(x, y.astype("int32"), batch_size=32), {"epochs": 15})
+    return Setup(text, of(x, y, batch_size=32), {"epochs": 15})
 
 
 @sound("Labels −1 and 1, which a tanh reaches.")
@@ -154,31 +149,18 @@ def a_bag_for_attention() -> Setup:
 def _pictures(change: Any) -> Any:
     """Return what makes pictures of bars, changed at random."""
     x, y = bars(400, 10)
-
-    def augmented(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
-        pictures = np.array(inputs["model"].tolist(), "float32")
-        chance = np.array(stream.uniform(len(pictures)))[:, None, None, None]
-        return {"model": np.where(chance < 0.5, change(pictures), pictures)}, outputs
-
-    make = of(x[:, None], y, batch_size=32)
-    return lambda seed: make(seed).augment(augmented)
-
-
-SEEN = (
-    "conv2d(f, filters=8, kernel=3, padding=same, bias=a), relu(), maxPool2d(windowDimensions=2, "
-    "strides=2), flatten(), matmul(v, shape=[32]), add(c), relu(), matmul(w), add(b), softmax()"
-)
+    return augmented(of(x[:, None], y, batch_size=32), change)
 
 
 @sound("Pictures of bars are shifted at random by a pixel, which leaves them what they are.")
 def pictures_shifted() -> Setup:
-    text = model("shape={channels:1, height:10, width:10}", SEEN, 4)
+    text = model("shape={channels:1, height:10, width:10}", CONVOLVED, 4)
     return Setup(text, _pictures(lambda x: np.roll(x, 1, -1)), {"epochs": 15})
 
 
 @sound("Noise is added to pictures at random.")
 def pictures_with_noise() -> Setup:
-    text = model("shape={channels:1, height:10, width:10}", SEEN, 4)
+    text = model("shape={channels:1, height:10, width:10}", CONVOLVED, 4)
     draw = np.random.default_rng(149)
     noise = lambda x: x + draw.normal(0, 0.3, x.shape)  # noqa: E731
     return Setup(text, _pictures(noise), {"epochs": 15})

@@ -5,6 +5,14 @@ from __future__ import annotations
 DENSE = "dense:layers matmul(w), add(b), activation();"
 
 
+CONVOLVED = (
+    "conv2d(f, filters=8, kernel=3, padding=same, bias=a), relu(), "
+    "maxPool2d(windowDimensions=2, strides=2), flatten(), "
+    "matmul(v, shape=[32]), add(c), relu(), matmul(w), add(b), softmax()"
+)
+"""The layers of a classifier of small pictures."""
+
+
 def dense(units: int, activation: str = "relu", **options: object) -> str:
     """Return a dense layer; its text needs the macro `DENSE`."""
     more = "".join(f", {name}={value}" for name, value in options.items())

@@ -62,7 +62,11 @@ def label_facts(
     pairs = [moments(column) for column in columns]
     means = [mean for mean, _ in pairs]
     middle, outliers = _spread(columns, pairs) if field.kind == "continuous" else (0.0, False)
-    raw = flat if fitted is None else fitted.undo(HostArray.of(flat)).values()
+    whole = not is_float(values.dtype) or all(map(float.is_integer, flat))
+    raw, raw_low, raw_high, raw_whole = flat, low, high, whole
+    if fitted is not None:
+        raw = fitted.undo(HostArray.of(flat)).values()
+        raw_low, raw_high, raw_whole = min(raw), max(raw), all(map(_nearly_whole, raw))
     return LabelFacts(
         kind=field.kind,
         declared=field.declared,
@@ -79,7 +83,7 @@ def label_facts(
         )
         / len(flat),
         median_deviation=middle,
-        whole=not is_float(values.dtype) or all(map(float.is_integer, flat)),
+        whole=whole,
         binary=binary,
         signs=ones + flat.count(-1) == len(flat),
         single=single,
@@ -89,9 +93,9 @@ def label_facts(
         and min(sums) >= 1 - SUM_TOLERANCE,
         outliers=outliers,
         skewed=outliers and _long_tailed([raw[start::width] for start in range(width)]),
-        raw_minimum=min(raw),
-        raw_maximum=max(raw),
-        raw_whole=all(abs(value - round(value)) <= ROUNDED * (1 + abs(value)) for value in raw),
+        raw_minimum=raw_low,
+        raw_maximum=raw_high,
+        raw_whole=raw_whole,
         constant=tuple(n for n, (_, std) in enumerate(pairs) if not std and width > 1),
     )
 
@@ -105,21 +109,22 @@ def _of_numbers(flat: Sequence[float], field: Field, shape: tuple[int, ...]) -> 
     shares = [number / valid for number in counted.values()]
     # A column that is 1 in a share p of the rows has variance p(1 − p), deviation 2p(1 − p).
     variance = math.fsum(p * (1 - p) for p in shares) / max(1, classes)
+    low, high = min(flat), max(flat)
     return LabelFacts(
         kind=field.kind,
         shape=shape,
         classes=classes,
         class_counts=tuple(counted[number] for number in range(classes)),
-        minimum=min(flat),
-        maximum=max(flat),
-        raw_minimum=min(flat),
-        raw_maximum=max(flat),
+        minimum=low,
+        maximum=high,
+        raw_minimum=low,
+        raw_maximum=high,
         raw_whole=True,
         mean=1 / classes if valid else 0.0,
         std=math.sqrt(variance),
         deviation=2 * variance,
         whole=True,
-        binary=min(flat) >= 0 and max(flat) <= 1,
+        binary=low >= 0 and high <= 1,
         negative=negative / len(flat),
     )
 
@@ -167,16 +172,18 @@ def _long_tailed(columns: Sequence[Sequence[float]]) -> bool:
     least = min(map(min, columns))
     if least < 0 or min(centres) <= 0:
         return False
-    return any(
-        not _spread(logs, [*map(moments, logs)])[1]
-        for base in ((0.0, 1.0) if least else (1.0,))
-        if (
-            logs := [
-                [math.log(base + value / centre) for value in column]
-                for column, centre in zip(columns, centres, strict=True)
-            ]
-        )
-    )
+    for base in (0.0, 1.0) if least else (1.0,):
+        logs = [
+            [math.log(base + value / centre) for value in column]
+            for column, centre in zip(columns, centres, strict=True)
+        ]
+        if not _spread(logs, [*map(moments, logs)])[1]:
+            return True
+    return False
+
+
+def _nearly_whole(value: float) -> bool:
+    return abs(value - round(value)) <= ROUNDED * (1 + abs(value))
 
 
 def _median(values: Iterable[float]) -> float:

@@ -51,7 +51,7 @@ def averaged(rows: Rows) -> Suspicion | None:
 def _numbers(rows: Rows) -> Sequence[float] | None:
     """Return the target in units of the data, or which of two classes a row has; else None."""
     if rows.quantity is not None:
-        return [rows.quantity.raw(value) for value in rows.quantity.values]
+        return rows.quantity.given(range(len(rows.quantity.values)))
     if rows.target is None or {*rows.target} != {0, 1}:
         return None
     return rows.target

@@ -35,8 +35,7 @@ def products_in_a_row(network: Network) -> dict[str, str]:
         # Where two values meet, or one goes two ways, one matrix cannot replace the products before
         # and behind.
         alone = len(before) == 1 and layer.operands[0].vertex is before[0]
-        alone = alone and uses[id(before[0])] == 1
-        source = origin.get(id(before[0])) if alone else None
+        source = origin.get(id(before[0])) if alone and uses[id(before[0])] == 1 else None
         if _weight(layer, uses):
             if source is not None and not _low_rank(source, layer):
                 found[layer.label] = source.label

@@ -19,7 +19,6 @@ SURE = 50
 FEWEST = 30
 """Among fewer cells none counts as far from the others."""
 
-
 APART = 2.0
 """A repeated value is a code if its distance from all others is this many of their ranges."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
-from operator import itemgetter
 from random import Random
 
 from webnnm.expert.facts import Suspicion
 from webnnm.expert.neighbours import RANDOM, points_of, three_nearest
-from webnnm.expert.order import CHANCE, hanging, told_by
-from webnnm.expert.rows import Column, Rows
+from webnnm.expert.order import CHANCE, evenly, hanging, told_by
+from webnnm.expert.rows import Rows
 
 VALUES = 30
 """Columns with fewer values repeat them by nature, and so do pairs of them."""
@@ -37,11 +36,11 @@ def shared(rows: Rows) -> Suspicion | None:
         return None
     names, keys = found
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    step = len(known) / CHANCE
-    tried = [int(place * step) for place in range(CHANCE)]
+    tried = evenly(len(known))
     near, far = three_nearest(known, tried, [number[key] for key in keys])
     labels = [rows.target[row] for row in sample]
-    told, without = (told_by(rows, tried, each, labels) for each in (near, far))
+    told = told_by(rows, tried, near, labels)
+    without = max(0.0, told_by(rows, tried, far, labels))
     if not hanging(rows, told, without):
         return None
     what = "the class of {:.0%} of the rows" if rows.classes else "{:.0%} of the variance"
@@ -49,7 +48,7 @@ def shared(rows: Rows) -> Suspicion | None:
     return Suspicion(
         f"{len(number)} groups of about {usual} rows have the same {' and '.join(names)}: the "
         f"three nearest rows tell {what.format(told)}, without those of the same group "
-        f"{max(0.0, without):.0%}",
+        f"{without:.0%}",
         {"found": told, "apart": without, "groups": len(number)},
     )
 
@@ -58,17 +57,17 @@ def _key(
     rows: Rows, sample: Sequence[int]
 ) -> tuple[tuple[str, str], list[tuple[float, float]]] | None:
     """Return two columns by which rows form groups, and the values of them in each row."""
-    fine: list[tuple[Column, list[float]]] = []
+    shuffled = Random(0).sample(range(len(sample)), len(sample))
+    fine: list[tuple[str, list[float], list[float]]] = []
     for column in rows.columns:
         values = column.of(sample)
         if VALUES <= len({*values}) <= len(sample) / EACH:
-            fine.append((column, values))
-    shuffled = Random(0).sample(range(len(sample)), len(sample))
-    for (one, first), (other, second) in combinations(fine[:COLUMNS], 2):
+            fine.append((column.name, values, [values[row] for row in shuffled]))
+    for (one, first, _), (other, second, mixed) in combinations(fine[:COLUMNS], 2):
         keys = [*zip(first, second, strict=True)]
         groups = Counter(keys)
-        by_chance = len({*zip(first, itemgetter(*shuffled)(second), strict=True)})
-        usual = sorted(groups.values())[len(groups) // 2]
-        if usual >= EACH and len(groups) <= RARER * by_chance:
-            return (one.name, other.name), keys
+        if sorted(groups.values())[len(groups) // 2] < EACH:
+            continue
+        if len(groups) <= RARER * len({*zip(first, mixed, strict=True)}):
+            return (one, other), keys
     return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from webnnm.data.standardize import moments
-from webnnm.expert.rows import Column, Rows
+from webnnm.expert.rows import Rows
 
 TRIED = 60
 """So many pairs of rows that follow each other tell whether a column moves on into another."""
@@ -34,9 +34,10 @@ def lags(rows: Rows) -> Lags | None:
     if not 1 < len(rows.columns) <= MOST or size < 2 * TRIED:
         return None
     numbers = range(0, size - 1, -(-(size - 1) // TRIED))
-    spreads = {column.name: moments(_raw(column, numbers))[1] for column in rows.columns}
-    here = {column.name: _raw(column, numbers) for column in rows.columns}
-    after = {column.name: _raw(column, numbers, 1) for column in rows.columns}
+    here = {column.name: column.given(numbers) for column in rows.columns}
+    spreads = {name: moments(values)[1] for name, values in here.items()}
+    later = [number + 1 for number in numbers]
+    after = {column.name: column.given(later) for column in rows.columns}
     # What hardly changes from row to row is the same as other such columns.
     changing = [
         name for name, std in spreads.items() if not _same(here[name], after[name], NEAR * std)
@@ -58,13 +59,9 @@ def lags(rows: Rows) -> Lags | None:
     latest = sorted(names - reached)
     target = rows.quantity
     continued = target is not None and any(
-        _same(_raw(target, numbers), after[one], NEAR * spreads[one]) for one in latest
+        _same(target.given(numbers), after[one], NEAR * spreads[one]) for one in latest
     )
     return Lags(frozenset(names), latest[0] if len(latest) == 1 else "", continued)
-
-
-def _raw(column: Column, numbers: Sequence[int], later: int = 0) -> list[float]:
-    return [column.raw(column.values[number + later]) for number in numbers]
 
 
 def _same(one: Sequence[float], other: Sequence[float], slack: float) -> bool:

@@ -27,7 +27,7 @@ def unordered(rows: Rows) -> Suspicion | None:
     target = rows.quantity
     if target is None or not rows.columns:
         return None
-    numbers = [round(target.raw(target.values[row]), 3) for row in rows.sample]
+    numbers = [round(value, 3) for value in target.given(rows.sample)]
     kinds: dict[float, list[int]] = defaultdict(list)
     for row, number in zip(rows.sample, numbers, strict=True):
         kinds[number].append(row)

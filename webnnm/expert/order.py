@@ -66,9 +66,18 @@ def look_up(rows: Rows, sample: Sequence[int]) -> LookUp | None:
     places = _places(rows, sample) if _divided(rows, sample) else None
     if places is None and not rows.classes:
         return None
-    step = len(known) / CHANCE
-    tried = [int(number * step) for number in range(CHANCE)]
+    tried = evenly(len(known))
     return LookUp(tried, *three_nearest(known, tried, places, BESIDE))
+
+
+def evenly(number: int) -> list[int]:
+    """Return which of so many rows are tried.
+
+    >>> evenly(400)[:3]
+    [0, 2, 4]
+    """
+    step = number / CHANCE
+    return [int(place * step) for place in range(CHANCE)]
 
 
 def nearest(rows: Rows) -> Suspicion | None:
@@ -165,7 +174,6 @@ def told_by(
 
 def hanging(rows: Rows, found: float, without: float) -> bool:
     """Tell whether neighbours tell much more than they do without some, after chance."""
-    without = max(0.0, without)
     error = R2_ERROR
     if rows.classes:
         error = math.sqrt((found * (1 - found) + without * (1 - without)) / CHANCE)

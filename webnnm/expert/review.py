@@ -223,10 +223,7 @@ def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     if not skills or any(known is None or known < PROVEN for known in skills):
         return [*findings]
     return [
-        replace(found, severity="info")
-        if RULES[found.id].refuted and found.severity in ("warning", "advice")
-        else found
-        for found in findings
+        replace(found, severity="info") if RULES[found.id].refuted else found for found in findings
     ]
 
 

@@ -46,6 +46,10 @@ class Column:
         """Return the values of some rows."""
         return [self.values[row] for row in rows]
 
+    def given(self, rows: Sequence[int]) -> list[float]:
+        """Return the values of some rows in the units of the data."""
+        return [self.raw(self.values[row]) for row in rows]
+
 
 @dataclass(frozen=True)
 class Rows:

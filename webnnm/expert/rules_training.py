@@ -89,21 +89,8 @@ CLIPPED = 0.9
 BEHIND, NEIGHBOURS = 0.15, 200
 """Rows by which a model is behind their nearest neighbours, looked at for so many of them."""
 HINDERING = (
-    *(
-        "E305",
-        "E310",
-        "E313",
-        "E314",
-        "E315",
-        "E316",
-        "E318",
-        "E321",
-        "E322",
-        "E324",
-        "E331",
-        "E410",
-    ),
-    *("E409", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
+    *("E305", "E310", "E313", "E314", "E315", "E316", "E318", "E321", "E322", "E324", "E331"),
+    *("E409", "E410", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
 )
 """Rules that tell why a model learns nothing, whatever its layers know of places."""
 HARDLY = 0.2
@@ -317,8 +304,8 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
         for o in facts.outputs
         if o.loss in ("MAE", "HUL") and o.labels is not None and o.labels.outliers
     }
-    for name in sorted(history.predictions.keys() - robust):
-        if (other := _by_heart(history, name)) is not None:
+    for name in history.predictions:
+        if name not in robust and (other := _by_heart(history, name)) is not None:
             found[name] = f"{name}: {_scores(history, name)}"
             least = min(least, other)
             guessed |= other <= chance(history.held_out[name])

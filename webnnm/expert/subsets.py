@@ -58,8 +58,8 @@ def moved(rows: Rows) -> Suspicion | None:
     columns = rows.columns
     if rows.method == "sequential":  # later rows have later dates
         columns = [column for column in columns if not written(column, rows)]
-    few = rows if columns else _thinned(rows)
-    found = shifted(few, MOVED, columns or _levels(few))
+    few = _thinned(rows)
+    found = shifted(rows, MOVED, columns) if columns else shifted(few, MOVED, _levels(few))
     if not found:
         return drifted(rows)
     scaled = _rescaled(few) or (2 * len(found) > len(columns) and scaled_by_hand(rows))
@@ -94,9 +94,9 @@ def _levels(rows: Rows) -> list[Column]:
         if about.kind != "continuous" or not is_float(values.dtype) or size < 2:
             continue
         channels = channels if steps and channels <= LEVELS else 1
-        flat = values.values()
+        flat, units = values.values(), rows.units(block)
         for channel in range(channels):
-            scales, offsets = zip(*rows.units(block)[channel::channels], strict=True)
+            scales, offsets = zip(*units[channel::channels], strict=True)
             base = math.fsum(offsets)
             levels = [0.0] * len(values)
             for row in wanted:
