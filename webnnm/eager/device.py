@@ -1,4 +1,4 @@
-"""A device of arrays: what computes them, in the order in which it was asked for."""
+"""A device of arrays: computes them in the order in which work is submitted."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from webnnm.backends.pyodide_host import can_wait, in_browser, wait
 from webnnm.backends.selection import backend as open_backend
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError
+from webnnm.core.lru_cache import LruCache
 from webnnm.eager.small import HOST_ELEMENTS, HostProgram, numpy_is_loaded
 from webnnm.eager.storage import Storage, TensorPool, size_of
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
 
 KEPT_CONSTANTS = 32
-"""Vectors of Python numbers that stay on a device, those used last."""
+"""How many vectors of Python numbers stay on a device, the most recently used ones."""
 MOST_AHEAD = 64
-"""Dispatches after which the host waits for the device, which would queue any number of them."""
+"""Dispatches after which the host waits for the device, whose queue has no limit."""
 KEPT_PROGRAMS = 256
-"""Compiled graphs that a device keeps, those used last."""
+"""How many compiled graphs a device keeps, the most recently used ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What arrays hold on a device: `bytes` of `arrays`, `spare` bytes kept for the next ones, and
-    the number of compiled `graphs`."""
+    """The memory of arrays on a device: `bytes` of `arrays`, `spare` bytes kept for the next ones,
+    and the number of compiled `graphs`."""
 
     bytes: int
     arrays: int
@@ -39,7 +40,7 @@ class Memory:
 
 
 class Work(ABC):
-    """Something that a device shall compute: it reads storages and fills others."""
+    """Work for a device: it reads storages and fills others."""
 
     inputs: Sequence[Storage]
     outputs: Sequence[Storage]
@@ -47,32 +48,32 @@ class Work(ABC):
 
     @abstractmethod
     def program(self, device: Device) -> Program | None:
-        """Return what computes it if that is compiled already."""
+        """Return the program that computes it if that is compiled already."""
 
     @abstractmethod
     async def compiled(self, device: Device) -> Program:
-        """Compile what computes it."""
+        """Compile the program that computes it."""
 
     def done_on_host(self, device: Device) -> bool:
-        """Compute it at once if it is small and its values lie on the host; tell whether it did."""
+        """Compute it now if it is small and its values are on the host; return whether it did."""
         return False
 
     def fail(self, error: BaseException) -> None:
-        """Let all who ask for the results see the error."""
+        """Raise the error for everyone who requests the results."""
         for storage in self.outputs:
             storage.failure = error
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Program:
-    """A compiled graph, and what it calls the inputs (None: not needed) and outputs of work."""
+    """A compiled graph, and its names for the inputs (None: not needed) and outputs of work."""
 
     executable: Executable
     inputs: Sequence[str | None]
     outputs: Sequence[str]
 
     def needed(self, work: Work) -> list[Storage]:
-        """Return what is read of the inputs of work."""
+        """Return which of the inputs of work are read."""
         return [each for name, each in zip(self.inputs, work.inputs, strict=True) if name]
 
 
@@ -83,9 +84,9 @@ class Device:
     >>> xp.ones(3).device
     Device(numpy)
 
-    Work is dispatched in the order in which it came. Where everything that it needs is there, this
-    happens at once; else when somebody waits for the results. Small work whose values lie on the
-    host is done there, by NumPy if it is loaded, see small.py.
+    Work is dispatched in the order in which it was submitted: immediately if everything that it
+    needs is there, otherwise when somebody waits for the results. Small work whose values are on
+    the host is done there, by NumPy if it is loaded; see small.py.
     """
 
     def __init__(
@@ -97,15 +98,16 @@ class Device:
         self._opening = opening
         self.host_elements = host_elements
         self.host_programs: dict[Any, HostProgram | None] = {}
-        """Small graphs that were computed on the host; None: those that are not small."""
+        """Small graphs that were computed on the host; None for those that are not small."""
         self._pool: TensorPool | None = None
         self._waiting: deque[Work] = deque()
         self._draining: asyncio.Lock | None = None
         self.pending: Any = None
         """The operations on its arrays that are not computed yet, see scopes.py."""
         self._ahead = 0
-        self._programs: dict[Any, Program] = {}
-        self._constants: dict[Any, Storage] = {}
+        self.programs = LruCache[Any, Program](KEPT_PROGRAMS, self._release)
+        """Compiled programs, for work of the same structure."""
+        self._constants = LruCache[Any, Storage](KEPT_CONSTANTS)
         self.dispatches = 0
         self.builds = 0
 
@@ -121,11 +123,11 @@ class Device:
 
     @property
     def backend(self) -> Backend | None:
-        """The backend, None before the first value is asked for."""
+        """The backend, or None before the first value is needed."""
         return self._pool and self._pool.backend
 
     def memory(self) -> Memory:
-        """Return what arrays hold at the moment."""
+        """Return the memory that arrays currently hold."""
         if self._pool is None:
             return Memory(0, 0, 0, 0)
         if self.pending is not None:
@@ -133,7 +135,7 @@ class Device:
         pool, numbers = self._pool, [each for each in self._constants.values() if each.tensor]
         used = pool.used_bytes - sum(size_of(each.type) for each in numbers)
         arrays = pool.used - len(numbers)
-        return Memory(used, arrays, pool.spare_bytes, len(self._programs))
+        return Memory(used, arrays, pool.spare_bytes, len(self.programs))
 
     async def open(self) -> TensorPool:
         """Open the backend, unless it is open."""
@@ -159,13 +161,13 @@ class Device:
 
     @property
     def _asks_host(self) -> bool:
-        """Whether small work is done on the host: where NumPy computes anyway it is not."""
+        """Whether small work is done on the host: not if NumPy computes anyway."""
         if self._pool is None or not self.host_elements:
             return False
         return not self._pool.backend.on_host and numpy_is_loaded()
 
     def can_wait(self) -> bool:
-        """Tell whether Python can be held up until the device has done something."""
+        """Return whether Python can be suspended until the device is done."""
         if self._pool is not None:
             return self._pool.backend.can_wait()
         return not in_browser() or can_wait()
@@ -184,7 +186,7 @@ class Device:
             while self._waiting:
                 work = self._waiting[0]
                 try:
-                    await self._prepare(work)  # where that is cancelled, the next one goes on
+                    await self._prepare(work)  # if that is cancelled, the next one continues
                 except Exception as error:
                     work.fail(error)
                 self._waiting.popleft()
@@ -211,7 +213,7 @@ class Device:
         return [next(found) if each.host is None else each.host for each in storages]
 
     def _dispatched(self, work: Work) -> bool:
-        """Dispatch work if nothing has to be waited for; tell whether that is so."""
+        """Dispatch work if nothing has to be waited for; return whether it was dispatched."""
         pool, program = self._pool, work.program(self)
         if pool is None or program is None:
             return False
@@ -256,7 +258,7 @@ class Device:
     async def compile(self, graph: Graph) -> Executable:
         """Compile a graph.
 
-        Raises `BackendError` NNM505 where the device lacks a data type or an operator.
+        Raises `BackendError` NNM505 if the device lacks a data type or an operator.
         """
         pool = await self.open()
         types = (type for node in graph.nodes() for type in node.types)
@@ -270,44 +272,27 @@ class Device:
         return await pool.backend.compile(graph)
 
     def constant(self, array: HostArray) -> Storage:
-        """Return the storage of some numbers, which stay on the device for a while."""
+        """Return the storage of some numbers, which are cached on the device."""
         key = array.dtype, bytes(array.data)
-        found = self._constants.pop(key, None) or Storage(
-            TensorType(array.dtype, array.shape), array
-        )
-        self._constants[key] = found
-        if len(self._constants) > KEPT_CONSTANTS:
-            del self._constants[next(iter(self._constants))]
+        found = self._constants.get(key)
+        if found is None:
+            found = Storage(TensorType(array.dtype, array.shape), array)
+            self._constants[key] = found
         return found
 
-    def known(self, key: Any) -> Program | None:
-        """Return a compiled program, which counts as used."""
-        program = self._programs.pop(key, None)
-        if program is not None:
-            self._programs[key] = program
-        return program
-
-    def keep(self, key: Any, program: Program) -> None:
-        """Keep a program for the next work of the same structure."""
-        self._programs[key] = program
-        while len(self._programs) > KEPT_PROGRAMS:
-            self.forget(next(iter(self._programs)))
-
-    def forget(self, key: Any) -> None:
-        """Release a program."""
-        program = self._programs.pop(key, None)
-        if program is not None and self._pool is not None:
+    def _release(self, program: Program) -> None:
+        if self._pool is not None:
             self._pool.backend.release(program.executable)
 
     @staticmethod
     def default() -> Device:
-        """Return the device of arrays for which none is named."""
+        """Return the device on which arrays are created by default."""
         if not _DEFAULT:
             _DEFAULT.append(Device())
         return _DEFAULT[0]
 
     def make_default(self) -> None:
-        """Make new arrays live here."""
+        """Make this the device of new arrays."""
         _DEFAULT[:] = [self]
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any, overload
 
+from webnnm.core.lru_cache import LruCache
 from webnnm.eager.array import Array
 from webnnm.eager.calls import Traced, as_arrays, current, inputs_of, rebuild, trace
 from webnnm.eager.device import Device, Program, Work
@@ -20,7 +21,7 @@ from webnnm.eager.storage import Storage
 from webnnm.eager.trees import Structure, flatten
 
 KEPT_TRACES = 128
-"""Signatures for which a function keeps its graph."""
+"""How many signatures a function keeps its graph for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +35,7 @@ class _Call(Work):
 
     def program(self, device: Device) -> Program | None:
         """Return the compiled graph."""
-        return device.known(self.traced.key)
+        return device.programs.get(self.traced.key)
 
     async def compiled(self, device: Device) -> Program:
         """Compile the graph."""
@@ -42,7 +43,7 @@ class _Call(Work):
         executable = await device.compile(graph)
         inputs = [name if name in executable.inputs else None for name in graph.inputs]
         program = Program(executable, inputs, [*graph.outputs])
-        device.keep(self.traced.key, program)
+        device.programs[self.traced.key] = program
         return program
 
 
@@ -63,7 +64,7 @@ class Jitted:
         unknown = (self._static | self._donated) - self._signature.parameters.keys()
         if unknown:
             raise ArrayValueError(f'the function has no argument "{min(unknown)}"')
-        self._traces: dict[Hashable, Traced] = {}
+        self._traces = LruCache[Hashable, Traced](KEPT_TRACES)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function's graph; trace the function first if the signature is new."""
@@ -80,7 +81,7 @@ class Jitted:
         return self._called(found, scope, arrays, given)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """Return the method of an object, which is the first argument."""
+        """Return the bound method: the object is the first argument."""
         return self if instance is None else MethodType(self, instance)
 
     def _bound(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +98,7 @@ class Jitted:
         try:
             found = self._traces.get(key)
         except TypeError as error:
-            raise ArrayTypeError(f"static arguments have to be hashable: {error}") from error
+            raise ArrayTypeError(f"static arguments must be hashable: {error}") from error
         if found is None:
             found = trace(
                 partial(self._apply, static),
@@ -106,8 +107,6 @@ class Jitted:
                 rebuild(structure),
             )
             self._traces[key] = found
-            if len(self._traces) > KEPT_TRACES:
-                del self._traces[next(iter(self._traces))]
         return found
 
     def _apply(self, static: dict[str, Any], given: dict[str, Any]) -> Any:
@@ -156,17 +155,17 @@ def jit(
     It is traced again for arguments of other shapes, data types or nesting, and for other values of
     the arguments in `static_argnames`. Arguments and results may be nested tuples, lists,
     dictionaries and dataclasses; Python numbers may change without a new trace. Arrays in
-    `donate_argnames` cannot be used after the call: their memory is that of the next results.
+    `donate_argnames` cannot be used after the call: their memory is reused for later results.
 
-    What the function takes from outside is what it was when the function was traced, as in JAX: an
-    array that the name stands for later is not seen. Pass what changes as an argument.
+    Values that the function captures are those at the time of tracing, as in JAX: an array that is
+    bound to the name later is not seen. Pass what changes as an argument.
 
-    Python sees shapes and data types while it traces, but no values: `if` and `while` over them
+    During tracing, Python sees shapes and data types, but no values: `if` and `while` over them
     raise `TracedValueError`; `xp.where`, `cond`, `scan`, `fori_loop` and `while_loop` decide on the
     device.
     """
     if isinstance(static_argnames, str) or isinstance(donate_argnames, str):
-        raise ArrayTypeError("names of arguments come in a list or tuple")
+        raise ArrayTypeError("argument names are given as a list or tuple")
 
     def wrap(wrapped: Callable[..., Any]) -> Jitted:
         return Jitted(wrapped, static_argnames, donate_argnames)

@@ -1,4 +1,4 @@
-"""Where operations of arrays are recorded: the pending graph of a device, or that of a trace."""
+"""Where operations on arrays are recorded: the pending graph of a device, or a trace."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed
 from webnnm.ops.declare.tensors import TensorType
 
 LARGEST_PENDING = 2000
-"""Operations that may be pending; what is asked for later is computed along with the rest then."""
+"""How many operations may be pending; beyond that, all of them are computed."""
 KNOWN_STARTS = 4
-"""Places at which parts of one kind may begin before these are inputs of programs."""
+"""How many start indices slices of one kind may have before these become inputs of programs."""
 KEPT_KINDS = 1000
-"""Kinds of parts of which is known where they began."""
+"""How many kinds of slices have their start indices remembered."""
 KEPT_HOST_PROGRAMS = 256
-"""Structures of which a device knows whether the host computes them, those seen last."""
+"""How many structures a device remembers as computed on the host or not, the latest ones."""
 LARGEST_BUILDER = 50_000
 """Nodes after which the structures seen so far are forgotten."""
 
 
 class Recorded(Protocol):
-    """What a scope sees of an array: its values, or the operand of its scope that computes them."""
+    """A scope's view of an array: its values, or the operand of its scope that computes them."""
 
     scope: Scope
     operand: Operand | None
@@ -53,8 +53,8 @@ def _itself_alone(_: object, g: Any, *__: Any, number: int) -> Any:
     return [g]
 
 
-# A copy of an operand for which gradients can be told from those of the operand itself. Graphs
-# that are compiled have none.
+# A copy of an operand whose gradients are kept apart from those of the operand itself. Compiled
+# graphs have none.
 alias = Operator(
     name="alias",
     summary="the operand under another number",
@@ -73,7 +73,7 @@ alias = Operator(
 def plain_graph(graph: Graph) -> Graph:
     """Return the graph with the operands themselves in place of their aliases, functions inlined.
 
-    What only gradients have to tell apart hides operators from the passes of the compiler.
+    Aliases, which only gradients need, would hide operators from the passes of the compiler.
     """
 
     def rule(_: GraphBuilder, node: Node) -> Replacement | None:
@@ -83,7 +83,7 @@ def plain_graph(graph: Graph) -> Graph:
 
 
 def is_alias(node: OperatorNode) -> bool:
-    """Tell whether a node is a mere alias."""
+    """Return whether a node is only an alias."""
     return node.operator is alias
 
 
@@ -92,7 +92,7 @@ class Scope(ABC):
 
     builder: GraphBuilder
     differentiating = 0
-    """How many gradients of what is being recorded will be asked for."""
+    """How many gradients of what is being recorded will be taken."""
     _aliases = 0
 
     @abstractmethod
@@ -110,12 +110,12 @@ class Scope(ABC):
     def cut(self) -> None:  # noqa: B027
         """Compute what is pending if there is much of it, before an operation is recorded.
 
-        Operands hold until the next operation begins: whoever records one asks for the scope first,
-        then for the operands, and makes arrays of all its results.
+        Operands are valid until the next operation begins: whoever records one gets the scope
+        first, then the operands, and makes arrays of all its results.
         """
 
     def varies(self, kind: Hashable, start: int) -> bool:
-        """Tell whether parts of this kind begin at ever new places, so that these become inputs."""
+        """Return whether slices of this kind keep changing their start, which becomes an input."""
         return False
 
     def operand_of(self, array: Recorded) -> Operand:
@@ -132,7 +132,7 @@ class Scope(ABC):
 
 
 class Trace(Scope):
-    """The operations of a function that is traced: arrays from outside become further inputs."""
+    """The operations of a function that is traced: captured arrays become further inputs."""
 
     def __init__(self) -> None:
         self.builder = GraphBuilder()
@@ -140,7 +140,7 @@ class Trace(Scope):
         self.active = True
 
     def leaf(self, array: Recorded) -> Operand:
-        """Return the input that stands for an array from outside of the function."""
+        """Return the input that stands for a captured array."""
         found = self.captured.get(id(array))
         if found is None:
             if isinstance(array.scope, Trace) and not array.scope.active:
@@ -160,10 +160,10 @@ class Trace(Scope):
 
 
 def ended() -> TracedValueError:
-    """Return the error for an array whose function is not being traced any more."""
+    """Return the error for an array whose function is no longer being traced."""
     return TracedValueError(
         "an array of a traced function is used outside of it",
-        "return it from the function: what is kept elsewhere has no value after the trace",
+        "return it from the function: an array that is kept elsewhere has no value after tracing",
     )
 
 
@@ -171,8 +171,8 @@ class PendingGraph(Scope):
     """The operations on a device's arrays that are not computed yet.
 
     All pending graphs of a device are written into one builder, over inputs that are named by their
-    order and their type. A loop records the same operations over and over: they are found there, as
-    is the program that computes them.
+    order and their type. A loop records the same operations over and over: they are found there,
+    together with the program that computes them.
     """
 
     def __init__(self, device: Device) -> None:
@@ -209,7 +209,7 @@ class PendingGraph(Scope):
     def _foreign(self, array: Recorded) -> Exception:
         if isinstance(array.scope, PendingGraph):
             return ArrayValueError(
-                f"arrays of {array.scope.device} and of {self.device} meet",
+                f"arrays of {array.scope.device} and {self.device} cannot be combined",
                 "move one of them with `to_device`",
             )
         return ended()
@@ -235,7 +235,7 @@ class PendingGraph(Scope):
     def cut(self) -> None:
         """Compute what is pending if there is much of it, before an operation is recorded.
 
-        A loop is cut between the same two of its operations from then on, so that all parts have
+        From then on, a loop is cut between the same two of its operations, so that all parts have
         the same structure.
         """
         if len(self._arrays) >= self._most and not self.differentiating and self.device.can_wait():
@@ -244,14 +244,14 @@ class PendingGraph(Scope):
             self._most = LARGEST_PENDING // length * length
 
     def drop_unneeded(self) -> None:
-        """Let go of what is pending if nobody refers to it: its inputs may then be freed."""
+        """Drop what is pending if nobody refers to it: its inputs may then be freed."""
         if not self.differentiating and all(ref() is None for ref in self._arrays):
             self._begin()
 
     def varies(self, kind: Hashable, start: int) -> bool:
-        """Tell whether parts of this kind begin at ever new places, so that these become inputs.
+        """Return whether slices of this kind keep changing their start, which becomes an input.
 
-        Gradients of parts at known places take less, and so do the few parts of a stencil.
+        Gradients of slices with constant starts are cheaper, as are the few slices of a stencil.
         """
         if self.differentiating:
             return False
@@ -280,11 +280,11 @@ class PendingGraph(Scope):
         for array, storage in zip(alive, found, strict=True):
             array.storage, array.operand = storage, None
         self._begin()
-        # Other tasks may record more while the device is waited for.
+        # Other tasks may record more while this one waits for the device.
         self._submit(work)
 
     def _segment(self, arrays: Sequence[Recorded]) -> tuple[_Segment, list[Storage]]:
-        """Return the computation of some arrays, and where their values will be."""
+        """Return the computation of some arrays, and the storages of their values."""
         operands = [self.operand_of(array) for array in arrays]
         leaves = {self._leaves[id(storage)]: storage for storage in self._storages}
         made = {o: Storage(o.type) for o in operands if o not in leaves}
@@ -321,12 +321,12 @@ class _Segment(Work):
 
     @cached_property
     def inputs(self) -> Sequence[Storage]:  # type: ignore[override]
-        """Everything that is read: values of arrays, and Python's numbers, a vector for a type."""
+        """Everything that is read: values of arrays, and Python numbers, a vector for each type."""
         vectors = [HostArray.of(values, dtype) for dtype, values in self._numbers.items()]
         return [*self._storages, *map(self._device.constant, vectors)]
 
     def done_on_host(self, device: Device) -> bool:
-        """Compute it at once if it is small and its values lie on the host; tell whether it did."""
+        """Compute it now if it is small and its values are on the host; return whether it did."""
         if any(storage.host is None for storage in self._storages):
             return False
         program = self._host_program(device)
@@ -358,18 +358,18 @@ class _Segment(Work):
         return plain_graph(Graph(outputs, self._builder.inputs))
 
     def program(self, device: Device) -> Program | None:
-        """Return what computes it if the same structure was computed before."""
-        return device.known(self._key)
+        """Return the program that computes it if the same structure was computed before."""
+        return device.programs.get(self._key)
 
     async def compiled(self, device: Device) -> Program:
-        """Compile what computes it."""
+        """Compile the program that computes it."""
         graph = self._graph()
         executable = await device.compile(_with_vectors(graph, self._counts()))
-        # What is left out, only other operations of the pending graph need.
+        # Nodes that only other operations of the pending graph need are left out.
         names = [*self._names, *map(_vector, self._numbers)]
         taken = [name if name in executable.inputs else None for name in names]
         program = Program(executable, taken, [*graph.outputs])
-        device.keep(self._key, program)
+        device.programs[self._key] = program
         return program
 
 
@@ -378,7 +378,7 @@ def _vector(dtype: DataType) -> str:
 
 
 def _with_vectors(graph: Graph, counts: Mapping[DataType, int]) -> Graph:
-    """Return the graph with all numbers of a type in one input: each input has to be written."""
+    """Return the graph with all numbers of a type in one input, since each input costs a write."""
     b = GraphBuilder()
     vectors = {dtype: b.input(_vector(dtype), dtype, [size]) for dtype, size in counts.items()}
     given: dict[str, Operand] = {}
@@ -396,12 +396,12 @@ def _with_vectors(graph: Graph, counts: Mapping[DataType, int]) -> Graph:
 
 
 def period(values: Sequence[Hashable]) -> int:
-    """Return after how many values they repeat themselves, up to their end.
+    """Return the period with which values repeat, up to their end.
 
     >>> period("ababa")
     2
 
-    That is their number less the length of their longest border (Knuth, Morris and Pratt 1977).
+    That is their number minus the length of their longest border (Knuth, Morris and Pratt 1977).
     """
     borders = [0]
     for value in values[1:]:

@@ -1,15 +1,15 @@
-"""`forward` of a model of Hugging Face: the outputs for inputs, by their names there."""
+"""`forward` of a Hugging Face model: the outputs for inputs, by their names there."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.core.lru_cache import LruCache
 from webnnm.graph.vertices import Network
 from webnnm.model.prompts import prompts, takes_prompts
 from webnnm.model.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
@@ -18,18 +18,18 @@ from webnnm.runtime.state import ModelState
 from webnnm.transformers.inputs import check_inputs, read_inputs
 
 MOST_COMPILED = 4
-"""Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
+"""How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
 
 
 class Forward:
-    """Compiles graphs for the numbers of rows and tokens that come, and keeps the last ones.
+    """Compiles graphs for the numbers of rows and tokens it is given, and keeps the latest.
 
-    Towers, parts of the network that have no input in common, run by themselves.
+    Towers, parts of the network that share no input, run separately.
     """
 
     def __init__(self, state: ModelState, config: Mapping[str, Any]) -> None:
         self._state, self._config = state, config
-        self._contexts: OrderedDict[Any, InferenceContext] = OrderedDict()
+        self._contexts = LruCache[Any, InferenceContext](MOST_COMPILED, InferenceContext.close)
         self._turn = asyncio.Lock()
 
     @cached_property
@@ -55,12 +55,12 @@ class Forward:
         return {name: array.public() for name, array in found.items() if name in kept}
 
     async def output(self, name: str, inputs: Mapping[str, Any]) -> Any:
-        """Return one output. Raises `DataError` NNM710 if there is none of that name."""
+        """Return one output. Raises `DataError` NNM710 if no output has that name."""
         own = [part for part in self._towers if name in [each.name for each in part.outputs]]
         if not own:
             names = ", ".join(output.name for output in self._state.network.outputs)
             message = f'the model has no output "{name}": it has {names}'
-            raise DataError("NNM710", message, hint="models of the class CLIPModel have it")
+            raise DataError("NNM710", message, hint="only models of the class CLIPModel have it")
         found = await self._computed(inputs)
         if name not in found:
             read_inputs(self._config, {}, own[0].inputs)  # says what is needed
@@ -81,7 +81,7 @@ class Forward:
         return found
 
     def _context(self, part: Network, arrays: Mapping[str, HostArray]) -> InferenceContext:
-        """Return the context of a batch and its lengths, which is compiled at its first use."""
+        """Return the context for a batch and its lengths, compiled on first use."""
         batch, lengths = 0, dict[str, int]()
         for vertex in part.inputs:
             shape = arrays[vertex.block].shape
@@ -89,9 +89,10 @@ class Forward:
             if (sequence := vertex.features[0].sequence) is not None:
                 lengths[sequence] = shape[1]
         key = part.outputs[0].name, batch, *lengths.items()
-        if key not in self._contexts:
+        context = self._contexts.get(key)
+        if context is None:
             state = self._state
-            self._contexts[key] = InferenceContext(
+            context = self._contexts[key] = InferenceContext(
                 part,
                 state.backend,
                 state.parameters,
@@ -100,13 +101,9 @@ class Forward:
                 sequence={**state.sequence, **lengths},
                 seed=state.seed,
             )
-        self._contexts.move_to_end(key)
-        while len(self._contexts) > MOST_COMPILED:
-            self._contexts.popitem(last=False)[1].close()
-        return self._contexts[key]
+        return context
 
     def close(self) -> None:
-        """Free what is on the device."""
-        while self._contexts:
-            self._contexts.popitem()[1].close()
+        """Free its memory on the device."""
+        self._contexts.clear()
         self._comparison.close()

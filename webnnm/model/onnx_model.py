@@ -1,10 +1,9 @@
-"""Models of ONNX that run: loaded from a file, compiled for the sizes of their data."""
+"""ONNX models that run: loaded from a file, compiled for the sizes of their data."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_data_type
 from webnnm.core.errors import DataError
+from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import ValueInfo, description, inputs, values
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from webnnm.model.applying import OnnxFunction
 
 MOST_COMPILED = 8
-"""Graphs of different sizes that are kept; of more, the one that was used longest ago goes."""
+"""How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
 MOST_KNOWN = 1024
-"""Elements of an input whose values decide shapes at most: for each value there is a graph."""
+"""The maximum size of an input whose values decide shapes: each value has its own graph."""
 MOST_CONSTANT_BYTES = 2**29
-"""What the weights in the graphs that are kept may take together: each has its own copy."""
+"""The total bytes of weights in the kept graphs: each graph has its own copy."""
 
 
 async def load_onnx(
@@ -47,19 +47,19 @@ async def load_onnx(
     device: str | None = None,
     log: Callable[[str], None] | None = None,
 ) -> OnnxModel:
-    """Load a model of ONNX from a path, a URL or bytes.
+    """Load an ONNX model from a path, a URL or bytes.
 
     >>> import asyncio, webnnm
     >>> async def outputs(path, picture):
     ...     net = await webnnm.load_onnx(path, shapes={"batch": 1})
     ...     return await net.run({"image": picture})
 
-    `shapes` gives sizes of free dimensions by name, or all sizes of an input as a list; those that
-    it leaves free follow from the data of each run. `backend` is a name as in `webnnm.backend`, or
-    a backend that is open. Weights in other files are read from beside the model.
+    `shapes` gives the sizes of free dimensions by name, or all sizes of an input as a list; those
+    left free follow from the data of each run. `backend` is a name as in `webnnm.backend`, or an
+    open backend. Weights in separate files are read from the folder of the model.
 
-    Raises `DataError` NNM715 for a file that cannot be read, NNM801 and NNM811 for one that is
-    damaged, NNM812 to NNM816 for a model that cannot be imported.
+    Raises `DataError` NNM715 if the file cannot be read, NNM801 or NNM811 if it is damaged, NNM812
+    to NNM816 if the model cannot be imported.
     """
     model, external = await read_onnx(source)
     from webnnm.backends.selection import backend as opened
@@ -82,9 +82,9 @@ async def load_onnx(
 
 @dataclass
 class _Compiled:
-    """A graph for some sizes, with the tensors that it takes and gives.
+    """A graph for some sizes, with its input and output tensors.
 
-    `taken` are the inputs that data are written to, in their order; `bytes` those of the weights
+    `taken` are the inputs that data are written to, in order; `bytes` is the size of the weights
     that are constants of the graph.
     """
 
@@ -97,11 +97,11 @@ class _Compiled:
 
 
 class OnnxModel:
-    """A model of ONNX on a backend, made by `load_onnx`.
+    """An ONNX model on a backend, made by `load_onnx`.
 
     Attributes: `inputs` and `outputs`, the types by name, with free dimensions by their names;
-    `parameters`, the weights by name; `metadata`, texts by name that its maker put into the file;
-    `backend`.
+    `parameters`, the weights by name; `metadata`, texts by name that the exporter put into the
+    file; `backend`.
     """
 
     def __init__(
@@ -121,12 +121,12 @@ class OnnxModel:
             if value.shape is not None and all(isinstance(size, int) for size in value.shape)
         }
         self._weights: dict[str, DeviceTensor] = {}
-        self._compiled: OrderedDict[Any, _Compiled] = OrderedDict()
+        self._compiled = LruCache[Any, _Compiled](MOST_COMPILED, self._free)
         self._deciding: set[str] = set()
         self._turn = asyncio.Lock()
 
     async def prepare(self) -> None:
-        """Compile the model where its sizes are known already; check the sizes that were given."""
+        """Compile the model if its sizes are already known; check the given sizes."""
         try:
             found = self.imported(self._shapes)
         except (FreeDimension, UnknownValue):
@@ -135,7 +135,7 @@ class OnnxModel:
         await self._entry(self._key(sizes, {}), found)
 
     def imported(self, shapes: Shapes, known: Mapping[str, HostArray] | None = None) -> Imported:
-        """Return the graph for sizes, with the weights that are its further inputs.
+        """Return the graph for some sizes, with the weights, which are its further inputs.
 
         `known` has the values of inputs that decide shapes.
         """
@@ -144,7 +144,7 @@ class OnnxModel:
     def graph(
         self, shapes: Shapes | None = None, *, known: Mapping[str, Any] | None = None
     ) -> Graph:
-        """Return the tensor graph for sizes, those of `load_onnx` where none are given.
+        """Return the tensor graph for `shapes`, by default those passed to `load_onnx`.
 
         Its inputs are those of the model and the weights, `parameters`. Raises `DataError` NNM813
         for free dimensions without a size, NNM816 for inputs whose values decide shapes.
@@ -157,8 +157,8 @@ class OnnxModel:
     async def run(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs by name for the data of all inputs.
 
-        Data are arrays, nested lists or anything with the buffer protocol. For sizes that are new
-        the graph is compiled first. Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
+        Data are arrays, nested lists or anything with the buffer protocol. The graph is compiled
+        first if the sizes are new. Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
         for data that do not fit.
         """
         if data.keys() != self.inputs.keys():
@@ -176,8 +176,8 @@ class OnnxModel:
     def arrays(self, *, device: Device | None = None) -> dict[str, Array]:
         """Return the weights as arrays by name, for `apply`.
 
-        They are copies on a device of `webnnm.xp`, the default one unless another is named. Raises
-        what `graph` raises before the sizes of the model are known.
+        They are copies on a device of `webnnm.xp`, the default device unless `device` is given.
+        Raises what `graph` raises while the sizes of the model are not known.
         """
         from webnnm.eager.creation import asarray
 
@@ -197,13 +197,13 @@ class OnnxModel:
         ...     gradients = webnnm.grad(loss)(params)
         ...     return webnnm.tree_map(lambda w, g: w - 0.01 * g, params, gradients)
 
-        `inputs` are arrays, one for each input of the model or a dict of all by name; `params` a
-        dict from weight to array, as `arrays` returns it. The result is an array, of a model with
-        several outputs a dict. It can be differentiated, traced by `jit` and mapped by `vmap`, and
-        depends on nothing but its arguments. Dropout and normalisations work as in inference.
+        `inputs` are arrays, one for each input of the model or a dict of all by name; `params` is a
+        dict from weight to array, as `arrays` returns it. The result is an array, or a dict if the
+        model has several outputs. The function is pure: it can be differentiated, traced by `jit`
+        and mapped by `vmap`. Dropout and normalisations work as in inference.
 
         Raises `DataError` NNM710 for missing inputs and weights, NNM702 and NNM813 for arrays that
-        do not fit, NNM816 for inputs whose values decide shapes: `run` takes these.
+        do not fit, NNM816 for inputs whose values decide shapes: use `run` for these.
         """
         return self._function(params, inputs)
 
@@ -218,7 +218,7 @@ class OnnxModel:
     async def compile(
         self, shapes: Shapes | None = None, *, known: Mapping[str, Any] | None = None
     ) -> None:
-        """Compile the model for sizes before there are data, so that the first run is fast."""
+        """Compile the model for `shapes` in advance, so that the first run is fast."""
         given = {name: self._array(name, value) for name, value in (known or {}).items()}
         found = self.imported(self._shapes | dict(shapes or {}), given)
         self._deciding |= given.keys()
@@ -229,8 +229,8 @@ class OnnxModel:
     async def save(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Save the model with its weights as one safetensors file, which `load_onnx` opens.
 
-        The weights are there as `param/NAME`. Returns the path, or the bytes without one. Raises
-        `DataError` NNM807 if the file cannot be written.
+        The weights are stored as `param/NAME`. Returns the path, or the bytes if no path is given.
+        Raises `DataError` NNM807 if the file cannot be written.
         """
         from webnnm.snapshots.onnx_snapshot import onnx_snapshot
         from webnnm.snapshots.storage import store
@@ -240,11 +240,11 @@ class OnnxModel:
     def export_onnx(
         self, path: str | os.PathLike[str], shapes: Shapes | None = None, *, constants: bool = True
     ) -> Path:
-        """Write the graph for sizes as an ONNX file (opset 21), and return its path.
+        """Write the graph for `shapes` as an ONNX file (opset 21), and return its path.
 
-        What the model computes about its shapes, its functions and loops are written out in it. The
-        weights are initializers, or inputs with `constants=False`. Raises what `graph` raises,
-        `ModelError` NNM901 for operators that ONNX has none for, `DataError` NNM807.
+        The file has the results of its shape computations, and its functions and loops expanded.
+        The weights are initializers, or inputs with `constants=False`. Raises what `graph` raises,
+        `ModelError` NNM901 for operators without an ONNX counterpart, `DataError` NNM807.
         """
         from webnnm.model.graph_export import export_onnx
 
@@ -252,7 +252,7 @@ class OnnxModel:
         return export_onnx(graph, path, name=self._name, constants=self._inside(graph, constants))
 
     def export_stablehlo(self, shapes: Shapes | None = None, *, constants: bool = False) -> str:
-        """Return the graph for sizes as a StableHLO module.
+        """Return the graph for `shapes` as a StableHLO module.
 
         The weights are arguments, or part of the module with `constants=True`. Raises what `graph`
         raises, and `ModelError` NNM901 for operators without a mapping.
@@ -267,7 +267,7 @@ class OnnxModel:
         return (self._model.graph or GraphProto()).name or "graph"
 
     def _inside(self, graph: Graph, wanted: bool) -> dict[str, HostArray] | None:
-        """Return the weights that a graph takes, if they shall be part of it."""
+        """Return the weights that a graph takes, if they are to be part of it."""
         own = self.parameters.items()
         return {name: array for name, array in own if name in graph.inputs} if wanted else None
 
@@ -283,9 +283,7 @@ class OnnxModel:
         return "\n".join(lines)
 
     def close(self) -> None:
-        """Free what the model holds; a backend that was given stays open."""
-        for entry in self._compiled.values():
-            entry.runner.close()
+        """Free the memory of the model; a backend that was passed in stays open."""
         self._compiled.clear()
         self._weights.clear()
         self.backend.close()
@@ -312,14 +310,13 @@ class OnnxModel:
         return HostArray.of(value, dtype)
 
     async def _for(self, arrays: Mapping[str, HostArray]) -> _Compiled:
-        """Return the graph for data, compiled where it is new."""
+        """Return the graph for data; compile it if it is new."""
         sizes = {name: array.shape for name, array in arrays.items()}
         while True:
             known = {name: arrays[name] for name in self._deciding}
             key = self._key(sizes, known)
             entry = self._compiled.get(key)
             if entry is not None:
-                self._compiled.move_to_end(key)
                 return entry
             try:
                 found = self.imported(self._shapes | sizes, known)
@@ -332,7 +329,7 @@ class OnnxModel:
             return await self._entry(key, found)
 
     def _key(self, sizes: Mapping[str, Sequence[int]], known: Mapping[str, HostArray]) -> Any:
-        """Return what tells compiled graphs apart."""
+        """Return what distinguishes compiled graphs."""
         shapes = {name: tuple(size) for name, size in (self._fixed | dict(sizes)).items()}
         return (
             tuple(sorted(shapes.items())),
@@ -342,7 +339,7 @@ class OnnxModel:
     async def _entry(self, key: Any, found: Imported) -> _Compiled:
         """Compile a graph with its weights as constants, and keep it under a key.
 
-        Devices compute faster with constants, which they lay out as they need them.
+        Devices compute faster with constants, which they can lay out as they need.
         """
         self.parameters |= found.parameters
         backend = self.backend
@@ -365,25 +362,25 @@ class OnnxModel:
         inside = [a for n, a in found.parameters.items() if n not in executable.inputs]
         size = sum(array.data.nbytes for array in inside)
         entry = self._compiled[key] = _Compiled(found, executable, names, made, runner, size)
-        while self._too_many():
-            _, old = self._compiled.popitem(last=False)
-            old.runner.close()
-            backend.release(*old.tensors, old.executable)
+        while len(self._compiled) > 1 and self._constant_bytes() > MOST_CONSTANT_BYTES:
+            self._compiled.free_oldest()
         return entry
 
-    def _too_many(self) -> bool:
-        """Tell whether the graph that was used longest ago has to go; the last one stays."""
-        entries = self._compiled.values()
-        return len(entries) > MOST_COMPILED or (
-            len(entries) > 1 and sum(entry.bytes for entry in entries) > MOST_CONSTANT_BYTES
-        )
+    def _constant_bytes(self) -> int:
+        """Return the size of the constants in all compiled graphs."""
+        return sum(entry.bytes for entry in self._compiled.values())
+
+    def _free(self, entry: _Compiled) -> None:
+        """Free the device memory of a compiled graph."""
+        entry.runner.close()
+        self.backend.release(*entry.tensors, entry.executable)
 
     async def _tensor(self, type: TensorType, made: list[DeviceTensor]) -> DeviceTensor:
         made.append(await self.backend.tensor(type))
         return made[-1]
 
     async def _upload(self, executable: Executable, weights: Mapping[str, HostArray]) -> None:
-        """Put weights on the device that are too large for constants: all graphs share them."""
+        """Upload weights that are too large for constants: all graphs share them."""
         for name, array in weights.items():
             if name in executable.inputs and name not in self._weights:
                 type = TensorType(array.dtype, array.shape)

@@ -1,20 +1,20 @@
-"""The compiled graphs of a generation: those that were used last are kept."""
+"""The compiled graphs of a generation: the most recently used ones are kept."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import replace
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
+from webnnm.core.lru_cache import LruCache
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
 from webnnm.transformers.decoding import EMITTED, PLACE, ROUND, TOKEN, Kind, Language
 
 MOST_GRAPHS = 6
-"""Graphs that are kept: those that were used last."""
+"""How many graphs are kept, the most recently used ones."""
 SHORTEST = 16
-"""Tokens that graphs of prompts and sources take at least; longer ones are powers of two."""
+"""The least length of prompts and sources in graphs; larger lengths are powers of two."""
 
 
 class Graphs:
@@ -23,18 +23,20 @@ class Graphs:
     def __init__(self, language: Language, backend: Backend, parameters: ParameterStore) -> None:
         self._language, self._backend, self._parameters = language, backend, parameters
         self._last_version: int | None = None
-        self._kept: OrderedDict[Kind, tuple[Executable, dict[str, TensorType]]] = OrderedDict()
+        self._kept = LruCache[Kind, tuple[Executable, dict[str, TensorType]]](
+            MOST_GRAPHS, lambda kept: backend.release(kept[0])
+        )
 
     def fixed_version(self) -> int:
-        """Return the version of parameters that become constants of decode, 0 if none do.
+        """Return the version of the parameters that become constants of decode, 0 if none do.
 
-        Building them in takes seconds, which pays unless parameters are about to change again, as
-        in a training that shows texts.
+        Compiling them in takes seconds, which pays off unless parameters are about to change again,
+        as in a training that generates samples.
         """
         now, before = self._parameters.version, self._last_version
         self._last_version = now
         for kind in [kind for kind in self._kept if kind.version not in (0, now)]:
-            self._backend.release(self._kept.pop(kind)[0])
+            self._kept.discard(kind)
         return now if before in (None, now) else 0
 
     async def compiled(self, kind: Kind) -> Executable:
@@ -43,7 +45,8 @@ class Graphs:
 
     async def typed(self, kind: Kind) -> tuple[Executable, dict[str, TensorType]]:
         """Return a compiled graph and the types of its state."""
-        if kind not in self._kept:
+        kept = self._kept.get(kind)
+        if kept is None:
             graph, types = self._language.graph(kind)
             if not kind.encodes:
                 types |= {
@@ -54,20 +57,17 @@ class Graphs:
             constants: Binding | None = None
             if kind.version:
                 constants = self.parameters()
-            self._kept[kind] = await self._backend.compile(graph, constants=constants), types
-            while len(self._kept) > MOST_GRAPHS:
-                _, (executable, _) = self._kept.popitem(last=False)
-                self._backend.release(executable)
-        self._kept.move_to_end(kind)
-        return self._kept[kind]
+            kept = await self._backend.compile(graph, constants=constants), types
+            self._kept[kind] = kept
+        return kept
 
     def parameters(self) -> dict[str, DeviceTensor]:
-        """Return the parameters by the names of the inputs that take them."""
+        """Return the parameters by the names of their inputs."""
         tensors = self._parameters.readable()
         return {PARAMETER_PREFIX + name: tensor for name, tensor in tensors.items()}
 
     def bucket(self, base: Kind, needed: int) -> int:
-        """Return the tokens of a graph that takes so many: one that is there, or a power of two."""
+        """Return the length of a graph for these tokens: an existing one, or a power of two."""
         there = [
             kind.tokens
             for kind in self._kept
@@ -78,13 +78,11 @@ class Graphs:
 
     def close(self) -> None:
         """Free all graphs."""
-        for executable, _ in self._kept.values():
-            self._backend.release(executable)
         self._kept.clear()
 
 
 def rounded(needed: int, size: int = SHORTEST) -> int:
-    """Return the least power of two times a size that is not below what is needed."""
+    """Return the least product of a size and a power of two that is not below what is needed."""
     while size < needed:
         size *= 2
     return size

@@ -49,7 +49,7 @@ def test_what_nobody_refers_to_is_not_computed(device: Device) -> None:
     del dead
     alive = x + 1
     assert alive.tolist() == [2.0, 3.0]
-    (program,) = device._programs.values()
+    (program,) = device.programs.values()
     assert len(program.outputs) == 1
 
 
@@ -244,7 +244,7 @@ def test_a_device_that_fails_tells_everyone_who_asks() -> None:
             each.tolist()
 
 
-def test_a_value_of_a_trace_is_no_value_outside() -> None:
+def test_a_value_of_a_trace_is_not_a_value_outside() -> None:
     leaked: list[xp.Array] = []
 
     @jit

@@ -1,18 +1,18 @@
-"""Parts of ONNX models as blocks of a model text: what leads to one value, for rows of any number.
+"""Parts of ONNX models as blocks of a model text: the subgraph of a value, for any batch size.
 
-A file that is open gives a part for each value that is asked for. In a part the first size of the
-input is free, whatever the file says, and normalisation uses the statistics of the file.
+An open file returns a part for each value that is requested. In a part the first dimension of the
+input is free, whatever the file says, and normalisation uses the statistics in the file.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import data_inputs
@@ -32,17 +32,17 @@ from webnnm.formats.onnx.writer import written
 from webnnm.graph.node import Graph
 
 MOST_GRAPHS = 4
-"""Graphs for different batches and sizes that a part keeps."""
+"""How many graphs for different batches and sizes a part keeps."""
 LEAST_APART = 1024
-"""Elements of a weight from which on a snapshot does not hold it a second time, in the file."""
+"""Weights with this many elements or more are not stored a second time, in a snapshot's file."""
 STATISTICS = {("", "BatchNormalization"): (3, 4)}
 """Inputs of operators that are measured rather than trained."""
 QUANTISING = ("QuantizeLinear", "DequantizeLinear", "QLinear", "Integer", "Quantize")
-"""What the names of operators begin or end with that take scales of quantised numbers."""
+"""Prefixes and suffixes of the names of operators that take scales of quantised numbers."""
 
 
 class ModelFile:
-    """An ONNX model of which a text uses parts; `external` reads weights beside it.
+    """An ONNX model of which a text uses parts; `external` reads weights from other files.
 
     >>> from webnnm.formats.onnx.messages import OperatorSetIdProto
     >>> net = ModelProto(graph=GraphProto(), opset_import=[OperatorSetIdProto("", 21)])
@@ -74,9 +74,9 @@ class ModelFile:
         raise DataError("NNM302", "the graph in the file has no input")
 
     def part(self, value: str | None) -> ModelPart:
-        """Return what leads to a value, the only output where None is named.
+        """Return the part that computes a value, by default the only output.
 
-        Raises `DataError` NNM205 for a value that is not there, NNM304 where one has to be named,
+        Raises `DataError` NNM205 for a value that does not exist, NNM304 if a value must be named,
         NNM302 for one that depends on several inputs, or on none.
         """
         name = self._only_output() if value is None else value
@@ -85,10 +85,10 @@ class ModelFile:
         return self._parts[name]
 
     def kept(self, places: Mapping[str, str]) -> bytes:
-        """Return the file with no more than what the parts in use need.
+        """Return the file with only what the parts in use need.
 
-        Large weights are left out: `places` says by their names where else they are. Who opens the
-        file fetches them from there with `external`.
+        Large weights are left out: `places` maps their names to where else they are stored. Whoever
+        opens the file fetches them from there with `external`.
         """
         model = self._cut(list(self._parts))
         assert model.graph is not None
@@ -105,7 +105,7 @@ class ModelFile:
         return names[0]
 
     def _cut(self, values: Collection[str]) -> ModelProto:
-        """Return the model with what leads to some values alone, which become its outputs."""
+        """Return the model reduced to what computes some values, which become its outputs."""
         graph = self._graph
         makers = {name: node for node in graph.node for name in node.output if name}
         for value in values:
@@ -134,7 +134,7 @@ class ModelFile:
 
 
 class ModelPart:
-    """What leads to one value of a model: a graph of one input, for rows of any number."""
+    """The part of a model that computes one value: a graph of one input, for any batch size."""
 
     def __init__(self, model: ModelProto, external: tensors.External) -> None:
         assert model.graph is not None
@@ -143,7 +143,9 @@ class ModelPart:
         if len(data) != 1:
             inputs = f"the inputs {_listed(data)}" if data else "no input"
             message = f'the value "{graph.output[0].name}" depends on {inputs}'
-            raise DataError("NNM302", message, hint="a block takes one: at= names another value")
+            raise DataError(
+                "NNM302", message, hint="a block takes one: choose another value with at="
+            )
         (info,) = data
         self.input = info.name
         self.dtype = _dtype(info)
@@ -154,26 +156,24 @@ class ModelPart:
         own = [free if each is info else each for each in graph.input]
         self._model = replace(model, graph=replace(graph, input=own))
         self._external = external
-        self._graphs: OrderedDict[tuple[int, Shape], Graph] = OrderedDict()
+        self._graphs = LruCache[tuple[int, Shape], Graph](MOST_GRAPHS)
 
     def graph(self, batch: int, sizes: Shape) -> Graph:
-        """Return the graph for rows of these sizes: its inputs are `input` and weights.
+        """Return the graph for a batch of these sizes: its inputs are `input` and weights.
 
-        Raises `DataError` NNM811 … NNM816 where it cannot be imported for these sizes.
+        Raises `DataError` NNM811 … NNM816 if it cannot be imported for these sizes.
         """
         key = (batch, tuple(sizes))
-        found = self._graphs.pop(key, None)
+        found = self._graphs.get(key)
         if found is None:
             shapes = {self.input: [batch, *sizes]}
             found = import_model(self._model, shapes, external=self._external).graph
-        self._graphs[key] = found
-        while len(self._graphs) > MOST_GRAPHS:
-            self._graphs.popitem(last=False)
+            self._graphs[key] = found
         return found
 
 
 def apart(model: ModelProto, external: tensors.External, places: Mapping[str, str]) -> ModelProto:
-    """Return a model without its large weights, which lie in `places`, by their names."""
+    """Return a model without its large weights, which are stored at `places`, by name."""
 
     def stored(tensor: TensorProto) -> TensorProto:
         array = tensors.host_array(tensor, external)
@@ -212,7 +212,7 @@ def _dtype(info: ValueInfoProto) -> DataType:
 
 
 def _row(info: ValueInfoProto) -> tuple[int | None, ...] | None:
-    """Return the sizes behind the first one, None for those that are free."""
+    """Return the sizes after the first, None for those that are free."""
     tensor = info.type.tensor_type if info.type is not None else None
     if tensor is None or tensor.shape is None:
         return None
@@ -225,7 +225,7 @@ def _listed(infos: Collection[ValueInfoProto]) -> str:
 
 
 def _taken(node: NodeProto) -> set[str]:
-    """Return the values that a node takes, those of the graphs within it included."""
+    """Return the values that a node takes, including those of its subgraphs."""
     found = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):
@@ -237,7 +237,7 @@ def _taken(node: NodeProto) -> set[str]:
 
 
 def _with_weights(graph: GraphProto) -> GraphProto:
-    """Return the graph with weights that some programs write as nodes among the others."""
+    """Return the graph with weights that some programs write as nodes made initializers."""
     weights: list[TensorProto] = []
     nodes: list[NodeProto] = []
     for node in graph.node:
@@ -260,7 +260,7 @@ def _constant(node: NodeProto) -> TensorProto | None:
 
 
 def _inference(node: NodeProto) -> NodeProto:
-    """Return a node as it is in inference: normalisation uses the statistics of the file."""
+    """Return a node in inference mode: normalisation uses the statistics in the file."""
     if node.op_type != "BatchNormalization":
         return node
     kept = [each for each in node.attribute if each.name != "training_mode"]
