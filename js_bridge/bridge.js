@@ -192,11 +192,11 @@ export function run(handle, ticket, promising) {
     written.forEach((tensor, index) => ml.writeTensor(tensor, /** @type {any} */ (given[index])));
   });
   guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
-  const tell = (/** @type {unknown} */ error) => {
-    if (promising) answer.callPromising(ticket, error);
-    else answer(ticket, error);
+  const tell = (/** @type {unknown[]} */ ...error) => {
+    if (promising) answer.callPromising(ticket, ...error);
+    else answer(ticket, ...error);
   };
-  contents(context, wanted, taken).then(() => tell(undefined), tell);
+  contents(context, wanted, taken).then(() => tell(), tell);
 }
 
 /** @type {Bridge["once"]} */
@@ -425,7 +425,7 @@ function alive(handle) {
 }
 
 /**
- * Tell whether an error says that the context is gone, maybe before its promise does. Nothing in
+ * Return whether an error says that the context is gone, maybe before its promise does. Nothing in
  * the register is destroyed and every builder builds once, so an InvalidStateError means that.
  *
  * @param {unknown} error

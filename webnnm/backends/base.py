@@ -212,7 +212,7 @@ class Backend(ABC):
         """
 
     def _has_packed(self, graph: Graph | Scan, constants: Constants | None) -> bool:
-        """Tell whether there may be weights of few bits, see `unpacking.unpacked`."""
+        """Return whether there may be weights of few bits, see `unpacking.unpacked`."""
         return isinstance(graph, Graph) and (
             graph.uses({"dequantizeLinear"})
             or any(type_of(each).dtype != "float32" for each in (constants or {}).values())
@@ -325,7 +325,7 @@ class Backend(ABC):
         return self.waited(self.compute_async(graph, inputs, outputs))
 
     def can_wait(self) -> bool:
-        """Tell whether `waited` works here and now."""
+        """Return whether `waited` works here and now."""
         return True
 
     def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -392,8 +392,8 @@ def type_of(value: DeviceTensor | HostArray) -> TensorType:
 
 def check_data(type: TensorType, data: HostArray) -> None:
     """Refuse data of another type or shape than a tensor's (NNM709)."""
-    if (found := type_of(data)) != type:
-        raise BackendError("NNM709", f"the tensor is {type}, the data {found}")
+    if (data.dtype, data.shape) != type:
+        raise BackendError("NNM709", f"the tensor is {type}, the data {type_of(data)}")
 
 
 def check_binding(executable: Executable, inputs: Binding, outputs: Binding) -> None:

@@ -35,7 +35,7 @@ def batched(graph: Graph) -> frozenset[int]:
 
 
 def _picks_rows(node: Node) -> bool:
-    """Tell whether a node gathers rows of an input, which are not the same ones in every run."""
+    """Return whether a node gathers rows of an input, which are not the same ones in every run."""
     if not isinstance(node, OperatorNode) or node.operator.name != "gather":
         return False
     source, indices = node.operands

@@ -335,7 +335,7 @@ def _failure(message: str) -> BackendError:
 def _swap(
     executable: Executable, buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]]
 ) -> bool:
-    """Tell whether steps hand on just their state, by the names of inputs that are outputs."""
+    """Return whether steps hand on just their state, by the names of inputs that are outputs."""
     (a, after_a), (b, after_b) = buffers
     state = executable.handle.value.state
     written = {

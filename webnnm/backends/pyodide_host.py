@@ -91,6 +91,7 @@ class Bridge:
         self._tickets = count(1)
         self._asking: dict[int, Answer] = {}
         self._proxy: Any = None
+        self._run: Callable[[int, int, bool], None]
 
     async def browser(self) -> str:
         """Return the name and the version of the browser and its system, as exactly as it tells."""
@@ -169,23 +170,25 @@ class Bridge:
         texts = json.dumps([inputs, outputs]), json.dumps([written, read])
         if self._proxy is None:
             self._proxy = import_module("pyodide.ffi").create_proxy(self._answered)
+        self._run = self._module.run  # looking it up takes longer than calling it
         with _translated():
             runner = self._module.runner(graph, *texts, self._proxy)
             return runner, [*self._module.buffers(runner)]
 
-    def run(self, runner: int, make: Callable[[], Any]) -> Answer:
-        """Write, run and read once; who awaits that gets what `make` makes in the same moment.
+    def run(self, runner: int, prepare: Callable[[], Callable[[], Any]]) -> Answer:
+        """Write, run and read once; who awaits that gets what a function makes in the same moment.
+
+        `prepare` returns that function: it is called while the device works.
 
         A turn of the event loop takes as long as a small network, and Python can be held up (JSPI)
         only after one: that is done without where nobody waits without `await`.
         """
         ticket = next(self._tickets)
         try:
-            self._module.run(runner, ticket, self.waiting and can_wait())
+            self._run(runner, ticket, self.waiting and can_wait())
         except js_error() as error:
             raise _translation(error, None) from error
-        # While the device works there is time for all else.
-        answer = self._asking[ticket] = Answer(make)
+        answer = self._asking[ticket] = Answer(prepare())
         return answer
 
     def _answered(self, ticket: int, error: Any = None) -> None:
@@ -243,7 +246,7 @@ class Bridge:
 
 
 def in_browser() -> bool:
-    """Tell whether this Python runs inside a browser or another JavaScript engine.
+    """Return whether this Python runs inside a browser or another JavaScript engine.
 
     >>> in_browser()
     False
@@ -252,7 +255,7 @@ def in_browser() -> bool:
 
 
 def awaited_by_promise() -> bool:
-    """Tell whether it is JavaScript that waits for an object of Python's that can be awaited.
+    """Return whether it is JavaScript that waits for an object of Python's that can be awaited.
 
     >>> awaited_by_promise()
     False
@@ -266,7 +269,7 @@ def awaited_by_promise() -> bool:
 
 
 def has_webnn() -> bool:
-    """Tell whether the browser shows WebNN at all; only `Bridge.open` knows whether it works.
+    """Return whether the browser shows WebNN at all; only `Bridge.open` knows whether it works.
 
     >>> has_webnn()
     False
@@ -275,7 +278,7 @@ def has_webnn() -> bool:
 
 
 def installed(name: str) -> bool:
-    """Tell whether a package is installed here, or was loaded into this page.
+    """Return whether a package is installed here, or was loaded into this page.
 
     One that is just being loaded is not: its files are there before they can be imported.
     """
@@ -285,7 +288,7 @@ def installed(name: str) -> bool:
 
 
 def offers(name: str) -> bool:
-    """Tell whether a package is installed here, or can be loaded into this page."""
+    """Return whether a package is installed here, or can be loaded into this page."""
     if installed(name):
         return True
     return in_browser() and hasattr(_distributed(), name)
@@ -492,7 +495,7 @@ def _label_in(message: str, plan: Plan | None) -> str:
 
 
 def can_wait() -> bool:
-    """Tell whether this browser can hold up Python until a promise is settled (JSPI)."""
+    """Return whether this browser can hold up Python until a promise is settled (JSPI)."""
     Bridge.waiting = True  # it is asked by who is going to
     return bool(find_spec("pyodide")) and import_module("pyodide.ffi").can_run_sync()
 

@@ -66,7 +66,7 @@ async def _automatic(
 ) -> Backend:
     if not pyodide_host.in_browser():
         return await _numpy()
-    why = f"{device} is no device of WebNN"
+    why = f"{device} is not a device of WebNN"
     if device not in ("wasm", "webgpu"):
         try:
             return await _webnn(device, power_preference, log)

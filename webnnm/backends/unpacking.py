@@ -82,12 +82,12 @@ async def unpacked(
 
 
 def unpacks(backend: Backend) -> bool:
-    """Tell whether a backend is to unpack constants when it builds a graph."""
+    """Return whether a backend is to unpack constants when it builds a graph."""
     return backend.name != "webnn" or not holds_packed(backend)
 
 
 def holds_packed(backend: Backend) -> bool:
-    """Tell whether tensors hold weights in few bits, which graphs unpack, or float32."""
+    """Return whether tensors hold weights in few bits, which graphs unpack, or float32."""
     if backend.unpacks is not None:
         return not backend.unpacks
     runs = backend.device.partition(" ")[0].split("+")

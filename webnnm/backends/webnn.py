@@ -308,7 +308,7 @@ class WebNNBackend(Backend):
         return arrays_of(data, [even.type for even, _ in read])
 
     def can_wait(self) -> bool:
-        """Tell whether the browser can hold up Python (JSPI), and may do so here."""
+        """Return whether the browser can hold up Python (JSPI), and may do so here."""
         return pyodide_host.can_wait()
 
     def waited(self, work: Coroutine[Any, Any, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from webnnm.backends.base import Backend, Binding, Executable, Runner, check_data
 from webnnm.backends.binding_bytes import arrays_of, handles
@@ -42,13 +42,18 @@ class WebNNRunner(Runner):
         for type, array, buffer in zip(self._types, data, self._given, strict=True):
             check_data(type, array)
             buffer.assign(array.data)
-        return self._bridge.run(self._handle, self._found)
+        return self._bridge.run(self._handle, self._prepared)
 
-    def _found(self) -> list[HostArray]:
-        """Return what the last run read."""
-        taken = bytearray(self._bytes)
-        self._taken.assign_to(taken)
-        return arrays_of(memoryview(taken), self._results)
+    def _prepared(self) -> Callable[[], list[HostArray]]:
+        """Make memory for results, and return what takes those of a run that has ended."""
+        memory = bytearray(self._bytes)
+        results = arrays_of(memoryview(memory), self._results)
+
+        def found() -> list[HostArray]:
+            self._taken.assign_to(memory)
+            return results
+
+        return found
 
     def close(self) -> None:
         """Forget the binding."""

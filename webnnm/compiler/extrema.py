@@ -13,7 +13,7 @@ def larger(b: GraphBuilder, x: Operand, kept: Operand) -> Operand:
 
 
 def keeps_nan(x: Operand, shape: Shape) -> bool:
-    """Tell whether an extremum of x and another, of this shape, keeps NaN of x, not of the other.
+    """Return whether an extremum of x and another, of this shape, keeps NaN of x, not of the other.
 
     So it is where x does not vary along the last axis of several elements.
     """

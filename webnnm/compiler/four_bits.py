@@ -134,12 +134,12 @@ def _carried(graph: Graph, limits: Limits, fixed: Container[str]) -> set[int]:
 
 
 def _lacks(limits: Limits, type: TensorType) -> bool:
-    """Tell whether a backend computes no values of a type, so that tensors of it hold bytes."""
+    """Return whether a backend computes no values of a type, so that tensors of it hold bytes."""
     return held(limits, type) != type
 
 
 def _fits(node: Node, limits: Limits, fixed: Container[str]) -> bool:
-    """Tell whether a node fits the limits as it is, types and dimensions."""
+    """Return whether a node fits the limits as it is, types and dimensions."""
     if isinstance(node, OperatorNode):
         places = limits.places(node)
         if node.operator.native not in limits.operators:

@@ -61,7 +61,7 @@ def _least(dtype: DataType) -> float:
 
 
 def _is_same(node: OperatorNode) -> bool:
-    """Tell whether the padding is what LiteRT calls SAME, with which it pools as it should.
+    """Return whether the padding is what LiteRT calls SAME, with which it pools as it should.
 
     All but the norm, which Chromium makes from a mean and the size of the whole window.
     """

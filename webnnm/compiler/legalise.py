@@ -72,7 +72,8 @@ class Legaliser:
         Raises `BackendError` NNM505, NNM405 for inputs, constants and outputs of types or ranks
         that the device does not hold even then.
         """
-        if any(type.dtype not in FORMATS for node in graph.nodes() for type in node.types):
+        kinds = {node.types for node in graph.nodes()}
+        if any(type.dtype not in FORMATS for types in kinds for type in types):
             from webnnm.compiler.four_bits import in_bytes
 
             graph = in_bytes(graph, self._limits, self._fixed, self._note)
@@ -107,7 +108,7 @@ class Legaliser:
 
     def guarded(self, graph: Graph) -> Graph:
         """Return a graph that fits with what would lose NaN or range computed around."""
-        found = self._rewritten(graph, self.guard)
+        found = self._rewritten(graph, self.guard, self._guards)
         return graph if found is graph else self.fitted(found)
 
     def finished(self, graph: Graph) -> Graph:
@@ -118,13 +119,15 @@ class Legaliser:
         self._check_constants(graph)
         return graph
 
-    def _rewritten(self, graph: Graph, rule: Rule) -> Graph:
+    def _rewritten(
+        self, graph: Graph, rule: Rule, operators: Collection[str] | None = None
+    ) -> Graph:
         done = self._done.copy()
-        first = first_replaced(graph, rule)
+        first = first_replaced(graph, rule, operators)
         if first is None:
             return graph
         self._done = done  # what is seen twice counts once
-        return rewrite_from(graph, rule, first)
+        return rewrite_from(graph, rule, first, operators)
 
     def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node that would lose NaN or range."""
@@ -132,16 +135,17 @@ class Legaliser:
 
     def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return what stands in for a node, None where the node fits."""
-        if not isinstance(node, OperatorNode):
-            self._check_size(node)
-            return self._out_of_traps(b, node, self._traps)
         # Most nodes have the operator and the types of another one.
-        kind = node.operator, node.types, tuple([o and o.type for o in node.operands])
+        if isinstance(node, OperatorNode):
+            kind = node.operator, node.types, tuple([o and o.type for o in node.operands])
+        else:
+            kind = type(node), node.types
         if kind not in self._fitting:
             self._check_size(node)
-            found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
-            if found:
-                return found
+            if isinstance(node, OperatorNode):
+                found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
+                if found:
+                    return found
             self._fitting.add(kind)
         return self._out_of_traps(b, node, self._traps)
 
@@ -237,7 +241,10 @@ class Legaliser:
         self, b: GraphBuilder, node: Node, traps: Mapping[str, Sequence[Trap]]
     ) -> Replacement | None:
         name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
-        for trap in traps.get(name, ()):
+        waiting = traps.get(name)
+        if waiting is None:
+            return None
+        for trap in waiting:
             found = trap.rule(b, node)
             if found is not None:
                 self._note(node, trap.reason)
@@ -257,30 +264,31 @@ class Legaliser:
 
     def _check_borders(self, graph: Graph) -> None:
         """Refuse inputs, constants and outputs of types that the backend does not hold."""
-        borders = [
-            (_kind(node), node.types[0], node.label)
-            for node in graph.nodes()
-            if not isinstance(node, OperatorNode)
-        ]
-        borders += [("output", o.type, name) for name, o in graph.outputs.items()]
-        for kind, type, label in borders:
-            bounds = self._limits.tensor(kind)
-            if bounds is None:
-                continue
-            if type.dtype not in bounds.dtypes:
-                raise BackendError(
-                    "NNM505",
-                    f'the {kind} "{label}" is {type}; '
-                    f"this browser's WebNN holds {_listed(bounds)}",
-                    hint="give it one of these types",
-                )
-            if len(type.shape) > bounds.ranks[1]:
-                raise BackendError(
-                    "NNM405",
-                    f'the {kind} "{label}" is {type} with {len(type.shape)} dimensions; this '
-                    f"browser's WebNN holds at most {bounds.ranks[1]}",
-                    hint="join some of its dimensions",
-                )
+        checked: set[object] = set()
+        for node in graph.nodes():
+            if not isinstance(node, OperatorNode) and (type(node), node.types) not in checked:
+                self._check_border(_kind(node), node.types[0], node.label)
+                checked.add((type(node), node.types))
+        for name, operand in graph.outputs.items():
+            self._check_border("output", operand.type, name)
+
+    def _check_border(self, kind: str, type: TensorType, label: str) -> None:
+        bounds = self._limits.tensor(kind)
+        if bounds is None:
+            return
+        if type.dtype not in bounds.dtypes:
+            raise BackendError(
+                "NNM505",
+                f'the {kind} "{label}" is {type}; this browser\'s WebNN holds {_listed(bounds)}',
+                hint="give it one of these types",
+            )
+        if len(type.shape) > bounds.ranks[1]:
+            raise BackendError(
+                "NNM405",
+                f'the {kind} "{label}" is {type} with {len(type.shape)} dimensions; this '
+                f"browser's WebNN holds at most {bounds.ranks[1]}",
+                hint="join some of its dimensions",
+            )
 
     def _check_constants(self, graph: Graph) -> None:
         """Refuse more constants in a graph than a browser survives."""
@@ -343,9 +351,9 @@ def _listed(bounds: Bounds) -> str:
 
 
 def _kind(node: Node) -> str:
-    if isinstance(node, InputNode):
-        return "input"
-    return "constant" if isinstance(node, ConstantNode) else ""
+    if isinstance(node, ConstantNode):
+        return "constant"
+    return "input" if isinstance(node, InputNode) else ""
 
 
 def _place(node: Node) -> str:

@@ -37,6 +37,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from webnnm.core.dtypes import byte_length
+from webnnm.core.garbage import uncollected
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 from webnnm.ops.declare.naming import camel_case
@@ -69,13 +70,15 @@ class Plan:
     @cached_property
     def json(self) -> str:
         """The canonical JSON text."""
-        return json.dumps(self.content, sort_keys=True, allow_nan=False)
+        with uncollected():
+            return json.dumps(self.content, sort_keys=True, allow_nan=False)
 
     @cached_property
     def hash(self) -> str:
         """SHA-256 over the JSON without labels, and the constants; stable between runs."""
-        text = _LABEL.sub("", self.json)
-        return hashlib.sha256(text.encode() + b"\0" + self.constants).hexdigest()
+        found = hashlib.sha256(_LABEL.sub("", self.json).encode() + b"\0")
+        found.update(self.constants)
+        return found.hexdigest()
 
     @property
     def inputs(self) -> dict[str, TensorType]:
@@ -104,29 +107,38 @@ def lower(graph: Graph) -> Plan:
     buffer = bytearray()
     sizes: dict[int, int] = {}
     free = 0
-    bytes_of: dict[TensorType, int] = {}
+    bytes_of: dict[int, list[int]] = {}
     words: dict[tuple[AnyOperator, int], Words] = {}
     for node in graph.nodes():
-        results = list(range(free, free := free + len(node.types)))
-        numbers[node.number] = results
+        types = node.types
+        first, free = free, free + len(types)
+        results = numbers[node.number] = [first] if free == first + 1 else [*range(first, free)]
         if isinstance(node, OperatorNode):
-            for result, type in zip(results, node.types, strict=True):
-                if type not in bytes_of:
-                    bytes_of[type] = byte_length(type.dtype, count(type.shape))
-                sizes[result] = bytes_of[type]
-            # Nodes of a builder share their options.
+            # Equal nodes of a builder share their types and their options.
+            if id(types) not in bytes_of:
+                bytes_of[id(types)] = [byte_length(t.dtype, count(t.shape)) for t in types]
+            for index, size in enumerate(bytes_of[id(types)]):
+                sizes[first + index] = size
             key = node.operator, id(node.options)
             if key not in words:
                 words[key] = _words(node)
             operators.append(_call(node, numbers, words[key]))
         elif isinstance(node, InputNode):
-            inputs.append({"name": node.name, **typed(node.types[0]), "id": results[0]})
+            inputs.append({"name": node.name, **typed(types[0]), "id": results[0]})
         elif isinstance(node, ConstantNode):
-            data = node.array.data
-            place = {"offset": len(buffer), "length": data.nbytes}
-            constants.append({**typed(node.types[0]), "id": results[0], **place})
+            data, (dtype, shape) = node.array.data, types[0]
+            constants.append(
+                {
+                    "dtype": dtype,
+                    "shape": list(shape),
+                    "id": results[0],
+                    "offset": len(buffer),
+                    "length": data.nbytes,
+                }
+            )
             buffer += data
-            buffer += bytes(-len(buffer) % ALIGNMENT)
+            if len(buffer) % ALIGNMENT:
+                buffer += bytes(-len(buffer) % ALIGNMENT)
     outputs = [
         {"name": name, **typed(o.type), "id": numbers[o.number][o.index]}
         for name, o in graph.outputs.items()

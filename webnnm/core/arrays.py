@@ -7,7 +7,6 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from webnnm.core.dtypes import FORMATS, DataType, byte_length, holds
@@ -25,6 +24,7 @@ _DTYPES_OF_FORMAT: dict[str, DataType] = {
 }
 _SIGNED_FORMATS = "hilqn"
 _BLOCK = 1 << 11
+_NUMBERS = (int, float)
 _PYTHON = {bool, int, float, list, tuple}
 
 
@@ -73,7 +73,7 @@ class HostArray:
         1.0
         """
         given: Any = value
-        if isinstance(value, int | float) and shape is None:
+        if isinstance(value, _NUMBERS) and shape is None:
             dtype = dtype or "float32"
             return cls(dtype, (), pack((value,), dtype))
         if isinstance(value, HostArray):
@@ -82,7 +82,7 @@ class HostArray:
                 value.data.obj, array
             )  # nobody else has what `pack` made
         elif type(value) is list:
-            found = cls._from_nested(value, dtype or "float32")  # type: ignore[reportUnknownArgumentType]
+            found, copy = cls._from_nested(value, dtype or "float32"), False  # type: ignore[reportUnknownArgumentType]
         elif isinstance(value, bytes | bytearray) and dtype is not None and shape is not None:
             found = cls(dtype, shape, value)
         else:
@@ -118,7 +118,7 @@ class HostArray:
             kind = str(getattr(value, "dtype", type(value).__name__))
             time = "for times subtract the first one: (t - t[0]) / numpy.timedelta64(1, 'D')"
             hint = time * kind.startswith(("datetime64", "timedelta64"))
-            raise DataError("NNM702", f"values of {kind} are no numbers", hint=hint) from error
+            raise DataError("NNM702", f"values of {kind} are not numbers", hint=hint) from error
         code = view.format.lstrip("@=<")
         if code == "d" and wanted == "float64":
             dtype = wanted
@@ -215,7 +215,7 @@ class HostArray:
         return HostArray(self.dtype, self.shape, bytes(self.data))
 
     def shares(self, value: Any) -> bool:
-        """Tell whether a buffer is the array's own memory, and that could be written.
+        """Return whether a buffer is the array's own memory, and that could be written.
 
         >>> memory = bytearray(4)
         >>> HostArray("uint8", [4], memory).shares(memory), HostArray.of([1.0]).shares(memory)
@@ -288,17 +288,18 @@ def _floats(value: list[Any]) -> tuple[tuple[int, ...], array[float]] | None:
     first: Any = value[0] if value else None
     row: list[Any] = first if type(first) is list else []  # type: ignore[reportUnknownVariableType]
     try:
-        if isinstance(first, float | int):
+        if isinstance(first, _NUMBERS):
             return (len(value),), array("f", value)
-        if not row or not isinstance(row[0], float | int):
+        if not row or not isinstance(row[0], _NUMBERS):
             return None
-        if len(value) == 1:
-            return (1, len(row)), array("f", row)
-        if {*map(type, value)} == {list} and {*map(len, value)} == {len(row)}:
-            return (len(value), len(row)), array("f", chain.from_iterable(value))
+        found, width = array("f"), len(row)
+        for row in value:
+            found.fromlist(row)
+            if len(row) != width:
+                return None
+        return (len(value), width), found
     except (TypeError, OverflowError):
-        pass
-    return None
+        return None
 
 
 def _is_list(value: Any) -> bool:

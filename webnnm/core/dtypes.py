@@ -79,12 +79,12 @@ _OVERFLOW: dict[DataType, float] = {
 
 
 def is_data_type(word: str) -> TypeGuard[DataType]:
-    """Tell whether a word names a data type of WebNN, and so of the notation."""
+    """Return whether a word names a data type of WebNN, and so of the notation."""
     return word in PRECEDENCE
 
 
 def is_tensor_type(word: str) -> TypeGuard[DataType]:
-    """Tell whether a word names a data type of WebNN, or float64, which some backends have."""
+    """Return whether a word names a data type of WebNN, or float64, which some backends have."""
     return word in _BITS
 
 
@@ -98,7 +98,7 @@ def byte_length(dtype: DataType, count: int) -> int:
 
 
 def is_float(dtype: DataType) -> bool:
-    """Tell whether a type is a floating-point type."""
+    """Return whether a type is a floating-point type."""
     return dtype in FLOAT or dtype == "float64"
 
 
@@ -112,7 +112,7 @@ def highest(dtypes: Iterable[DataType]) -> DataType:
 
 
 def is_upcast(source: DataType, target: DataType) -> bool:
-    """Tell whether a cast goes up in precedence or stays (spec B.5, rule 5)."""
+    """Return whether a cast goes up in precedence or stays (spec B.5, rule 5)."""
     return PRECEDENCE.index(target) <= PRECEDENCE.index(source)
 
 
@@ -129,7 +129,7 @@ def integer_range(dtype: DataType) -> tuple[int, int]:
 
 
 def holds(dtype: DataType, number: float) -> bool:
-    """Tell whether a literal has a value in this type; floats round what is in their range.
+    """Return whether a literal has a value in this type; floats round what is in their range.
 
     >>> holds("float32", 0.1), holds("float16", 70000), holds("int8", 0.5)
     (True, False, False)

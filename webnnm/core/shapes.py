@@ -13,12 +13,12 @@ MAX_DIMENSION = 2**31 - 1
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Tell whether a value is an integer of any kind, NumPy's included, but no bool.
+    """Return whether a value is an integer of any kind, NumPy's included, but no bool.
 
     >>> is_integer(3), is_integer(True), is_integer(3.0)
     (True, False, False)
     """
-    return not isinstance(value, bool) and isinstance(value, Integral)
+    return type(value) is int or (not isinstance(value, bool) and isinstance(value, Integral))
 
 
 def count(shape: Iterable[int]) -> int:

@@ -46,7 +46,8 @@ class Answer:
         if not self._settled:
             self._asyncio_future_blocking = True
             yield self
-        self.result()
+        if self._error is not None:
+            raise self._error
         return self._make()
 
     def settle(self, error: BaseException | None = None) -> None:

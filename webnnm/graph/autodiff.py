@@ -9,6 +9,7 @@ from typing import cast
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError
+from webnnm.core.garbage import uncollected
 from webnnm.core.shapes import broadcast_axes, show
 from webnnm.graph.node import Node, Nodes, Operand, OperatorNode, dependencies
 from webnnm.ops.declare.operator import Composite
@@ -61,6 +62,7 @@ def backward(
     return pullback([(y, seed)], xs)
 
 
+@uncollected()
 def pullback(
     seeds: Sequence[tuple[Operand, Operand]], xs: Sequence[Operand]
 ) -> list[Operand | None]:
@@ -89,17 +91,17 @@ def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
 
 def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[int]) -> None:
     """Carry what has arrived at the nodes, operands before users, on to their operands."""
-    for node in reversed(nodes):
-        if not isinstance(node, OperatorNode) or node.number not in needed:
-            continue
-        results = builder.results[node.number]
-        if all((node.number, index) not in arrived for index in range(len(results))):
-            continue
-        with builder.place(f"{GRADIENT}{node.label}" if node.label else "", node.span):
+    with builder.place(""):
+        for node in reversed(nodes):
+            if not isinstance(node, OperatorNode) or node.number not in needed:
+                continue
+            results = builder.results[node.number]
+            if all((node.number, index) not in arrived for index in range(len(results))):
+                continue
+            builder.locate(f"{GRADIENT}{node.label}" if node.label else "", node.span)
             incoming = [_total(arrived, result) for result in results]
             for operand, gradient in _apply(node, results, incoming, needed):
-                if operand.number in needed:
-                    _arrive(arrived, operand, gradient)
+                _arrive(arrived, operand, gradient)
 
 
 def _arrive(arrived: Arrived, operand: Operand, gradient: Operand) -> None:
@@ -123,7 +125,7 @@ def _apply(
     incoming: list[Operand | None],
     needed: set[int],
 ) -> list[tuple[Operand, Operand]]:
-    """Return (operand, gradient) for the operands of a node that receive one."""
+    """Return (operand, gradient) for those operands of a node that are needed and receive one."""
     builder = results[0].builder
     if node.operator.gradient is None:
         return _derived(builder, node, incoming, needed)
@@ -141,15 +143,19 @@ def _apply(
     return [
         (operand, _unbroadcast(gradient, operand))
         for operand, gradient in zip(node.operands, found, strict=True)
-        if operand is not None and gradient is not None and _carries(operand)
+        if operand is not None
+        and gradient is not None
+        and operand.number in needed
+        and _carries(operand)
     ]
 
 
 def _carries(operand: Operand) -> bool:
-    """Tell whether gradients flow through a value: floats, and what is rounded straight through."""
+    """Return whether gradients flow through a value: floats, and straight-through rounding."""
+    if is_float(operand.type.dtype):
+        return True
     node = operand.node
-    straight = isinstance(node, OperatorNode) and getattr(node.operator, "straight_through", False)
-    return is_float(operand.dtype) or straight
+    return isinstance(node, OperatorNode) and getattr(node.operator, "straight_through", False)
 
 
 def _derived(
@@ -168,7 +174,8 @@ def _derived(
     leaves = {operand.number for operand in node.operands if operand is not None}
     nodes = dependencies(roots, leaves)
     inner = [step for step in nodes if step.number not in leaves]
-    _walk(builder, inner, arrived, _leading_to(inner, leaves & needed))
+    leaves &= needed
+    _walk(builder, inner, arrived, _leading_to(inner, leaves))
     return [
         (builder.results[number][index], gradient)
         for (number, index), several in arrived.items()
@@ -179,7 +186,7 @@ def _derived(
 
 def _unbroadcast(gradient: Operand, operand: Operand) -> Operand:
     """Sum a gradient over the dimensions along which its operand was repeated."""
-    if gradient.shape == operand.shape:
+    if gradient.type.shape == operand.type.shape:
         return gradient
     axes = broadcast_axes(operand.shape, gradient.shape)
     total = gradient.builder.reduce_sum(gradient, axes=axes) if axes else gradient

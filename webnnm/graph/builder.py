@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +16,7 @@ from webnnm.core.shapes import MAX_DIMENSION, is_integer, show
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.declare.activation import Activation, is_activation
 from webnnm.ops.declare.checks import check_room, few_enough
-from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Slot
+from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite
 from webnnm.ops.declare.tensors import OperatorError, TensorType
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ _Inferred = tuple[tuple[TensorType, ...], bool, Mapping[str, Any]]
 
 Descriptor = Mapping[str, Any]
 """WebNN's MLOperandDescriptor as a dictionary."""
+
+
+MOST_KEPT = 1024
+"""Constants of up to so many bytes are compared byte by byte: hashing them would take longer."""
+_NO_OPTIONS: Mapping[str, Any] = {}
+_VALUES = {bool, int, float, list, HostArray}
+"""Types of what can only be the value of a constant."""
 
 
 class GraphBuilder:
@@ -67,6 +74,7 @@ class GraphBuilder:
         self.results: list[tuple[Operand, ...]] = []
         self._known: dict[Any, tuple[Operand, ...]] = {}
         self._inferred: dict[Any, dict[Any, _Inferred]] = {}
+        self._types: dict[TensorType, tuple[TensorType]] = {}
         self._inputs: dict[str, Operand] = {}
         self._label = ""
         self._span: Span | None = None
@@ -91,7 +99,7 @@ class GraphBuilder:
             raise OperatorError("NNM109", f'input "{name}" {show(shape)}: sizes are 1 … 2147483647')
         types = (TensorType(dtype, tuple(shape)),)
         number = len(self.nodes)
-        return self.adopt(InputNode(number=number, types=types, label=name, name=name))[0]
+        return self.adopt(InputNode(number, types, name, None, name))[0]
 
     @property
     def inputs(self) -> Mapping[str, Operand]:
@@ -106,38 +114,35 @@ class GraphBuilder:
         The argument orders of WebNN work too: `constant("float32", 2)`, `constant(descriptor,
         buffer)`.
         """
-        if isinstance(value, Mapping):
-            found, sizes = _described(value)  # pyright: ignore[reportUnknownArgumentType]
-            value, dtype, shape = dtype, found, sizes
-        elif isinstance(value, str) and is_tensor_type(value):
-            value, dtype = dtype, value
+        if type(value) not in _VALUES:
+            value, dtype, shape = _in_order(value, dtype, shape)
         if dtype is not None and not is_tensor_type(dtype):
             raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
-        if isinstance(value, range):
-            # Of a range, len() counts no further than a machine word.
-            number = max(0, -((value.start - value.stop) // value.step))
-            few_enough(number, "the numbers of a range")
         array = HostArray.of(value, dtype, shape, copy=True)
-        return self.adopt(
-            ConstantNode(
-                number=len(self.nodes),
-                types=(TensorType(array.dtype, array.shape),),
-                label=self._label,
-                span=self._span,
-                array=array,
-                digest=_digest(array),
-            )
-        )[0]
+        digest, of = _digest(array), TensorType(array.dtype, array.shape)
+        types = self._types.setdefault(of, (of,))
+        results = self._known.get((types, digest))
+        if results is None:
+            number, label, span = len(self.nodes), self._label, self._span
+            node = ConstantNode(number, types, label, span, array, digest)
+            results = self._add((types, digest), node)
+        return results[0]
 
     def adopt(self, node: Node) -> tuple[Operand, ...]:
-        """Add a node on this builder's operands, or reuse an identical one; return its results."""
-        key = _key(node)
+        """Add a node on this builder's operands, or reuse an equal one; return its results.
+
+        Two nodes are equal if they compute the same from the same.
+        """
+        if isinstance(node, OperatorNode):
+            key = node.operator, node.operands, tuple(node.options.values())
+        else:
+            key = (node.types, node.digest) if isinstance(node, ConstantNode) else node
         results = self._known.get(key)
         if results is None:
             number = len(self.nodes)
             results = self._add(key, node if node.number == number else node.at(number))
-        if isinstance(node, InputNode):
-            self._inputs[node.name] = results[0]
+            if isinstance(node, InputNode):
+                self._inputs[node.name] = results[0]
         return results
 
     def _add(self, key: Hashable, node: Node) -> tuple[Operand, ...]:
@@ -206,7 +211,10 @@ class GraphBuilder:
         """Apply an operator; return its result, or a tuple if it has several."""
         if operator.earlier is None:
             return self._apply(operator, operands, options)
-        operands, options, *finish = operator.earlier(self, operator, list(operands), dict(options))
+        changed = operator.earlier(self, operator, list(operands), dict(options))
+        if changed is None:
+            return self._apply(operator, operands, options)
+        operands, options, *finish = changed
         result = self._apply(operator, operands, options)
         for finally_ in finish:
             if finally_ is not None:
@@ -217,93 +225,98 @@ class GraphBuilder:
         self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
         found, options = self._bind(operator, operands, options)
-        types = tuple([operand and operand.type for operand in found])
+        given = tuple([operand and operand.type for operand in found])
         # Networks repeat their layers: what was checked and inferred once holds for all of them.
-        known = self._inferred.get((operator, types))
+        known = self._inferred.get((operator, given))
         if known is None:
-            _check_types(operator, types)
-            known = self._inferred[operator, types] = {}
-        checked = _checked(operator, options, types)
+            _check_types(operator, given)
+            known = self._inferred[operator, given] = {}
+        checked = _checked(operator, options, given) if operator.options else _NO_OPTIONS
         if isinstance(operator, Composite) and not _is_native(operator, checked):
             return operator.decompose(self, *found, **checked)
         values = tuple(checked.values())
         inferred = known.get(values)
         if inferred is None:
-            result = (operator.infer or _tried(operator))(*types, **checked)
+            result = (operator.infer or _tried(operator))(*given, **checked)
             if isinstance(result, TensorType):
                 inferred = (result,), False, checked
             else:
                 inferred = result, True, checked
             known[values] = inferred
-        result_types, several, options = inferred
-        operands = tuple(found)
-        results = self._known.get((operator, operands, values))
+        types, several, options = inferred
+        key = operator, found, values
+        results = self._known.get(key)
         if results is None:
-            node = OperatorNode(
-                number=len(self.nodes),
-                types=result_types,
-                label=self._label,
-                span=self._span,
-                operator=operator,
-                operands=operands,
-                options=options,
-            )
-            results = self._add((operator, operands, values), node)
+            number, label, span = len(self.nodes), self._label, self._span
+            node = OperatorNode(number, types, label, span, operator, found, options)
+            results = self._add(key, node)
         return results if several else results[0]
 
     def _bind(
         self, operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
-    ) -> tuple[Sequence[Operand | None], Mapping[str, Any]]:
+    ) -> tuple[tuple[Operand | None, ...], Mapping[str, Any]]:
         """Match what was given to the operator's slots, numbers turned into constants."""
         slots, names = operator.operands, operator.operand_names
-        if len(given) == len(names) and not options and not operator.variadic:
-            for value in given:
-                if not isinstance(value, Operand) or value.builder is not self:
-                    break
-            else:
-                return given, options
-        keywords = operator.keywords.intersection(options)
-        unknown = options.keys() - operator.options.keys() - keywords
-        if unknown:
-            word = min(unknown)
-            raise OperatorError(
-                "NNM301",
-                f'"{operator.name}" has no option "{word}"',
-                suggestion(word, [*operator.options, *sorted(operator.keywords)]),
-            )
         if operator.variadic:
+            _check_known(operator, options.keys() - operator.options.keys())
             given = given[0] if len(given) == 1 and not isinstance(given[0], Operand) else given
             values = list(given)
+        elif options or len(given) != len(names):
+            values, options = _named(operator, given, options)
         else:
-            if not operator.required <= len(given) <= len(slots):
-                raise OperatorError(
-                    "NNM302",
-                    f'"{operator.name}" takes {_amount(operator.required, len(slots))}, '
-                    f"{len(given)} given",
-                )
-            if keywords and (twice := keywords.intersection(names[: len(given)])):
-                raise OperatorError("NNM302", f'"{operator.name}" is given {min(twice)} twice')
-            values = list(given)
-            if len(given) < len(names):
-                values += [options.get(name) for name in names[len(given) :]]
-        tensors = [value for value in values if isinstance(value, Operand)]
-        if not tensors and slots:
-            raise OperatorError("NNM302", f'"{operator.name}" needs a tensor among its operands')
-        for tensor in tensors:
-            if tensor.builder is not self:
+            values = given
+        numbers = tensors = False
+        for value in values:
+            if not isinstance(value, Operand):
+                numbers = numbers or value is not None
+            elif value.builder is self:
+                tensors = True
+            else:
                 message = f'operands of "{operator.name}" belong to another builder'
                 raise OperatorError("NNM302", message)
-        if keywords:
-            options = {key: value for key, value in options.items() if key not in keywords}
-        if len(tensors) == len(values):
-            return tensors, options
+        if not tensors and slots:
+            raise OperatorError("NNM302", f'"{operator.name}" needs a tensor among its operands')
+        if not numbers:
+            return tuple(values), options
         found = [
             value
             if value is None or isinstance(value, Operand)
-            else self.constant(value, _literal_type(slots, values, position))
+            else self.constant(value, _literal_type(operator, values, position))
             for position, value in enumerate(values)
         ]
-        return found, options
+        return tuple(found), options
+
+
+def _named(
+    operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
+) -> tuple[list[Any], Mapping[str, Any]]:
+    """Return a value for each slot, given by position or among the options, and the others."""
+    names, slots = operator.operand_names, operator.operands
+    keywords = operator.keywords.intersection(options)
+    if not options.keys() <= operator.options.keys():
+        _check_known(operator, options.keys() - operator.options.keys() - keywords)
+    if not operator.required <= len(given) <= len(slots):
+        raise OperatorError(
+            "NNM302",
+            f'"{operator.name}" takes {_amount(operator.required, len(slots))}, {len(given)} given',
+        )
+    if keywords and (twice := keywords.intersection(names[: len(given)])):
+        raise OperatorError("NNM302", f'"{operator.name}" is given {min(twice)} twice')
+    values = [*given, *[options.get(name) for name in names[len(given) :]]]
+    if keywords:
+        options = {key: value for key, value in options.items() if key not in keywords}
+    return values, options
+
+
+def _check_known(operator: AnyOperator, unknown: Collection[str]) -> None:
+    """Refuse options that an operator does not have."""
+    if unknown:
+        word = min(unknown)
+        raise OperatorError(
+            "NNM301",
+            f'"{operator.name}" has no option "{word}"',
+            suggestion(word, [*operator.options, *sorted(operator.keywords)]),
+        )
 
 
 def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
@@ -316,6 +329,20 @@ def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[An
     if len(arguments) > len(names) or any(isinstance(value, Operand) for value in arguments):
         return given, {}
     return given[: len(given) - len(arguments)], dict(zip(names, arguments, strict=False))
+
+
+def _in_order(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
+    """Return what a constant was given as value, type and shape, also in the orders of WebNN."""
+    if isinstance(value, Mapping):
+        found, sizes = _described(value)  # pyright: ignore[reportUnknownArgumentType]
+        value, dtype, shape = dtype, found, sizes
+    elif isinstance(value, str) and is_tensor_type(value):
+        value, dtype = dtype, value
+    if isinstance(value, range):
+        # Of a range, len() counts no further than a machine word.
+        number = max(0, -((value.start - value.stop) // value.step))
+        few_enough(number, "the numbers of a range")
+    return value, dtype, shape
 
 
 def _described(descriptor: Descriptor) -> tuple[Any, Any]:
@@ -362,42 +389,29 @@ def _tried(operator: AnyOperator) -> Callable[..., Any]:
     return infer
 
 
-def _key(node: Node) -> Hashable:
-    """Return what makes two nodes equal: they compute the same from the same."""
-    if isinstance(node, OperatorNode):
-        return (node.operator, node.operands, tuple(node.options.values()))
-    return (node.types, node.digest) if isinstance(node, ConstantNode) else node
-
-
 def _digest(array: HostArray) -> bytes:
     """Return what is the same for the same bytes of one type alone."""
     data = array.data
-    return bytes(data) if data.nbytes < 32 else hashlib.sha256(data).digest()
+    return bytes(data) if data.nbytes <= MOST_KEPT else hashlib.sha256(data).digest()
 
 
-def _literal_type(slots: Sequence[Slot], values: Sequence[Any], position: int) -> DataType:
+def _literal_type(operator: AnyOperator, values: Sequence[Any], position: int) -> DataType:
     """Return the type for a number: of the tensors it shares a type with, else what its slot takes.
 
     The condition of `where`, for one, says nothing about the numbers beside it.
     """
-    if slots[0].variadic:
+    if operator.variadic:
         return next(value.dtype for value in values if isinstance(value, Operand))
-    leader = _leader(slots, position)
-    dtypes: list[DataType] = [
-        value.dtype
-        for place, value in enumerate(values)
-        if isinstance(value, Operand) and _leader(slots, place) == leader
-    ]
+    leaders = operator.leaders
+    leader = leaders[position]
+    dtypes: list[DataType] = []
+    for place, value in enumerate(values):
+        if leaders[place] == leader and isinstance(value, Operand):
+            dtypes.append(value.type.dtype)
     if dtypes:
         return dtypes[0] if len(dtypes) == 1 else highest(dtypes)
-    allowed = slots[leader].dtypes
+    allowed = operator.operands[leader].dtypes
     return next(dtype for dtype in ("float32", "int32", *PRECEDENCE) if dtype in allowed)
-
-
-def _leader(slots: Sequence[Slot], position: int) -> int:
-    """Return the position of the operand whose type the one at a position shall have."""
-    like = slots[position].like
-    return position if like is None else like
 
 
 def _amount(required: int, most: int) -> str:

@@ -61,7 +61,7 @@ def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> d
 
 
 def _alike(own: Vertex, its: Vertex, same: Mapping[int, Vertex]) -> bool:
-    """Tell whether two sources of layers stand for each other."""
+    """Return whether two sources of layers stand for each other."""
     match own:
         case LayerVertex():
             return same[id(own)] is its

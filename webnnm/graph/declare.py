@@ -89,7 +89,7 @@ class Declared:
         )
 
     def is_copied(self, word: str) -> bool:
-        """Tell whether every expansion has its own copy of a declared parameter."""
+        """Return whether every expansion has its own copy of a declared parameter."""
         option = written(self.outline.parameters[word].options).get("shared")
         return option is not None and str(option.value) == "false"
 

@@ -346,7 +346,7 @@ class Expander:
         return extra
 
     def _used_inside(self, block: Block, word: str) -> bool:
-        """Tell whether a block nested in this one has the word as a placeholder."""
+        """Return whether a block nested in this one has the word as a placeholder."""
         seen: set[str] = set()
         waiting = [block.name]
         while waiting:

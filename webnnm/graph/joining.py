@@ -165,7 +165,7 @@ def _check_types(given: Output, taken: InputVertex) -> None:
 
 
 def _entering(head: Document, block: str) -> bool:
-    """Tell whether a head refers to its input by a name: `input` in its block, or `block:input`."""
+    """Return whether a head refers to its input by name: `input` in its block, or `block:input`."""
     seen: list[bool] = []
 
     def look(node: Any) -> Any:

@@ -207,8 +207,8 @@ def _weights(network: Network) -> Iterator[_Weight]:
             slots = dict(zip(PROJECTIONS, layer.operands[1:], strict=False))
             slots |= {"o": layer.tensors["o"]} if "o" in layer.tensors else {}
         elif layer.operator.name == "matmul":
-            turned = layer.options.get("a_transpose") or layer.options.get("b_transpose")
-            slots = {} if turned else dict(zip(("b",), layer.operands[1:], strict=False))
+            transposed = layer.options.get("a_transpose") or layer.options.get("b_transpose")
+            slots = {} if transposed else dict(zip(("b",), layer.operands[1:], strict=False))
         for slot, source in slots.items():
             weight = source.vertex
             if isinstance(weight, ParameterVertex) and len(weight.features[0].sizes()) == 2:
@@ -352,7 +352,7 @@ class _Rewriting:
         if biased and layer.option("bias") is None:
             reasons.append("bias=true is given by the call of its block")
         if biased and vertex.features[0].sizes()[:-1]:
-            reasons.append("it has biases, and its tokens are no sequence")
+            reasons.append("it has biases, and its tokens are not a sequence")
         if layer.option("repeat") or layer.option("shapes"):
             reasons.append("it is repeated by itself")
         if any(option.name == "skip" for each in before for option in each.options):

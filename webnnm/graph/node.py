@@ -6,20 +6,23 @@ them by number: graphs of any depth are walked, and freed, without recursion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any, Protocol
 
+from webnnm import ops
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import Span
+from webnnm.core.record import record
 from webnnm.core.shapes import Shape
 from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.tensors import Builder, TensorType
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@record
 class Node:
     """A node, identified by itself; `types` are the types of its results.
 
@@ -29,22 +32,26 @@ class Node:
 
     number: int
     types: tuple[TensorType, ...]
-    label: str = ""
-    span: Span | None = None
+    label: str
+    span: Span | None
 
     def at(self, number: int) -> Node:
         """Return the node at another place."""
-        return replace(self, number=number)
+        return Node(number, self.types, self.label, self.span)
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@record
 class InputNode(Node):
     """A named input."""
 
     name: str
 
+    def at(self, number: int) -> InputNode:
+        """Return the node at another place."""
+        return InputNode(number, self.types, self.label, self.span, self.name)
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+
+@record
 class ConstantNode(Node):
     """A constant tensor; `digest` stands for its bytes: equal ones have equal digests."""
 
@@ -53,18 +60,10 @@ class ConstantNode(Node):
 
     def at(self, number: int) -> ConstantNode:
         """Return the node at another place."""
-        # dataclasses.replace takes five times as long, and graphs are rebuilt often.
-        return ConstantNode(
-            number=number,
-            types=self.types,
-            label=self.label,
-            span=self.span,
-            array=self.array,
-            digest=self.digest,
-        )
+        return ConstantNode(number, self.types, self.label, self.span, self.array, self.digest)
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@record
 class OperatorNode(Node):
     """An operator applied to operands; absent optional operands are None.
 
@@ -84,13 +83,13 @@ class OperatorNode(Node):
     ) -> OperatorNode:
         """Return the node at another place, with other operands, types and options."""
         return OperatorNode(
-            number=number,
-            types=self.types if types is None else types,
-            label=self.label,
-            span=self.span,
-            operator=self.operator,
-            operands=self.operands if operands is None else operands,
-            options=self.options if options is None else options,
+            number,
+            self.types if types is None else types,
+            self.label,
+            self.span,
+            self.operator,
+            self.operands if operands is None else operands,
+            self.options if options is None else options,
         )
 
 
@@ -101,7 +100,7 @@ class Nodes(Builder, Protocol):
     results: list[tuple[Operand, ...]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record
 class Operand:
     """Result `index` of a node, as users and rules hold it: it has a type and an algebra.
 
@@ -145,31 +144,35 @@ class Operand:
         return str(self.type)
 
     def __add__(self, other: Operand | float) -> Operand:
-        return self.builder.add(self, other)
+        return self._applied("add", self, other)
 
     def __radd__(self, other: float) -> Operand:
-        return self.builder.add(other, self)
+        return self._applied("add", other, self)
 
     def __sub__(self, other: Operand | float) -> Operand:
-        return self.builder.sub(self, other)
+        return self._applied("sub", self, other)
 
     def __rsub__(self, other: float) -> Operand:
-        return self.builder.sub(other, self)
+        return self._applied("sub", other, self)
 
     def __mul__(self, other: Operand | float) -> Operand:
-        return self.builder.mul(self, other)
+        return self._applied("mul", self, other)
 
     def __rmul__(self, other: float) -> Operand:
-        return self.builder.mul(other, self)
+        return self._applied("mul", other, self)
 
     def __truediv__(self, other: Operand | float) -> Operand:
-        return self.builder.div(self, other)
+        return self._applied("div", self, other)
 
     def __rtruediv__(self, other: float) -> Operand:
-        return self.builder.div(other, self)
+        return self._applied("div", other, self)
 
     def __neg__(self) -> Operand:
-        return self.builder.neg(self)
+        return self._applied("neg", self)
+
+    def _applied(self, name: str, *operands: Operand | float) -> Operand:
+        """Apply an operator; by its method, which takes all ways of calling, that takes longer."""
+        return self.builder.apply(ops.method(name), operands, {})
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):  # protocols such as __array__ are not operators
@@ -186,6 +189,9 @@ class Graph:
     _nodes: list[Sequence[Node]] = field(
         init=False, repr=False, compare=False, default_factory=list[Sequence[Node]]
     )
+    _places: dict[str, list[int]] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, list[int]]
+    )
 
     def nodes(self) -> Sequence[Node]:
         """Return every node that an output depends on, operands before users."""
@@ -193,11 +199,27 @@ class Graph:
             self._nodes.append(dependencies(self.outputs.values()))
         return self._nodes[0]
 
-    def uses(self, names: Container[str]) -> bool:
-        """Tell whether an operator of one of these names is among the nodes."""
-        return any(
-            isinstance(node, OperatorNode) and node.operator.name in names for node in self.nodes()
-        )
+    def _operators(self) -> Mapping[str, list[int]]:
+        """Return the places of the operators among the nodes, by name."""
+        if not self._places:
+            found = self._places
+            for place, node in enumerate(self.nodes()):
+                if isinstance(node, OperatorNode):
+                    name = node.operator.name
+                    if name in found:
+                        found[name].append(place)
+                    else:
+                        found[name] = [place]
+        return self._places
+
+    def uses(self, names: Collection[str]) -> bool:
+        """Return whether an operator of one of these names is among the nodes."""
+        return not self._operators().keys().isdisjoint(names)
+
+    def places(self, names: Collection[str]) -> list[int]:
+        """Return where among the nodes the operators of these names stand, in order."""
+        found = [places for name, places in self._operators().items() if name in names]
+        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found))
 
 
 def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[Node]:
@@ -209,9 +231,9 @@ def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[No
     found: dict[int, Node] = {}
     while waiting:
         operand = waiting.pop()
-        if operand is None or operand.number in found:
+        if operand is None or (number := operand.number) in found:
             continue
-        node = found[operand.number] = operand.node
-        if isinstance(node, OperatorNode) and operand.number not in stop:
+        node = found[number] = operand.builder.nodes[number]
+        if isinstance(node, OperatorNode) and number not in stop:
             waiting += node.operands
     return [found[number] for number in sorted(found)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeGuard
 
 from webnnm.graph.builder import GraphBuilder
@@ -15,13 +15,13 @@ Results = dict[int, tuple[Operand, ...]]
 """Number of a node of the given graph → what stands for its results in the new one."""
 
 
-def rewrite(graph: Graph, rule: Rule) -> Graph:
+def rewrite(graph: Graph, rule: Rule, operators: Collection[str] | None = None) -> Graph:
     """Return the graph with every node replaced for which the rule gives a replacement.
 
-    The rule sees each node, operands before users, its operands rewritten already; it has to give
-    the same for the same node: what comes first is seen twice. What it builds gets the label and
-    the place of the node. Without a replacement the very same graph comes back. Takes time linear
-    in the size of the graph.
+    The rule sees each node, or the operators of these names, operands before users, its operands
+    rewritten already; it has to give the same for the same node: what comes first is seen twice.
+    What it builds gets the label and the place of the node. Without a replacement the very same
+    graph comes back. Takes time linear in the size of the graph.
 
     >>> b = GraphBuilder()
     >>> graph = b.build({"y": b.input("x", "float32", [2]) + 0})
@@ -31,29 +31,35 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
     >>> [type(node).__name__ for node in rewrite(graph, without_zero).nodes()]
     ['InputNode']
     """
-    first = first_replaced(graph, rule)
-    return graph if first is None else rewrite_from(graph, rule, first)
+    first = first_replaced(graph, rule, operators)
+    return graph if first is None else rewrite_from(graph, rule, first, operators)
 
 
-def first_replaced(graph: Graph, rule: Rule) -> int | None:
+def first_replaced(
+    graph: Graph, rule: Rule, operators: Collection[str] | None = None
+) -> int | None:
     """Return the place of the first node that the rule replaces; of many graphs it is none.
 
     A replacement is built beside the given graph, in its builder, and left there.
     """
     nodes = graph.nodes()
-    if not nodes:
+    places = range(len(nodes)) if operators is None else graph.places(operators)
+    if not places:
         return None
     builder = next(iter(graph.outputs.values())).builder
     assert isinstance(builder, GraphBuilder)
     with builder.place(""):
-        for place, node in enumerate(nodes):
+        for place in places:
+            node = nodes[place]
             builder.locate(node.label, node.span)
             if rule(builder, node) is not None:
                 return place
     return None
 
 
-def rewrite_from(graph: Graph, rule: Rule, first: int) -> Graph:
+def rewrite_from(
+    graph: Graph, rule: Rule, first: int, operators: Collection[str] | None = None
+) -> Graph:
     """Return the graph rewritten by a rule that sees the nodes from a place on, each once."""
     builder = GraphBuilder()
     results: Results = {}
@@ -62,18 +68,24 @@ def rewrite_from(graph: Graph, rule: Rule, first: int) -> Graph:
     with builder.place(""):
         for node in graph.nodes()[first:]:
             current = moved(node, builder, results)
-            builder.locate(node.label, node.span)
-            found = rule(builder, current)
+            found = None
+            if operators is None or _is_among(node, operators):
+                builder.locate(node.label, node.span)
+                found = rule(builder, current)
             if found is None:
-                found = builder.adopt(current)
+                results[node.number] = builder.adopt(current)
             else:
                 replaced = True
-            results[node.number] = found if isinstance(found, tuple) else (found,)
+                results[node.number] = found if isinstance(found, tuple) else (found,)
     if not replaced:
         return graph
     outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
     inputs = {name: builder.adopt(o.node)[0] for name, o in graph.inputs.items()}
     return Graph(outputs, inputs)
+
+
+def _is_among(node: Node, operators: Collection[str]) -> bool:
+    return isinstance(node, OperatorNode) and node.operator.name in operators
 
 
 def _copy(nodes: Iterable[Node], builder: GraphBuilder, results: Results) -> None:

@@ -41,8 +41,8 @@ def _factors(product: Operand) -> tuple[Operand, Operand] | None:
     if not isinstance(node, OperatorNode) or node.operator.name != "matmul" or product.rank > 2:
         return None
     left, g = cast("tuple[Operand, Operand]", node.operands)
-    turned = left.node
-    if not isinstance(turned, OperatorNode) or turned.options.get("permutation") != (1, 0):
+    transpose = left.node
+    if not isinstance(transpose, OperatorNode) or transpose.options.get("permutation") != (1, 0):
         return None
-    x = cast("Operand", turned.operands[0])
+    x = cast("Operand", transpose.operands[0])
     return (x, g) if count(x.shape) + count(g.shape) < count(product.shape) else None

@@ -30,7 +30,7 @@ class Slips:
 
 
 def is_slip(word: str, name: str) -> bool:
-    """Tell whether a word that is an edit away from a name is a slip of it.
+    """Return whether a word that is an edit away from a name is a slip of it.
 
     Words such as `w1` and `w2`, or `w` and `b`, stand for different things.
 

@@ -99,7 +99,7 @@ def split_document(document: Document, at: str) -> tuple[Document, Document]:
 
 
 def _of_output(statement: AnyStatement, block: str) -> bool:
-    """Tell whether a statement is about the output of a block."""
+    """Return whether a statement is about the output of a block."""
     if not isinstance(statement, BlockStatement) or statement.block != block:
         return False
     if isinstance(statement, Port):
@@ -142,7 +142,7 @@ def _words(layer: Layer) -> Iterator[str]:
 
 
 def _kept(network: Network, place: Place) -> bool:
-    """Tell whether the value at a cut is an output of the trunk already."""
+    """Return whether the value at a cut is an output of the trunk already."""
     block = network.outline.blocks[place.block]
     whole = len(block.layers.layers) if block.layers else 0
     return place.position == whole and block.output is not None
@@ -310,7 +310,7 @@ def _of_cut_block(
 
 
 def _is_used(declared: str, used: Collection[str]) -> bool:
-    """Tell whether a declared parameter is among some; its copies are called name2, name3, …"""
+    """Return whether a declared parameter is among some; its copies are called name2, name3, …"""
     return any(n == declared or n.removeprefix(declared).isdecimal() for n in used)
 
 

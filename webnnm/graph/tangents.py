@@ -26,7 +26,7 @@ def tangents(ys: Sequence[Operand], xs: Sequence[Operand], vs: Sequence[Operand]
     Results that no x leads to have tangent zero. The results can be differentiated again.
 
     Raises `DataError` NNM702 if there are not as many `vs` as `xs`, or if one has another type or
-    shape than its x, and NNM501 if a y or an x is no float tensor.
+    shape than its x, and NNM501 if a y or an x is not a float tensor.
     """
     if len(xs) != len(vs):
         raise DataError("NNM702", f"{len(vs)} tangents for {len(xs)} tensors")
@@ -60,10 +60,6 @@ def _forward(
 def _any_gradient(y: Operand) -> Operand:
     """Return zeros of the type of `y` that share no node with other zeros."""
     builder, number = y.builder, len(y.builder.nodes)
-    node = ConstantNode(
-        number=number,
-        types=(TensorType(y.dtype, ()),),
-        array=HostArray.of(0, y.dtype),
-        digest=b"gradient %d" % number,
-    )
+    types, zero = (TensorType(y.dtype, ()),), HostArray.of(0, y.dtype)
+    node = ConstantNode(number, types, "", None, zero, b"gradient %d" % number)
     return builder.expand(builder.adopt(node)[0], new_shape=y.shape)

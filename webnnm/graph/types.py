@@ -129,7 +129,7 @@ def _check_allowed(
         found, allowed = result_type(layer.operands[0]), layer.operator.operands[0].dtypes
     if layer.rules.casts and found not in allowed:
         listed = ", ".join(sorted(allowed))
-        message = f'"{layer.operator.name}" needs {listed}, the flow is {found}'
+        message = f'"{layer.operator.name}" needs {listed}, its input is {found}'
         raise layer_error(outline, layer, "NNM501", message)
 
 

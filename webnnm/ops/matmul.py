@@ -77,7 +77,7 @@ def product_shape(layer: ShapeView) -> None:
 
 
 def _share(layer: ShapeView, inner: int, rows: int) -> None:
-    """The inner sizes of both operands agree."""
+    """Relate the inner sizes of both operands, which have to agree."""
     flow, other = layer.operands[0], layer.operands[1]
     assert flow.dims is not None
     assert other.dims is not None
@@ -89,7 +89,7 @@ def _share(layer: ShapeView, inner: int, rows: int) -> None:
 
 
 def build_product(b: Builder, layer: BuildView) -> tuple[Tensor, Tensor, LayoutTensor]:
-    """Return both matrices as they are multiplied, and the laid-out flow they stem from."""
+    """Return both matrices as they are multiplied, and the laid-out flow they come from."""
     x, w = layer.operands[0].canonical(), layer.operands[1].canonical()
     left, right = x.tensor, w.tensor
     if layer.options["a_transpose"]:
@@ -126,11 +126,11 @@ def _stablehlo(h: Any, a: Any, b: Any) -> Any:
 
 def _earlier(
     b: Builder, _operator: AnyOperator, operands: list[Any], options: dict[str, Any]
-) -> tuple[Any, ...]:
-    """The 2022 draft's vectors: a first one is a row, a second one a column, gone in the result."""
+) -> tuple[Any, ...] | None:
+    """Take the 2022 draft's vectors: a row as first operand, a column as second one."""
     ranks = [getattr(x, "rank", None) for x in operands]
     if len(operands) != 2 or 1 not in ranks:
-        return operands, options
+        return None
     left, right = operands
     if ranks[0] == 1:
         left = b.reshape(left, new_shape=(1, left.shape[0]))

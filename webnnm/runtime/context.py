@@ -64,6 +64,8 @@ class InferenceContext:
         self._batch = _positive("batch_size", batch_size)
         self._sequence = dict(sequence)
         self._seed = seed
+        self._names = [vertex.block for vertex in network.inputs]
+        self._types: dict[str, TensorType] = {}
         self._data: dict[str, HostArray] = {}
         self._lengths: dict[str, HostArray] = {}
         self._masked: set[str] = set()
@@ -162,6 +164,14 @@ class InferenceContext:
         """
         name, data = self._name_and_rest(name_and_data)
         type = self._type(name)
+        if raw or not isinstance(data, HostArray) or (data.dtype, data.shape) != type:
+            data = self._fitting(name, data, type, raw=raw)
+        array = HostArray.of(data, shape=type.shape, copy=True)
+        self._data[name] = array
+        return array.public()
+
+    def _fitting(self, name: str, data: Any, type: TensorType, *, raw: bool) -> HostArray:
+        """Return data for an input as an array of its data type, with as many elements."""
         if isinstance(data, int | float):
             data = [data] * count(type.shape)
         if raw:
@@ -174,9 +184,7 @@ class InferenceContext:
                 f"{count(found.shape)} given",
                 hint="see set_batch_size and set_sequence_length",
             )
-        array = HostArray.of(found, shape=type.shape, copy=True)
-        self._data[name] = array
-        return array.public()
+        return found
 
     def randomize(
         self, name: str | None = None, lower: float = -1, upper: float = 1, seed: int | None = None
@@ -198,7 +206,7 @@ class InferenceContext:
 
     async def input(self, name: str | None = None) -> Any:
         """Return the data of an input, by default the only one."""
-        name = self._known(name, "input", [v.block for v in self._network.inputs])
+        name = self._known(name, "input", self._names)
         if name not in self._data:
             raise DataError("NNM702", f'input "{name}" has no data', hint="set_data or randomize")
         return self._data[name].public()
@@ -345,6 +353,7 @@ class InferenceContext:
     def _forget(self) -> None:
         self._drop()
         self._data, self._lengths, self._masked = {}, {}, set()
+        self._types = {}
 
     def _drop(self) -> None:
         self._unbind()
@@ -357,6 +366,12 @@ class InferenceContext:
         self._found = {}
 
     def _type(self, name: str) -> TensorType:
+        """Return the type of an input for the present batch size and lengths of sequences."""
+        if name not in self._types:
+            self._types[name] = self._type_now(name)
+        return self._types[name]
+
+    def _type_now(self, name: str) -> TensorType:
         vertex = next(vertex for vertex in self._network.inputs if vertex.block == name)
         features = vertex.features[0]
         lead: tuple[int, ...] = (self._batch,)
@@ -372,12 +387,11 @@ class InferenceContext:
         return TensorType(vertex.dtype, (*lead, *features.sizes()))
 
     def _name_and_rest(self, given: tuple[Any, ...]) -> tuple[str, Any]:
-        names = [vertex.block for vertex in self._network.inputs]
         if len(given) == 1:
-            return self._known(None, "input", names), given[0]
+            return self._known(None, "input", self._names), given[0]
         if len(given) != 2:
             raise DataError("NNM710", "give the data, or a name and the data")
-        return self._known(given[0], "input", names), given[1]
+        return self._known(given[0], "input", self._names), given[1]
 
     def _known(self, name: str | None, what: str, names: list[str]) -> str:
         if name is None:

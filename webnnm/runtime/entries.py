@@ -49,7 +49,7 @@ def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict
 
 
 def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> bool:
-    """Tell whether data are given by input; a dict may also have columns of the only one."""
+    """Return whether data are given by input; a dict may also have columns of the only one."""
     if type(data) in (list, HostArray) or not isinstance(data, Mapping):  # type: ignore[reportUnknownArgumentType]
         return False
     names = {str(name).removesuffix(":input") for name in cast("Mapping[Any, Any]", data)}
@@ -156,12 +156,12 @@ class Entrance:
 
 
 def _is_numbers(values: Any) -> bool:
-    """Tell whether something is a list of numbers, or begins as lists of numbers do."""
+    """Return whether something is a list of numbers, or begins as lists of numbers do."""
     return type(values) is list and bool(values) and type(values[0]) in (list, float, int)  # type: ignore[reportUnknownArgumentType]
 
 
 def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | None) -> None:
-    """Raise `DataError` NNM702 or NNM706 where rows of a form can be no rows of an input."""
+    """Raise `DataError` NNM702 or NNM706 where rows of a form cannot be rows of an input."""
     where, features = f'input "{vertex.block}"', vertex.features[0]
     sizes = features.sizes()
     shapes = [sizes]

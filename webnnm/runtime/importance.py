@@ -108,7 +108,7 @@ async def importances(
 
 
 def _columns(state: ModelState, inputs: Arrays) -> list[_Column]:
-    """Return the columns of all inputs; what is no row of numbers is one column."""
+    """Return the columns of all inputs; what is not a row of numbers is one column."""
     binding, known = state.binding(), state.known_data()
     found: list[_Column] = []
     for block, values in inputs.items():
@@ -211,5 +211,5 @@ def _score(report: Report, scoring: str) -> float:
     if not isinstance(value, int | float):
         names = [name for name, each in report.to_dict().items() if isinstance(each, int | float)]
         hint = suggestion(scoring, names) or f"one of {', '.join(names)}"
-        raise DataError("NNM704", f'scoring="{scoring}" is no score of this output', hint=hint)
+        raise DataError("NNM704", f'scoring="{scoring}" is not a score of this output', hint=hint)
     return float(value)

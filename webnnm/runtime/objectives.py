@@ -197,7 +197,7 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
 
 
 def has_reports(objectives: Mapping[str, Objective]) -> bool:
-    """Tell whether predictions are compared with labels beside the loss."""
+    """Return whether predictions are compared with labels beside the loss."""
     return not any(
         each.choice.labels == "classes" and each.features[-1] > MOST_CLASSES
         for each in objectives.values()

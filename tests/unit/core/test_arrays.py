@@ -109,7 +109,7 @@ def test_ragged_lists_say_where(value: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["12", ["ab", "cd"], None, {1: 2}, [None], object()])
-def test_what_is_no_number_is_refused(value: Any) -> None:
+def test_what_is_not_a_number_is_refused(value: Any) -> None:
     with pytest.raises(DataError) as caught:
         HostArray.of(value)
     assert caught.value.code == "NNM702"

@@ -117,7 +117,7 @@ def test_every_permutation_occurs_equally_often() -> None:
 def test_integers_are_words_by_rejection() -> None:
     stream = Stream(0, 2, 0)
     assert [stream.below(6) for _ in range(12)] == [1, 4, 4, 3, 2, 0, 4, 2, 4, 5, 0, 1]
-    # Nearly half of the words are no number below 2³¹ + 1 without a bias: they are left out.
+    # Nearly half of the words are not a number below 2³¹ + 1 without a bias: they are left out.
     words = Stream(0, 2, 0)
     k = 2**31 + 1
     kept = [w for w in (int.from_bytes(words.bytes(4), "little") for _ in range(40)) if w < k]

@@ -144,7 +144,7 @@ def test_seed_of_another_type_is_refused(shape: Any, dtype: Any) -> None:
     assert caught.value.code == "NNM702"
 
 
-def test_result_that_is_no_scalar_needs_a_seed() -> None:
+def test_result_that_is_not_a_scalar_needs_a_seed() -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", [1, 2])
     with pytest.raises(WebNNMError) as caught:

@@ -275,13 +275,6 @@ def test_graph_lists_what_outputs_depend_on(b: GraphBuilder, x: Operand) -> None
     assert kinds == [InputNode, OperatorNode, ConstantNode, OperatorNode]
 
 
-def test_nodes_are_immutable(x: Operand) -> None:
-    with pytest.raises(AttributeError):
-        x.node.label = "other"  # type: ignore[misc]
-    with pytest.raises(AttributeError):
-        x.index = 1  # type: ignore[misc]
-
-
 @pytest.mark.parametrize(
     "descriptor",
     [

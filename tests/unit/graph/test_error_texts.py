@@ -23,7 +23,7 @@ def test_error_as_the_specification_prints_it() -> None:
     ]
 
 
-def test_errors_of_meaning_are_no_errors_of_notation() -> None:
+def test_errors_of_meaning_are_not_errors_of_notation() -> None:
     error = fails("NNM204", model("¦sofmax()"))
     assert type(error) is ModelError
     assert not isinstance(error, NotationError)

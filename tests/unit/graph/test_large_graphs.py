@@ -77,7 +77,7 @@ def test_two_elaborations_give_equal_plans(text: str) -> None:
     assert first.hash == second.hash
 
 
-def test_batch_size_is_no_matter_of_elaboration() -> None:
+def test_batch_size_is_not_a_matter_of_elaboration() -> None:
     found = network(model("matmul(w)"))
     from webnnm.graph.lowering import lower_network
 

@@ -45,7 +45,7 @@ def test_unbound_placeholder_with_operands_is_an_unknown_operator() -> None:
     fails("NNM204", model("unit()", "unit:layers matmul(w), ¦activation(2);"))
 
 
-def test_unknown_word_is_no_placeholder() -> None:
+def test_unknown_word_is_not_a_placeholder() -> None:
     error = fails("NNM204", model("unit()", "unit:layers matmul(w), ¦rellu();"), hint='"relu"')
     assert 'in block "unit"' in error.message
 

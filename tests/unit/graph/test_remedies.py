@@ -59,7 +59,7 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         (
             "NNM110",
             STEPS + "lstm, matmul(w);",
-            "operands and options stand in them, as in matmul(w), lstm(w, r, hiddenSize=64)",
+            "the parentheses hold operands and options: matmul(w), lstm(w, r, hiddenSize=64)",
         ),
         (
             "NNM204",
@@ -162,7 +162,7 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         (
             "NNM109",
             "m:input shape=[-1, 4];\nm:output shape=[3];\nm:layers matmul(w);",
-            'found "-1"; the batch is left out of shapes',
+            'found "-1"; shapes do not include the batch',
         ),
         (
             "NNM109",
@@ -172,7 +172,7 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         (
             "NNM108",
             "m:input shape=(4);\nm:output shape=[3];\nm:layers matmul(w);",
-            "one size is a list too: shape=[4]",
+            "a single size is a list, too: shape=[4]",
         ),
         ("NNM405", VECTOR + "matmul(128), matmul(w);", "write matmul(w, shape=[128])"),
         ("NNM302", VECTOR + "softmax(1), matmul(w);", "write softmax(axis=1)"),

@@ -72,6 +72,6 @@ def test_errors(layer: str, code: str) -> None:
     fails(code, model(f"{layer}, matmul(w)"))
 
 
-def test_repeat_of_a_block_is_no_placeholder_of_it() -> None:
+def test_repeat_of_a_block_is_not_a_placeholder_of_it() -> None:
     text = model("unit(repeat=2)", "unit:layers tanh(repeat=3), matmul(w, shape=[3]);")
     assert len(network(text).layers) == 8

@@ -88,7 +88,7 @@ def test_type_of_a_layer(
         ),
         # 5: parameters are float32 and read through a cast.
         ("float16", "", "add(b)", (), ["cast float16", "add"]),
-        # 6: a condition that is no uint8 is compared with 0; casts keep their own type.
+        # 6: a condition that is not a uint8 is compared with 0; casts keep their own type.
         ("int32", "", "where(1, 2)", (), ["notEqual", "where"]),
         ("", "", "greater(1)", (), ["greater"]),
         ("", "", "greater(1), cast(float32)", (), ["greater", "cast float32"]),

@@ -62,7 +62,7 @@ def with_biases(graph: Graph) -> Graph:
 
 
 def _takes(operand: Operand, users: Counter[int]) -> bool:
-    """Tell whether an operand is a convolution without a bias that nobody else uses."""
+    """Return whether an operand is a convolution without a bias that nobody else uses."""
     node = operand.node
     return (
         users[operand.number] == 1

@@ -13,6 +13,9 @@ from webnnm.graph.rewrite import Replacement, again, rewrite
 
 BROADCASTING = ELEMENTWISE - {"prelu"}
 """Operators that broadcast all of their operands, on every backend."""
+_CONCERNED = BROADCASTING | {"reshape"}
+_WAYS = ("expand", "reshape")
+"""Operators by which an operand may have been broadcast."""
 
 
 def without_broadcasts(graph: Graph) -> Graph:
@@ -25,16 +28,13 @@ def without_broadcasts(graph: Graph) -> Graph:
     >>> [type(node).__name__ for node in without_broadcasts(graph).nodes()]
     ['InputNode', 'InputNode', 'OperatorNode']
     """
-    return rewrite(graph, _rule)
+    return rewrite(graph, _rule, _CONCERNED) if graph.uses(_WAYS) else graph
 
 
 def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
-    if not isinstance(node, OperatorNode):
-        return None
+    assert isinstance(node, OperatorNode)
     if node.operator.name == "reshape":
         return _reshaped(b, node)
-    if node.operator.name not in BROADCASTING:
-        return None
     operands = [operand for operand in node.operands if operand is not None]
     if len(operands) < len(node.operands):
         return None
@@ -50,7 +50,7 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
         return b.expand(found, new_shape=wanted)
     changed = False
     for place in range(len(operands)):
-        while (inner := _inner(operands[place], ("expand", "reshape"))) is not None:
+        while (inner := _inner(operands[place], _WAYS)) is not None:
             shapes = [o.shape for o in (*operands[:place], inner, *operands[place + 1 :])]
             if broadcast(*shapes) != wanted:
                 break

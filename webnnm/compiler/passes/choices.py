@@ -23,14 +23,14 @@ def expanded_choices(graph: Graph) -> Graph:
     >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
     ['greater', 'expand', 'where']
     """
-    wanted = any(_is_large_choice(node) for node in graph.nodes())
-    return rewrite(graph, _rule) if wanted else graph
+    return rewrite(graph, _rule, ("where",))
 
 
 def _rule(b: GraphBuilder, node: Node) -> Operand | None:
-    if not isinstance(node, OperatorNode) or not _is_large_choice(node):
-        return None
+    assert isinstance(node, OperatorNode)
     shape = node.types[0].shape
+    if count(shape) < FEWEST:
+        return None
     condition, *values = node.operands
     assert condition is not None
     small = [x for x in values if x is not None and count(x.shape) == 1]
@@ -40,8 +40,3 @@ def _rule(b: GraphBuilder, node: Node) -> Operand | None:
     found = b.where(condition, *chosen)
     assert isinstance(found, Operand)
     return found
-
-
-def _is_large_choice(node: Node) -> bool:
-    named = isinstance(node, OperatorNode) and node.operator.name == "where"
-    return named and count(node.types[0].shape) >= FEWEST

@@ -53,13 +53,11 @@ def folded(graph: Graph) -> Graph:
     >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
     ['mul']
     """
-    return rewrite(graph, _rule)
+    return rewrite(graph, _rule, _RULES)
 
 
 def _rule(b: GraphBuilder, node: Node) -> Operand | None:
-    rule = _RULES.get(node.operator.name) if isinstance(node, OperatorNode) else None
-    if rule is None or not isinstance(node, OperatorNode):
-        return None
+    assert isinstance(node, OperatorNode)
     (type,) = node.types
     size = count(type.shape)
     if type.dtype != "float32" or size > MOST_FOLDED:
@@ -75,6 +73,7 @@ def _rule(b: GraphBuilder, node: Node) -> Operand | None:
         values = operand.node.array.values()
         columns.append(values if len(values) == size else [values[0]] * size)
     try:
+        rule = _RULES[node.operator.name]
         found = array("f", [rule(*row) for row in zip(*columns, strict=True)])
     except (ArithmeticError, ValueError):
         return None

@@ -28,14 +28,12 @@ def simplified(graph: Graph) -> Graph:
     >>> [type(node).__name__ for node in simplified(b.build({"y": y * 1 + 0})).nodes()]
     ['InputNode', 'OperatorNode']
     """
-    return rewrite(graph, _rule)
+    return rewrite(graph, _rule, _RULES)
 
 
 def _rule(b: GraphBuilder, node: Node) -> Operand | None:
-    rule = _RULES.get(node.operator.name) if isinstance(node, OperatorNode) else None
-    if rule is None or not isinstance(node, OperatorNode):
-        return None
-    found = rule(node)
+    assert isinstance(node, OperatorNode)
+    found = _RULES[node.operator.name](node)
     # Broadcasting against what goes may have changed the shape.
     return found if found is not None and found.type == node.types[0] else None
 
@@ -145,10 +143,10 @@ def _neutral(number: float, *, both: bool) -> Callable[[OperatorNode], Operand |
 
 
 def _is(x: Operand | None, number: float) -> bool:
-    array = getattr(x and x.node, "array", None)
-    if array is None or array.data.nbytes > 4 * MOST_COMPARED:
+    node = x and x.node
+    if not isinstance(node, ConstantNode) or node.array.data.nbytes > 4 * MOST_COMPARED:
         return False
-    return all(value == number for value in array.values())
+    return {*node.array.values()} <= {number}
 
 
 _RULES: dict[str, Callable[[OperatorNode], Operand | None]] = {

@@ -49,7 +49,7 @@ def _cast_constant(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_constant(operand: Operand | None) -> bool:
-    """Tell whether an operand is a constant, or made of such without arithmetic."""
+    """Return whether an operand is a constant, or made of such without arithmetic."""
     if operand is None or isinstance(operand.node, ConstantNode):
         return operand is not None
     node = operand.node

@@ -33,7 +33,7 @@ def _guarded_division(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _harmless(divisor: Operand) -> bool:
-    """Tell whether a divisor is known to be neither 0 nor -1."""
+    """Return whether a divisor is known to be neither 0 nor -1."""
     signed = divisor.dtype in SIGNED
     node = _bare(divisor).node
     if isinstance(node, ConstantNode):

@@ -136,7 +136,7 @@ def everywhere(limits: Mapping[str, Any]) -> bool:
 
 
 def litert(limits: Mapping[str, Any]) -> bool:
-    """Tell whether an implementation is Chromium's on LiteRT, by what it alone prefers."""
+    """Return whether an implementation is Chromium's on LiteRT, by what it alone prefers."""
     return limits.get("preferredInputLayout") == "nhwc"
 
 
@@ -237,7 +237,7 @@ def _typed(array: HostArray) -> dict[str, Any]:
 
 
 def _is_drawn(given: Any) -> bool:
-    """Tell whether a word of a call is a tensor, or a list of tensors."""
+    """Return whether a word of a call is a tensor, or a list of tensors."""
     if isinstance(given, list):
         return any(map(_is_drawn, given))  # pyright: ignore[reportUnknownArgumentType]
     return isinstance(given, Drawn)

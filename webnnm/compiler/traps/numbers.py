@@ -76,7 +76,7 @@ def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_harmless(x: Operand, shape: Shape) -> bool:
-    """Tell whether x is a constant that, as the first operand, leaves NaN of the other one."""
+    """Return whether x is a constant that, as the first operand, leaves NaN of the other one."""
     return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not keeps_nan(x, shape))
 
 
@@ -136,7 +136,7 @@ def _root(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_bounded(x: Operand) -> bool:
-    """Tell whether x is a minimum with a number that keeps its reciprocal from being subnormal."""
+    """Return whether x is a minimum whose bound keeps its reciprocal from being subnormal."""
     inner = x.node
     if not isinstance(inner, OperatorNode) or inner.operator.name != "min":
         return False

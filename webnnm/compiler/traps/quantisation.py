@@ -76,7 +76,7 @@ def _copied(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_packed(operand: Operand | None) -> bool:
-    """Tell whether an operand is a constant, dequantised by constants in several blocks."""
+    """Return whether an operand is a constant, dequantised by constants in several blocks."""
     if operand is None or not is_operator(operand.node, "dequantizeLinear"):
         return False
     scale = operand.node.operands[1]

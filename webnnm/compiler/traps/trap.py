@@ -29,5 +29,5 @@ class Trap:
 
 
 def is_operator(node: Node, name: str) -> TypeGuard[OperatorNode]:
-    """Tell whether a node is an operator of this name."""
+    """Return whether a node is an operator of this name."""
     return isinstance(node, OperatorNode) and node.operator.name == name

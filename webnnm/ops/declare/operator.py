@@ -60,7 +60,7 @@ Gradient = Callable[..., Sequence[Any]]
 Decompose = Callable[..., Any]
 Reference = Callable[..., Any]
 StableHLO = Callable[..., Any]
-Earlier = Callable[..., tuple[Any, ...]]
+Earlier = Callable[..., tuple[Any, ...] | None]
 Batch = Literal[
     "axes",
     "blocks",
@@ -138,6 +138,11 @@ class Signature:
         return sum(not slot.optional for slot in self.operands)
 
     @cached_property
+    def leaders(self) -> tuple[int, ...]:
+        """Of each operand, the position of the one whose type it shall have."""
+        return tuple(k if slot.like is None else slot.like for k, slot in enumerate(self.operands))
+
+    @cached_property
     def variadic(self) -> bool:
         """Whether the operands are one list."""
         return bool(self.operands) and self.operands[0].variadic
@@ -160,7 +165,8 @@ class Operator(Signature):
     The decomposition of an "approximate" operator has the digits of float32 alone.
     `decompose(b, *operands, **options)` writes the operator with others, for backends without it.
     `earlier(b, operator, operands, options)` turns calls as earlier drafts had them into today's:
-    it returns operands and options, and what shall be done to the result, if anything.
+    it returns operands and options, and what shall be done to the result, if anything; None where
+    the call is one of today's.
     `batch` names the rule by which it is applied to a batch of examples at once; without one it is
     applied to one example after the other.
     `summary` is the one-line description for listings.

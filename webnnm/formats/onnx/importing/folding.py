@@ -1,10 +1,10 @@
-"""A graph builder that computes what follows from constants alone while the graph is made."""
+"""A graph builder that folds constants: it computes what depends only on them right away."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from webnnm.core.arrays import HostArray, pack
@@ -24,22 +24,22 @@ from webnnm.graph.node import (
 from webnnm.ops.declare.tensors import TensorType
 
 MOST_FOLDED = 1 << 16
-"""Elements of one tensor that are computed here at most; the device computes larger ones."""
+"""How many elements a tensor has that is computed here at most; the device computes larger ones."""
 MOST_WORK = 1 << 23
-"""Elements computed for one graph at most: a small file cannot ask for hours."""
+"""How many elements are computed for a graph at most: a small file must not take hours."""
 
 
 class FoldingBuilder(GraphBuilder):
-    """Builds graphs as `GraphBuilder` does; small results of constants are constants themselves.
+    """A `GraphBuilder` for which small results of constants are constants themselves.
 
     >>> b = FoldingBuilder()
     >>> product = b.mul(b.constant([2, 3], "int64"), b.constant(4, "int64"))
-    >>> b.known(product).tolist()
-    [8, 12]
+    >>> type(product.node).__name__, b.known(product).tolist()
+    ('ConstantNode', [8, 12])
 
-    Tensors without elements, which WebNN does not have, are always known. `parameters` holds the
-    values of inputs that stand for weights: what is computed of them stays in the graph, but can be
-    asked for.
+    Empty tensors, which WebNN does not have, are always known. `parameters` holds the values of
+    inputs that stand for weights: what is computed from them stays in the graph, but its values can
+    be requested.
     """
 
     def __init__(self, parameters: Mapping[str, HostArray] | None = None) -> None:
@@ -48,16 +48,17 @@ class FoldingBuilder(GraphBuilder):
         self.work = 0
         self._asked: dict[tuple[int, int], HostArray | None] = {}
 
-    def adopt(self, node: Node) -> tuple[Operand, ...]:
-        """Add a node, or the constants that it comes to."""
+    def _add(self, key: Hashable, node: Node) -> tuple[Operand, ...]:
+        """Add a node, or the constants to which it evaluates."""
         if isinstance(node, OperatorNode) and node.operator.name != "identity":
             found = self._computed(node, _constant)
             if found is not None:
-                return tuple([self.constant(array) for array in found])
-        return super().adopt(node)
+                self._known[key] = tuple([self.constant(array) for array in found])
+                return self._known[key]
+        return super()._add(key, node)
 
     def known(self, x: Operand) -> HostArray | None:
-        """Return the values of a tensor, None if they depend on an input or are too many."""
+        """Return the values of a tensor, None if they depend on an input or there are too many."""
         for node in dependencies([x]):
             if (node.number, 0) in self._asked:
                 continue
@@ -67,7 +68,7 @@ class FoldingBuilder(GraphBuilder):
         return self._asked[x.number, x.index]
 
     def _value(self, node: Node) -> list[HostArray] | None:
-        """Return the results of a node whose operands were asked for."""
+        """Return the results of a node whose operands were requested."""
         if isinstance(node, ConstantNode):
             return [node.array]
         if isinstance(node, InputNode):
@@ -106,7 +107,7 @@ def _few(array: HostArray) -> Few:
 
 
 def _results(node: OperatorNode, operands: list[Few]) -> list[HostArray] | None:
-    """Run the kernel of a node; None for what the device has to decide, such as 1/0."""
+    """Run the kernel of a node; return None if the device has to decide, as for 1/0."""
     kernel = KERNELS.get(node.operator.name)
     (type, *more) = node.types
     if kernel is None or more:
