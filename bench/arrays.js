@@ -11,7 +11,7 @@ import { load } from "./tfjs.js";
 /** @typedef {{ shape: number[], values: Float32Array }} Numbers */
 /** @typedef {{ iterate(limit: number): Promise<number>, state(count: number): Promise<any> }} Run */
 
-/** Iterations between two reads of the state, where a program says nothing else. */
+/** Iterations between two reads of the state, unless a program has its own number. */
 const BLOCK = 20;
 /** @type {{ [program: string]: number }} */
 const BLOCKS = { single: 1 };
@@ -64,7 +64,7 @@ let jax = null;
 /** @type {{ [contestant: string]: Run }} */
 const open = {};
 
-/** Start everything that takes part, and return what it is. */
+/** Start all contestants, and return facts about them. */
 export async function beginArrays() {
   const pyodide = await startPyodide(["webnnm", "webnnm-rest", "numpy"], OURS, "array_programs.py");
   python = pyodide.globals;
@@ -147,7 +147,7 @@ class Generated {
     return Array.from(await this.read(state));
   }
 
-  /** Milliseconds of an iteration, of as many as there is time for. @param {number} limit */
+  /** Milliseconds of an iteration, over as many as fit into the time. @param {number} limit */
   async iterate(limit) {
     const began = performance.now();
     let done = 0;

@@ -1,4 +1,4 @@
-"""Programs with arrays beside jax-js and TensorFlow.js: milliseconds of an iteration, and lines."""
+"""Array programs, compared with jax-js and TensorFlow.js: milliseconds per iteration, and lines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 FOLDER = ROOT / "bench" / "array_programs"
 FILES = {"ours": "ours.py", "jaxjs": "jaxjs.js", "tfjs": "tfjs.js"}
 CHECKED = 5
-"""After so many iterations all programs must hold the same."""
+"""After this many iterations, all programs must have the same state."""
 APART = 1e-3
 BY_HAND = "single"
-"""The program that is in WebNN by hand as well."""
+"""The program that is also written in WebNN by hand."""
 TITLES = {
     "mlp": "training step of an MLP 784-256-128-10, batch 64",
     "logistic": "logistic regression, step of 1,000 rows of 20",
@@ -50,9 +50,9 @@ SHAPES: Mapping[str, Mapping[str, Sequence[int]]] = {
 
 
 async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, Any]:
-    """Return for every program the median times of all contestants, and their lines.
+    """Return the median times and the lines of all contestants for every program.
 
-    Raises `Unequal` where they do not compute the same.
+    Raises `Unequal` if they do not compute the same.
     """
     async with contest.another_page():
         facts = await contest.run("beginArrays")
@@ -65,7 +65,7 @@ async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, An
 
 
 def contestants(name: str, backends: list[str]) -> list[str]:
-    """Return who takes part in a program: "eager" are our programs without `jit`."""
+    """Return the contestants of a program: "eager" are our programs without `jit`."""
     by_hand = ["webnn"] if name == BY_HAND else []
     return ["ours", "eager", *by_hand, "jaxjs", *backends]
 
@@ -101,7 +101,7 @@ async def _program(
         "jaxjs_device": contest.facts["arrays"]["jaxjs"]["used"],
         "tfjs": medians[tfjs],
         "tfjs_backend": tfjs.removeprefix("tfjs/"),
-        # Of the same rounds, since what else the machine does differs from round to round.
+        # From the same rounds, since the machine's other load differs from round to round.
         "ratios": {
             kind: statistics.median(
                 theirs / ours for theirs, ours in zip(times[each], times["ours"], strict=True)
@@ -123,7 +123,7 @@ def _same(states: Mapping[str, Sequence[float]], name: str) -> None:
 
 
 def lines(file: Path) -> dict[str, int]:
-    """Return how many lines each function of a file has, without empty ones and comments."""
+    """Return the number of lines of each function in a file, without blank lines and comments."""
     text = file.read_text(encoding="utf-8").splitlines()
     if file.suffix == ".py":
         functions = [e for e in ast.parse("\n".join(text)).body if isinstance(e, ast.FunctionDef)]

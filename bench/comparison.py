@@ -1,10 +1,10 @@
-"""Two results of the contest beside each other: what became slower, what faster.
+"""Compares two results of the contest: what became slower, what became faster.
 
     python -m bench.comparison before.json after.json
 
-Milliseconds differ from sitting to sitting as the machine does; the ratio to what is written by
-hand, measured in the same minutes, differs less. A row is slower where that ratio rose by more than
-5 %, or, of what nobody wrote by hand, its time.
+Milliseconds differ from run to run as the machine does; the ratio to the hand-written program,
+measured in the same minutes, differs less. A row is slower if that ratio rose by more than 5 %, or,
+if there is no hand-written program, its time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST = 0.05
 
 
 class Row(NamedTuple):
-    """Something measured: its name, our time, and the time of what is written by hand."""
+    """A measurement: its name, our time, and the time of the hand-written program."""
 
     name: str
     ours: float
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def rows(results: Results) -> Iterator[Row]:
-    """Yield what was measured; lower is better in all of it."""
+    """Yield the measurements; lower is better for all of them."""
     for step in results.get("training", {}).values():
         yield Row(f"step of {step['title']}, ms", step["ours"], step["webnn"])
     for call in results.get("inference", {}).values():
@@ -60,7 +60,7 @@ def change(before: Row, after: Row) -> float:
 
 
 def compared(before: Results, after: Results) -> str:
-    """Return a table of the rows that both results have."""
+    """Return a table of the rows that are in both results."""
     known = {row.name: row for row in rows(before)}
     lines = [("", "before", "after", "by hand, before", "by hand, after", "change")]
     for row in rows(after):

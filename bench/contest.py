@@ -34,12 +34,12 @@ LONGEST_WAIT = 600_000
 
 
 class Failed(RuntimeError):
-    """A contestant could not do what it was asked for."""
+    """A contestant could not do what was requested."""
 
 
 @dataclass
 class Torch:
-    """PyTorch's process, asked by lines of JSON."""
+    """PyTorch's process, controlled by lines of JSON."""
 
     process: asyncio.subprocess.Process
 
@@ -51,13 +51,13 @@ class Torch:
         await self.process.stdin.drain()
         line = await self.process.stdout.readline()
         if not line:
-            raise Failed("PyTorch's process ended; what it said is above")
+            raise Failed("PyTorch's process exited; its output is above")
         return json.loads(line)
 
 
 @dataclass
 class Contest:
-    """Everything that takes part, and what it says of itself; PyTorch only where it is needed."""
+    """All contestants, and what they report about themselves; PyTorch only if it is needed."""
 
     browser: Any
     url: str
@@ -66,7 +66,7 @@ class Contest:
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
     async def open_page(self) -> Any:
-        """Open a page with page.js as `bench`, where nothing is started yet."""
+        """Open a page with page.js as `bench`, in which nothing has been started yet."""
         page = await self.browser.new_page()
         page.set_default_timeout(LONGEST_WAIT)
         page.on("pageerror", lambda error: print(f"in the page: {error}", flush=True))
@@ -76,7 +76,7 @@ class Contest:
 
     @asynccontextmanager
     async def another_page(self) -> AsyncGenerator[None]:
-        """Let calls go to a new page for a while, which is closed then."""
+        """Direct calls to a new page for a while, which is then closed."""
         before, self.page = self.page, await self.open_page()
         try:
             yield
@@ -86,7 +86,7 @@ class Contest:
 
     @asynccontextmanager
     async def another_browser(self, project: str) -> AsyncGenerator[None]:
-        """Let calls go to a page of a browser of a Playwright project for a while."""
+        """Direct calls to a page of the browser of a Playwright project for a while."""
         config = playwright_config()
         options = config.launch_options(config.PROJECTS[project])
         before, self.browser = self.browser, await self.browser.browser_type.launch(**options)
@@ -107,13 +107,13 @@ class Contest:
             raise Failed(str(error)) from error
 
     async def call(self, contestant: str, what: str, *given: Any) -> Any:
-        """Let a contestant of the page do something."""
+        """Call a method of a contestant in the page."""
         return await self.run("call", contestant, what, *given)
 
 
 @asynccontextmanager
 async def _torch() -> AsyncGenerator[Torch]:
-    """Start PyTorch's process; end it."""
+    """Start PyTorch's process; end it on exit."""
     process = await asyncio.create_subprocess_exec(
         str(python_of("parity")),
         "-m",
@@ -134,7 +134,7 @@ async def _torch() -> AsyncGenerator[Torch]:
 
 @asynccontextmanager
 async def contest(*, torch: bool) -> AsyncGenerator[Contest]:
-    """Start the browser, and PyTorch where it takes part; end both."""
+    """Start the browser, and PyTorch if it takes part; end both on exit."""
     from playwright.async_api import async_playwright
 
     config = playwright_config()

@@ -1,4 +1,4 @@
-"""What building costs, and how the cost of a step grows with batch, width and depth."""
+"""The cost of building a graph, and how the cost of a step grows with batch, width and depth."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEARNING_RATE = 1e-3
 
 
 async def building(contest: Contest, rounds: int) -> list[dict[str, Any]]:
-    """Return milliseconds of making graphs of more and more operators."""
+    """Return the milliseconds of building graphs of more and more operators."""
     results: list[dict[str, Any]] = []
     for operators in OPERATORS:
         found = [await contest.run("build", operators, float(number)) for number in range(rounds)]
@@ -38,7 +38,7 @@ async def building(contest: Contest, rounds: int) -> list[dict[str, Any]]:
 
 
 def scaled(**changed: int) -> Workload:
-    """Return a network whose batch, width or depth is changed."""
+    """Return a network with another batch size, width or depth."""
     size = BASE | changed
     name = "scale_" + "_".join(f"{key}_{value}" for key, value in changed.items())
     layers = [FEATURES, *[size["width"]] * size["depth"], CLASSES]
@@ -48,7 +48,7 @@ def scaled(**changed: int) -> Workload:
 async def scale(
     contest: Contest, rounds: int, seconds: float, *, quick: bool = False
 ) -> dict[str, Any]:
-    """Return milliseconds of a step by batch, width and depth, ours and by hand."""
+    """Return the milliseconds of a step by batch, width and depth, of webnnm and by hand."""
     found: dict[str, Any] = {}
     for kind, values in SCALES.items():
         chosen = values[:: len(values) - 1] if quick else values

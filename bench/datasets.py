@@ -1,4 +1,4 @@
-"""The problems by which defaults are chosen and quality is measured: rows, networks, scores."""
+"""The problems that are used to choose defaults and measure quality: rows, networks, scores."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from webnnm import Dataset
 
 DENSE = "dense:layers matmul(w), add(b), activation();"
 TESTED = 1000
-"""Rows for testing of problems whose rows are drawn."""
+"""The number of test rows of problems whose rows are drawn."""
 
 Floats = NDArray[np.float64]
 Rows = tuple[Floats, Any]
 Draw = Callable[[int], Rows]
-"""Draws features and targets, or loads them, by a seed."""
+"""Draws features and targets by a seed, or loads them."""
 
 
 @dataclass(frozen=True)
 class Problem:
     """Rows, and a network of dense layers for them.
 
-    `draw` gives the rows of a seed; `outputs` are the classes, 1 for a measurement, 0 for yes and
-    no; `hidden` the sizes of the hidden layers; `training` how many rows are for training, None
-    for 70 %; `scores` what is measured on the testing rows: "accuracy", "r2", "f1" and
-    "average precision" of the rarer class, "mae" (the lower the better).
+    `draw` returns the rows for a seed; `outputs` is the number of classes, 1 for regression, 0 for
+    binary classification; `hidden` are the sizes of the hidden layers; `training` is the number of
+    training rows, None for 70 %; `scores` are measured on the test rows: "accuracy", "r2", "f1" and
+    "average precision" of the rarer class, "mae" (lower is better).
     """
 
     name: str
@@ -45,11 +45,11 @@ class Problem:
     text: str = ""
 
     def rows(self, seed: int) -> tuple[Floats, Any, Floats, Any]:
-        """Return training features and targets, then those for testing.
+        """Return training features and targets, then those of the test rows.
 
-        Features, and targets that are measurements, are standardised on the training rows; with
-        outliers among the targets these are in units of the median absolute deviation, as a
-        standard deviation would be that of the outliers.
+        Features, and targets of regression, are standardised on the training rows; targets with
+        outliers are in units of the median absolute deviation, as a standard deviation would be
+        that of the outliers.
         """
         data = self.data(seed)
         (x, y), (test_x, test_y) = (
@@ -59,7 +59,7 @@ class Problem:
         return x.reshape(len(x), -1), y, test_x.reshape(len(test_x), -1), test_y
 
     def data(self, seed: int) -> Dataset:
-        """Return the rows as a dataset, the same ones for everybody."""
+        """Return the rows as a dataset, the same rows for all contestants."""
         x, y = self.draw(seed)
         count = len(x)
         split = (0.7, 0, 0.3)
@@ -80,7 +80,7 @@ class Problem:
 
     @property
     def source(self) -> str:
-        """The text of the network."""
+        """The model text of the network."""
         if self.text:
             return self.text
         width = self.draw(0)[0].shape[1]
@@ -108,7 +108,7 @@ def _circles(seed: int) -> Rows:
 
 
 def _spirals(seed: int) -> Rows:
-    """Two spirals of one and a half turns."""
+    """Return two spirals of one and a half turns."""
     draw = _generator(seed)
     y = np.arange(1300) % 2
     turn = draw.uniform(0.5, 3.5, 1300) * np.pi
@@ -137,14 +137,14 @@ def _linear(seed: int) -> Rows:
 
 
 def _rare(seed: int) -> Rows:
-    """5 % of the rows are of the second class."""
+    """Return rows of which 5 % belong to the second class."""
     return datasets.make_classification(
         2000, 10, n_informative=5, weights=[0.95], flip_y=0.01, class_sep=1.2, random_state=seed
     )
 
 
 def _outliers(seed: int) -> Rows:
-    """A sum of six features of which one target in thirty, of training rows, is far off."""
+    """Return a sum of six features, with one training target in thirty far off."""
     draw = _generator(seed)
     x = draw.normal(0, 1, (1180, 6))
     y = 1.5 * x[:, 0] - x[:, 1] + x[:, 2] * x[:, 3] + draw.normal(0, 0.3, 1180)
@@ -158,10 +158,10 @@ def _loaded(load: Callable[..., Any], _seed: int) -> Rows:
 
 @dataclass(frozen=True)
 class WithOutliers(Problem):
-    """A problem of which one training target in thirty is 100 too large."""
+    """A problem in which one training target in thirty is too large by 100."""
 
     def data(self, seed: int) -> Dataset:
-        """Return the rows as a dataset, the same ones for everybody."""
+        """Return the rows as a dataset, the same rows for all contestants."""
         data = super().data(seed)
         wrong = data.rows("training")[::30]
         x, y = self.draw(seed)
@@ -188,7 +188,7 @@ model:layers
 
 @dataclass(frozen=True)
 class Pictures(Problem):
-    """A problem whose rows are pictures of 8 by 8; only this package's network is convolutional."""
+    """A problem whose rows are pictures of 8 × 8; only this package's network is convolutional."""
 
     def draw_pictures(self, seed: int) -> Rows:
         """Return the pictures as rows of channel, height and width."""
@@ -196,7 +196,7 @@ class Pictures(Problem):
         return x.reshape(-1, 1, 8, 8), y
 
     def data(self, seed: int) -> Dataset:
-        """Return the rows as a dataset, the same ones for everybody."""
+        """Return the rows as a dataset, the same rows for all contestants."""
         x, y = self.draw_pictures(seed)
         return Dataset(
             x.astype("float32"), y.astype("int32"), name=self.name, seed=seed, standardize=True

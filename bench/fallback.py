@@ -1,4 +1,4 @@
-"""Milliseconds of a training step where WebNN is missing: ONNX Runtime, NumPy, TensorFlow.js."""
+"""Milliseconds of a training step without WebNN: ONNX Runtime, NumPy, TensorFlow.js."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OURS = ("onnxruntime", "numpy")
-"""Backends that need no WebNN; the page of the contest has it, which changes nothing for them."""
+"""Backends that do not need WebNN; the page of the contest has it, which does not affect them."""
 
 
 async def measure(
     contest: Contest, workload: Workload, backends: Sequence[str], rounds: int, seconds: float
 ) -> dict[str, Any]:
-    """Return the median times of a step on some backends of ours and the best of TensorFlow.js.
+    """Return the median times of a step on some of our backends and the best of TensorFlow.js.
 
-    Raises `Unequal` where the losses of our backends differ.
+    Raises `Unequal` if the losses of our backends differ.
     """
     await contest.run("take", write(workload, DATA))
     times: dict[str, list[float]] = {}

@@ -1,4 +1,4 @@
-"""Milliseconds of an inference: rows go to the device, are computed, and the result comes back."""
+"""Milliseconds of an inference: rows go to the device, are computed, and the results come back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 APART = 1e-4
-"""By so much the probabilities of two contestants may differ."""
+"""Largest difference allowed between the probabilities of two contestants."""
 FIRST_REPEATS = 3
 SHORTEST, SLOWEST = 0.05, 200
 
@@ -22,9 +22,9 @@ SHORTEST, SLOWEST = 0.05, 200
 async def measure(
     contest: Contest, workload: Workload, rows: int, rounds: int, seconds: float
 ) -> dict[str, Any]:
-    """Return the median times of an inference of so many rows, after a check of its results.
+    """Return the median times of an inference of that many rows, after a check of its results.
 
-    Raises `Unequal` where results differ.
+    Raises `Unequal` if results differ.
     """
     described = write(workload, DATA)
     await contest.run("take", described)
@@ -52,7 +52,7 @@ async def measure(
                 first = await contest.call("tfjs", "forward", rows, FIRST_REPEATS)
                 if first > SLOWEST:
                     backends.remove(backend)
-                # The page's clock may see no time pass in a few runs of a small network.
+                # The page's clock may not advance during a few runs of a small network.
                 again = max(FIRST_REPEATS, round(1e3 * seconds / max(first, SHORTEST) / 2))
                 found[f"tfjs/{backend}"] = await contest.call("tfjs", "forward", rows, again)
                 results[f"TensorFlow.js {backend}"] = await contest.call("tfjs", "result", rows)

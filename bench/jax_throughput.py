@@ -1,7 +1,7 @@
-"""Measures training on JAX beside NumPy: `python -m bench.jax_throughput [--rounds 5] [MODEL …]`.
+"""Compares training on JAX and NumPy: `python -m bench.jax_throughput [--rounds 5] [MODEL …]`.
 
 Every contestant is a process of its own, which waits while another one trains; they take turns, so
-that what else the machine does meets all of them. Prints a table for docs/cloud.md.
+that the machine's other load affects all of them. Prints a table for docs/cloud.md.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ CONTESTANTS = {
 }
 MODELS = (LARGE.name, CNN.name, BLOCK.name)
 EPOCHS = 2
-"""Epochs of a training, of which the last half is measured."""
+"""Epochs of a training, the second half of which is measured."""
 
 
 class Contestant:
-    """A process that trains what it is told to."""
+    """A process that trains on request."""
 
     def __init__(self, backend: str, devices: int) -> None:
         flags = f"--xla_force_host_platform_device_count={devices}"
@@ -60,7 +60,7 @@ class Contestant:
 
 
 async def work(backend: str) -> None:
-    """Train the workloads whose names come in, line by line."""
+    """Train the workloads whose names are read, line by line."""
     opened: dict[str, Ours] = {}
     for line in sys.stdin:
         workload = WORKLOADS[line.strip()]

@@ -5,7 +5,7 @@
  */
 import { startPyodide } from "./pyodide.js";
 
-/** A text that a model wrote, and what it took.
+/** A text that a model wrote, and the time it took.
  * @typedef {{ text: string, promptTokens: number, promptSeconds: number, tokens: number,
  *   seconds: number }} Written */
 /** @typedef {(prompt: string, count: number) => Promise<Written>} Write */
@@ -50,5 +50,5 @@ export async function startLanguage(name, file) {
   write = await (name === "ours" ? ours : wllama)(new URL(file, location.href).href);
 }
 
-/** Let it go on with a text by the most likely tokens. @param {string} prompt @param {number} count */
+/** Let it continue a text by the most likely tokens. @param {string} prompt @param {number} count */
 export const writeOn = (prompt, count) => write(prompt, count);

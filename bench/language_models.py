@@ -1,4 +1,4 @@
-"""A language model beside llama.cpp in the same browser, and PyTorch: tokens in a second."""
+"""A language model, compared with llama.cpp in the same browser and PyTorch: tokens per second."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTESTANTS = ("ours", "wllama")
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WARM = "The capital of France is"
 COUNT = 48
-"""Tokens that are written."""
+"""The number of generated tokens."""
 FACTS = (
     "Water boils at a lower temperature on a mountain, since the air above it weighs less. "
     "A cup of tea that is made there tastes flat, and beans take twice as long until they are "
@@ -24,11 +24,11 @@ FACTS = (
     "where instruments have to become hotter than boiling water can make them. Engineers use it "
     "the other way round, and boil sea water at forty degrees in vessels that are nearly empty. "
 )
-"""What prompts end with; each begins with words of its own, so that no cache knows it."""
+"""The end of all prompts; each begins with different words, so that no cache has it."""
 
 
 def write_model() -> None:
-    """Put the file of the model where pages of the contest find it."""
+    """Put the model file where pages of the contest find it."""
     MODELS.mkdir(parents=True, exist_ok=True)
     place = MODELS / FILE
     if not place.exists():
@@ -36,7 +36,7 @@ def write_model() -> None:
 
 
 async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
-    """Return the median tokens in a second of all contestants, of prompts and of what follows."""
+    """Return the median tokens per second of all contestants, for prompts and for what follows."""
     write_model()
     speeds: dict[str, dict[str, list[float]]] = {}
     equal = prompt_tokens = 0
@@ -56,7 +56,7 @@ async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
             texts.append(written["text"])
             prompt_tokens = written["promptTokens"]
             told = f"{found['decode'][-1]:.1f}, prompt {found['prompt'][-1]:.0f}"
-            say(f"  {name}, round {number + 1}: {told} tokens in a second")
+            say(f"  {name}, round {number + 1}: {told} tokens per second")
         equal += texts[0] == texts[1]
     speeds["torch"] = _torch(prompt_tokens, rounds)
     medians = {
@@ -67,11 +67,11 @@ async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
 
 
 def _torch(prompt: int, rounds: int) -> dict[str, list[float]]:
-    """Return the tokens in a second of PyTorch, with random weights of the same shapes."""
+    """Return the tokens per second of PyTorch, with random weights of the same shapes."""
     numbers = map(str, (prompt, COUNT, rounds))
     command = [python_of("parity"), "-m", "bench.language_torch", *numbers]
     process = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     found = json.loads(process.stdout.splitlines()[-1])
     told = ", ".join(f"{each['decode']:.1f} (prompt {each['prompt']:.0f})" for each in found)
-    say(f"  PyTorch: {told} tokens in a second")
+    say(f"  PyTorch: {told} tokens per second")
     return {kind: [each[kind] for each in found] for kind in ("prompt", "decode")}

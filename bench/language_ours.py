@@ -14,7 +14,7 @@ class Writer:
         self._model = model
 
     async def write(self, prompt: str, count: int) -> dict[str, Any]:
-        """Return how the text goes on, by the most likely tokens, and what that took."""
+        """Return the continuation of a text by the most likely tokens, and the time it took."""
         text = await self._model.generate(prompt, max_new_tokens=count)
         took = self._model.speed
         return {

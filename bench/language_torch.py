@@ -1,6 +1,6 @@
-"""SmolLM2's shapes with random weights in PyTorch, by `transformers`: tokens in a second, as JSON.
+"""SmolLM2's shapes with random weights in PyTorch's `transformers`: tokens per second, as JSON.
 
-Run where `make parity` installs: a prompt of so many tokens, then so many more, several times.
+Run where `make parity` installs: a prompt of some tokens, then some more, several times.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONFIG = {
 
 
 def written(model: Any, prompt: int, count: int) -> dict[str, float]:
-    """Return the tokens in a second of a prompt, and of what follows it."""
+    """Return the tokens per second of a prompt, and of what follows it."""
     ids = torch.randint(0, CONFIG["vocab_size"], (1, prompt))
     began = time.perf_counter()
     found = model(ids, use_cache=True, logits_to_keep=1)
@@ -38,7 +38,7 @@ def written(model: Any, prompt: int, count: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Write on as often as the command line says; the first time does not count."""
+    """Generate as often as the command line says; the first time does not count."""
     prompt, count, rounds = map(int, sys.argv[1:])
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**CONFIG)).eval()
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Inference of ONNX models beside ONNX Runtime Web: time of a run, and to the first result."""
+"""Inference of ONNX models, compared with ONNX Runtime Web: time per run and to a first result."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tools.models import file_in_cache
 CONTESTANTS = ("ours", "webnn", "wasm")
 """Ours on WebNN, and ONNX Runtime Web with its providers; "webgpu" is checked, in software."""
 APART = 1e-3
-"""How far results may be from ours, in parts of the largest: the filters of WebNN's own runtime and
-of ONNX Runtime add in another order."""
+"""Largest deviation from our results, relative to the largest number: the convolutions of WebNN's
+own runtime and of ONNX Runtime sum in another order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Net:
-    """A model: its file and the shape of its input, with sizes that the file leaves free."""
+    """A model: its file and the shape of its input, including sizes that the file leaves free."""
 
     file: str
     title: str
@@ -36,7 +36,7 @@ class Net:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The model as onnx.js has it."""
+        """The model as onnx.js takes it."""
         return {
             "url": f"/bench-models/{self.file}",
             "name": self.input,
@@ -46,7 +46,7 @@ class Net:
 
 
 def _free(*sizes: int) -> dict[str, int]:
-    """Return free sizes as the files of RapidOCR name them."""
+    """Return free sizes under the names that the files of RapidOCR use."""
     return {f"DynamicDimension.{place}": size for place, size in enumerate(sizes)}
 
 
@@ -101,10 +101,10 @@ def _content(file: str) -> bytes:
 
 
 async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, Any]:
-    """Return for every model the median times of all contestants.
+    """Return the median times of all contestants for every model.
 
     Each time a contestant has a page of its own, in which its runtime has been started with a
-    model of one operator. Raises `Unequal` where results differ.
+    model of one operator. Raises `Unequal` if results differ.
     """
     write_models()
     found: dict[str, Any] = {}
@@ -136,7 +136,7 @@ async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, An
 
 
 async def _on_webgpu(contest: Contest, net: Net) -> dict[str, NDArray[Any]]:
-    """Return what ONNX Runtime Web gives on WebGPU in software, nothing where that fails."""
+    """Return the results of ONNX Runtime Web on WebGPU in software, nothing if that fails."""
     try:
         async with contest.another_browser("webgpu"):
             await contest.run("startOnnx", "webgpu")
@@ -148,9 +148,9 @@ async def _on_webgpu(contest: Contest, net: Net) -> dict[str, NDArray[Any]]:
 
 
 def compared(title: str, results: Mapping[str, NDArray[Any]]) -> dict[str, float]:
-    """Return how far each result is from ours, in parts of the largest number.
+    """Return how far each result is from ours, relative to the largest number.
 
-    Raises `Unequal` where that is too far.
+    Raises `Unequal` if that is too far.
     """
     ours = results["ours"]
     largest = float(np.max(np.abs(ours)))
@@ -158,5 +158,5 @@ def compared(title: str, results: Mapping[str, NDArray[Any]]) -> dict[str, float
     for name, result in results.items():
         found[name] = float(np.max(np.abs(result - ours))) / largest
         if not found[name] <= APART:
-            raise Unequal(f"{title}: {name} is {found[name]:.2g} of the largest number from ours")
+            raise Unequal(f"{title}: {name} is off by {found[name]:.2g} of the largest number")
     return found

@@ -14,7 +14,7 @@ Given = tuple[bytes, dict[str, Any]]
 
 
 async def take(url: str, name: str, pixels: Any, shape: Any) -> Given:
-    """Return what a model is opened with."""
+    """Return the settings with which a model is opened."""
     content = await (await pyfetch(url)).bytes()
     return content, {name: np.reshape(np.asarray(pixels.to_py()), shape)}
 
@@ -36,5 +36,5 @@ class Net:
         return np.ravel(next(iter((await self._model.run(self._feeds)).values())))
 
     def close(self) -> None:
-        """Free the device."""
+        """Free the memory of the device."""
         self._model.close()

@@ -10,7 +10,7 @@ from webnnm import Dataset, GraphBuilder, NNModel, TextDataset, backend
 from webnnm.core.arrays import HostArray
 from webnnm.graph.autodiff import gradients
 
-# What other contestants do not do is off: the seed search, decay, clipping, loss weights.
+# What other contestants do not do is turned off: seed search, decay, clipping, loss weights.
 EQUAL: dict[str, Any] = {
     "schedule": "constant",
     "seeds": 0,
@@ -27,7 +27,7 @@ EQUAL: dict[str, Any] = {
 
 
 class Ours:
-    """A model with the dataset and the start of a workload, on WebNN unless told otherwise."""
+    """A model with the dataset and the initial parameters of a workload, by default on WebNN."""
 
     def __init__(
         self, workload: dict[str, Any], numbers: dict[str, HostArray], backend: str = "webnn"
@@ -69,7 +69,7 @@ class Ours:
         return json.dumps(found)
 
     async def train(self, epochs: int) -> str:
-        """Train from the start; return milliseconds of a step and what else is measured."""
+        """Train from the start; return the milliseconds of a step and further measurements."""
         self.model.take_parameters(self.start)
         began = time.perf_counter()
         history = await self.model.train(self.settings, epochs=epochs)
@@ -89,7 +89,7 @@ class Ours:
         )
 
     async def forward(self, rows: int, repeats: int) -> str:
-        """Return milliseconds of an inference of so many rows, and what it gives.
+        """Return the milliseconds of an inference of that many rows, and its results.
 
         "time" is that of writing, computing and reading, "predict" that of one call.
         """
@@ -125,7 +125,7 @@ class Ours:
         )
 
     def close(self) -> None:
-        """Free the device."""
+        """Free the memory of the device."""
         self.model.close()
 
 
@@ -138,7 +138,7 @@ def _dataset(workload: dict[str, Any], x: HostArray, y: HostArray) -> Dataset:
 
 
 async def open_workload(described: str, content: Any, backend: str) -> Ours:
-    """Return a model for a workload on a backend; the numbers lie in one buffer."""
+    """Return a model for a workload on a backend; its numbers are in one buffer."""
     workload = json.loads(described)
     memory = content.to_py()
     numbers: dict[str, HostArray] = {}
@@ -153,7 +153,7 @@ async def open_workload(described: str, content: Any, backend: str) -> Ours:
 
 
 async def build(nodes: int, salt: float) -> str:
-    """Return milliseconds of declaring, compiling and differentiating a graph of so many operators.
+    """Return milliseconds of declaring, compiling, differentiating a graph of that many operators.
 
     `time` is that of declaring and compiling, which `build` of webnn.js does by hand.
     """
@@ -211,7 +211,7 @@ async def _iris(**settings: Any) -> str:
 
 
 async def iris_defaults() -> str:
-    """Return the seconds of making, training and testing a model of Iris as defaults have it."""
+    """Return the seconds of creating, training and testing an Iris model with the defaults."""
     return await _iris()
 
 

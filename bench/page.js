@@ -57,7 +57,7 @@ export async function begin() {
   return { pyodide, tensorflow, agent: navigator.userAgent };
 }
 
-/** Start Pyodide alone, with the calls of the bridge counted. */
+/** Start only Pyodide, with the calls of the bridge counted. */
 export const beginCounting = () => startPython(true);
 
 /** Return what crossed the bridge since the last look. */
@@ -67,7 +67,7 @@ export function roundTrips() {
   return found;
 }
 
-/** Take up a workload. @param {any} described */
+/** Select a workload. @param {any} described */
 export async function take(described) {
   workload = described;
   content = await (await fetch(`/bench-data/${described.file}`)).arrayBuffer();
@@ -108,7 +108,7 @@ export async function prepare(name, given = null) {
   return performance.now() - began;
 }
 
-/** Let a contestant do something. @param {string} name @param {string} what @param {any[]} given */
+/** Call a method of a contestant. @param {string} name @param {string} what @param {any[]} given */
 export async function call(name, what, ...given) {
   const result = await open[name][what](...given);
   return name === "ours" && typeof result === "string" ? JSON.parse(result) : result;

@@ -1,4 +1,4 @@
-"""Others on the rows of a problem: scikit-learn's network, and PyTorch by the usual recipe.
+"""Other libraries on the rows of a problem: scikit-learn's network, and PyTorch's usual recipe.
 
 PyTorch trains the network of the problem with Adam at 1e-3, batches of 32, until the loss of 15 %
 of the training rows has not fallen for 20 epochs, for at most 300 epochs, and takes the best
@@ -48,7 +48,7 @@ def with_sklearn(problem: Problem, seed: int) -> dict[str, float]:
     x, y, test_x, test_y = problem.rows(seed)
     network: Any = (MLPRegressor if problem.outputs == 1 else MLPClassifier)(random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of 200 epochs that were too few
+        warnings.simplefilter("ignore")  # warns that 200 epochs were too few
         network.fit(x, y.ravel())
     found = network.predict_proba(test_x)[:, 1] if not problem.outputs else network.predict(test_x)
     return scores(problem.scores, test_y.ravel(), found)

@@ -1,4 +1,4 @@
-"""The plot of the cost of scale, as SVG: three panels with logarithmic axes."""
+"""Plots the cost of scale as SVG: three panels with logarithmic axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ circle.a { fill: #0b7680 } circle.b { fill: #b4540a }
 
 
 def decades(values: Sequence[float]) -> tuple[int, int]:
-    """Return the powers of ten around values.
+    """Return the powers of ten that enclose values.
 
     >>> decades([0.2, 35.0])
     (-1, 2)

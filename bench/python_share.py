@@ -1,4 +1,4 @@
-"""What Python in the page costs a training, and how fast Iris is there."""
+"""The cost of Python in the page for a training, and the speed of Iris there."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ IRIS_CLICK = """
 async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
     """Return Python's microseconds per step, host round trips per step, and tensors made per step.
 
-    Python's time is that of `train` without what passes between a call of the bridge and its
-    answer. What a step costs in the long run is the difference of two trainings.
+    Python's time is that of `train` without the time between a call of the bridge and its answer.
+    The cost of a step in the long run is the difference of two trainings.
     """
     found: dict[int, list[dict[str, Any]]] = {epochs: [] for epochs in EPOCHS}
     async with contest.another_page():
@@ -56,7 +56,7 @@ async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
     counts = [epochs * TINY.steps for epochs in EPOCHS]
     more = counts[1] - counts[0]
 
-    # The least time is the one that other programs disturbed least.
+    # The shortest time is the one that other programs disturbed least.
     python = [min(f["python"] for f in runs) for runs in (short, long)]
     tensors = [statistics.median(f["tensors"] for f in runs) for runs in (short, long)]
     round_trips = statistics.median(f["round_trips"] for f in long)
@@ -78,7 +78,7 @@ async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
 
 
 async def iris(contest: Contest, rounds: int) -> dict[str, Any]:
-    """Return seconds from a click on Train to the tested model, and of 5,000 epochs."""
+    """Return the seconds from a click on Train to the tested model, and those of 5,000 epochs."""
     clicks: list[float] = []
     again: list[float] = []
     defaults: list[float] = []

@@ -1,9 +1,9 @@
-"""Measures what `train()` reaches without a single hyperparameter, beside scikit-learn and PyTorch.
+"""Compares `train()` without a single hyperparameter with scikit-learn and PyTorch.
 
-Run `make quality`. Means over seeds 0–9 of scores on testing rows, ± their standard errors; the
-same rows for all, features standardised on the training rows. "− peer" is the mean difference over
+Run `make quality`. Means over seeds 0–9 of scores on test rows, ± their standard errors; the same
+rows for all, features standardised on the training rows. "− peer" is the mean difference over
 the seeds in its standard errors, positive where webnnm is better. The peers' scores are kept in
-.cache/quality, those of webnnm are measured anew. `--set lr=0.01` trains with hyperparameters,
+.cache/quality, those of webnnm are measured again. `--set lr=0.01` trains with hyperparameters,
 `--backend onnxruntime` on another backend.
 """
 
@@ -27,13 +27,13 @@ from webnnm import NNModel
 
 KEPT = Path(__file__).resolve().parent.parent / ".cache" / "quality" / "peers.json"
 SMALLER = ("mae",)
-"""Scores of which the lower one is better."""
+"""Scores for which lower is better."""
 
 
 async def ours(
     problem: Problem, seed: int, backend: str = "numpy", **settings: Any
 ) -> dict[str, float]:
-    """Return the scores of one training on the testing rows."""
+    """Return the scores of one training on the test rows."""
     data = problem.data(seed)
     model = await NNModel.create(
         source=problem.source, dataset=data, backend=backend, seed=seed, log=lambda _: None
@@ -48,7 +48,7 @@ async def ours(
 
 
 def of_peers(problem: Problem, seeds: int) -> dict[str, list[dict[str, float]]]:
-    """Return the scores of every peer by seed, from the file where they are kept."""
+    """Return the scores of every peer by seed, from the file in which they are cached."""
     kept: dict[str, dict[str, float]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     found: dict[str, list[dict[str, float]]] = {}
     for name, peer in PEERS.items():
@@ -88,11 +88,11 @@ def _read(text: str) -> tuple[str, Any]:
 
 
 async def main() -> int:
-    """Print the table; the status tells whether webnnm is behind a peer by two standard errors."""
+    """Print the table; the exit status is 1 if webnnm is two standard errors worse than a peer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[], help="parts of names of datasets")
-    parser.add_argument("--backend", default="numpy", help="onnxruntime, for instance")
+    parser.add_argument("--backend", default="numpy", help="for instance onnxruntime")
     parser.add_argument("--set", nargs="*", default=[], type=_read, metavar="NAME=VALUE")
     given = parser.parse_args()
     heads = [f"{name} | − peer" for name in PEERS]

@@ -1,4 +1,4 @@
-"""The tables of the contest, as Markdown, and what must show in them."""
+"""The tables of the contest as Markdown, and the limits that they must meet."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ CONTESTANTS = ("ours", "webnn", "tfjs", "torch")
 
 @dataclass(frozen=True)
 class Limit:
-    """What a number must be: at most or at least `bound`."""
+    """The limit of a number: at most or at least `bound`."""
 
     bound: float
     least: bool = False
 
     def told(self, value: float) -> str:
-        """Return the limit, and whether a number keeps it."""
+        """Return the limit, and whether a number meets it."""
         met = value >= self.bound if self.least else value <= self.bound
         sign = "≥" if self.least else "≤"
         return f"{sign} {self.bound:g} {'met' if met else 'missed'}"
 
 
 def at_least(bound: float) -> Limit:
-    """Return the limit for a number that is the better the larger it is."""
+    """Return the limit for a number that is better if it is larger."""
     return Limit(bound, least=True)
 
 
@@ -45,21 +45,21 @@ FALLBACK_LIMITS: Mapping[str, Mapping[str, Limit]] = {
 }
 ONE_ROW = Limit(1.3)
 ONNX_RUN, ONNX_FIRST = Limit(1), Limit(0.8)
-"""Of ONNX models, beside ONNX Runtime Web on WebNN too."""
+"""For ONNX models, compared with ONNX Runtime Web, on WebNN too."""
 LANGUAGE: Mapping[str, Mapping[str, Limit]] = {
     "decode": {"wllama": at_least(2), "torch": at_least(0.8)},
     "prompt": {"wllama": at_least(10)},
 }
-"""Of language models, beside llama.cpp in the same browser and PyTorch."""
+"""For language models, compared with llama.cpp in the same browser and PyTorch."""
 BUILDING = Limit(3)
-"""Of graphs from 2,000 operators."""
+"""For graphs of 2,000 operators or more."""
 DEEP = Limit(1.1)
-"""Of networks from 32 layers."""
+"""For networks of 32 layers or more."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A number outside of the tables: where it is found, its unit, its limit."""
+    """A number outside the tables: its place, its unit, its limit."""
 
     section: str
     label: str
@@ -114,7 +114,7 @@ FACTS = (
 
 
 def number(value: float | None) -> str:
-    """Return a number with three digits that count.
+    """Return a number with three significant digits.
 
     >>> number(0.08351), number(13.26), number(4212.3), number(None)
     ('0.0835', '13.3', '4,212', '–')
@@ -128,20 +128,20 @@ def number(value: float | None) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of Markdown; the first row is the head, the first column text."""
+    """Return a Markdown table; the first row is the head, the first column text."""
     head, *others = rows
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *others]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _judged(ratio: float | None, limit: Limit | None) -> str:
-    """Return a ratio, and where it has a limit, whether it keeps that."""
+    """Return a ratio and, if it has a limit, whether it meets it."""
     told = f" ({limit.told(ratio)})" if limit and ratio is not None else ""
     return number(ratio) + told
 
 
 def _contestants(result: Results, limits: Mapping[str, Limit]) -> list[str]:
-    """Return the cells of a row: four times, then three ratios with what they must be."""
+    """Return the cells of a row: four times, then three ratios with their limits."""
     ours = result["ours"]
     cells = [number(ours), number(result["webnn"])]
     cells.append(f"{number(result['tfjs'])} ({result['tfjs_backend'] or 'none'})")
@@ -181,7 +181,7 @@ def _scaled(kind: str, point: Results) -> str:
 
 
 def _fallback(name: str, result: Results) -> list[str]:
-    """Return the cells of a row: three times, two ratios with what they must be."""
+    """Return the cells of a row: three times, two ratios with their limits."""
     ours = result["onnxruntime"]
     cells = [result["title"], number(ours), number(result["numpy"])]
     cells.append(f"{number(result['tfjs'])} ({result['tfjs_backend']})")
@@ -202,7 +202,7 @@ def _onnx(result: Results) -> list[str]:
 
 
 def _language(result: Results, kind: str, title: str) -> list[str]:
-    """Return the cells of a row: three speeds, two ratios with what they must be."""
+    """Return the cells of a row: three speeds, two ratios with their limits."""
     ours = result["ours"][kind]
     cells = [title, *(number(result[name][kind]) for name in ("ours", "wllama", "torch"))]
     for other in ("wllama", "torch"):
@@ -228,7 +228,8 @@ def _agreeing(models: Iterable[Results]) -> str:
         most[name] = max(apart, most.get(name, 0))
     others = {"webnn": "WebNN", "wasm": "wasm", "webgpu": "WebGPU (in software)"}
     told = ", ".join(f"{most[name]:.1e} on {word}" for name, word in others.items() if name in most)
-    return f"ONNX Runtime's results are at most so far from ours, of the largest number: {told}."
+    said = "Largest deviation of ONNX Runtime's results from ours, relative to the largest number"
+    return f"{said}: {told}."
 
 
 ARRAYS_HEAD = (
@@ -245,7 +246,7 @@ ARRAYS_HEAD = (
     "TensorFlow.js",
 )
 LANGUAGE_HEAD = (
-    "SmolLM2-135M, tokens in a second",
+    "SmolLM2-135M, tokens per second",
     "webnnm",
     "llama.cpp (wasm, one thread)",
     "PyTorch (float32)",
@@ -284,13 +285,13 @@ HEAD = (
 
 
 def sections(results: Results) -> Iterator[str]:
-    """Yield the parts of the report that there are results for."""
+    """Yield the parts of the report for which there are results."""
     if steps := results.get("training"):
         yield "### Training, one step"
         rows = [_contestants(r, STEP_LIMITS.get(name, {})) for name, r in steps.items()]
         titles = [r["title"] for r in steps.values()]
         yield table([HEAD, *([title, *row] for title, row in zip(titles, rows, strict=True))])
-        yield "Ours in other words: the whole of `train`, and what it builds."
+        yield "More on webnnm: the whole of `train`, and building."
         yield table(
             [
                 ("webnnm", "ms per step in steady state", "ms per step, all of `train`", "steps",

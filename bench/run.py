@@ -29,7 +29,7 @@ from tools.common import ROOT, say
 
 ENOUGH_ROUNDS = 5
 SECONDS = 1.5
-"""What a contestant gets in a round, about."""
+"""The approximate seconds of a contestant in a round."""
 INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
 WITHOUT_WEBNN = ((LARGE, fallback.OURS), (CNN, fallback.OURS[:1]))
 PARTS = (
@@ -37,7 +37,7 @@ PARTS = (
     *("python", "iris"),
 )
 BY_TORCH = (*WORKLOADS, "inference", "language")
-"""Parts that PyTorch takes part in."""
+"""The parts in which PyTorch takes part."""
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "performance.svg"
 RESULTS = ROOT / "bench" / "results"
@@ -45,7 +45,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def machine() -> dict[str, Any]:
-    """Return what is known of this machine."""
+    """Return the facts known about this machine."""
     cpu, memory = platform.processor() or platform.machine(), 0
     if (info := Path("/proc/cpuinfo")).exists():
         names = re.findall(r"model name\s*: (.*)", info.read_text())
@@ -123,7 +123,7 @@ async def _part(
 
 
 def told(results: dict[str, Any], before: dict[str, Any] | None) -> str:
-    """Return machine, programs and tables, beside earlier results where there are some."""
+    """Return the machine, programs and tables, compared with earlier results if there are any."""
     parts = [described(results), report.markdown(results)]
     if before is not None:
         parts += ["### Before and after", compared(before, results)]
@@ -131,12 +131,12 @@ def told(results: dict[str, Any], before: dict[str, Any] | None) -> str:
 
 
 def save(results: dict[str, Any], text_of_page: str) -> None:
-    """Write the results into the cache; those of a whole contest also into the checkout."""
+    """Write the results to the cache; those of a complete contest also to the checkout."""
     text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
     (FOLDER / "results.json").write_text(text, encoding="utf-8")
     say(f"saved {FOLDER / 'results.json'}")
     if results["quick"] or results["rounds"] < ENOUGH_ROUNDS or not results["complete"]:
-        say("docs/performance.md stays as it is: it takes all parts and five rounds")
+        say("docs/performance.md is unchanged: updating it needs all parts and five rounds")
         return
     m = results["machine"]
     slug = re.sub(r"[^a-z0-9]+", "-", f"{m['cores']} cores {m['cpu']}".lower()).strip("-")
@@ -147,7 +147,7 @@ def save(results: dict[str, Any], text_of_page: str) -> None:
 
 
 def write_page(measured: str) -> None:
-    """Put the tables between the marks of docs/performance.md."""
+    """Put the tables between the markers in docs/performance.md."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
@@ -158,24 +158,24 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--only", default="", help=f"some of {', '.join(PARTS)}, with commas")
-    parser.add_argument("--rounds", type=int, default=0, help="alternating rounds, 5 unless set")
+    parser.add_argument("--rounds", type=int, default=0, help="alternating rounds, 5 by default")
     parser.add_argument("--quick", action="store_true", help="two short rounds, fewer points")
     parser.add_argument("--before", type=Path, help="earlier results.json to compare with")
     found = parser.parse_args(given)
     found.only = [part for part in found.only.split(",") if part] or list(PARTS)
     if unknown := [part for part in found.only if part not in PARTS]:
-        parser.error(f"no part {', '.join(unknown)}; there is {', '.join(PARTS)}")
+        parser.error(f"no part {', '.join(unknown)}; parts are {', '.join(PARTS)}")
     found.rounds = found.rounds or (2 if found.quick else ENOUGH_ROUNDS)
     return found
 
 
 def takes_torch(only: list[str]) -> bool:
-    """Tell whether PyTorch takes part in one of these parts."""
+    """Return whether PyTorch takes part in one of these parts."""
     return any(part in BY_TORCH for part in only)
 
 
 async def measure(chosen: argparse.Namespace) -> None:
-    """Run what the command line asks for, print the tables, save the results."""
+    """Run what the command line requests, print the tables, save the results."""
     only = chosen.only
     before = json.loads(chosen.before.read_text(encoding="utf-8")) if chosen.before else None
     results = await run(only, chosen.rounds, quick=chosen.quick)

@@ -1,6 +1,6 @@
-"""PyTorch on the CPU: reads commands as lines of JSON, answers in the same way.
+"""PyTorch on the CPU: reads commands as lines of JSON and answers in the same way.
 
-A line names what to `do`, a method of `Contestant`, and its arguments; `open` makes one.
+A line names what to `do`, a method of `Contestant`, and its arguments; `open` creates one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def lstm(p: Tensors, x: Any, facts: dict[str, Any]) -> Any:
     """Return the logits of a dense layer on the last state of a recurrent one."""
     start = torch.zeros(1, x.shape[0], facts["units"])
     weights = [p["w1"], p["r1"], p["c1"]]
-    # The second bias, which PyTorch wants and the model lacks, stays zero.
+    # The second bias, which PyTorch requires and the model lacks, stays zero.
     weights.append(torch.zeros_like(p["c1"]))
     _, state, _ = torch.lstm(x, (start, start), weights, True, 1, 0.0, True, False, True)
     return torch.addmm(p["b1"], state[0], p["w2"])
@@ -115,7 +115,7 @@ class Contestant:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew."""
+        """Reset the parameters and the optimizer."""
         self.parameters = {n: t.clone().requires_grad_() for n, t in self.start.items()}
         learned, lr = list(self.parameters.values()), self.workload["lr"]
         if self.workload["optimizer"] == "sgdm":
@@ -152,7 +152,7 @@ class Contestant:
         return sum(float(self.step(k)) for k in range(steps)) / steps
 
     def train(self, seconds: float, threads: int) -> float:
-        """Train from the start for so long; return milliseconds of a step in the second half."""
+        """Train from the start for a time; return milliseconds of a step in the second half."""
         torch.set_num_threads(threads)
         self.restart()
         total, half = torch.zeros(()), seconds / 2
@@ -166,7 +166,7 @@ class Contestant:
         return 1e3 * (time.perf_counter() - began) / counted
 
     def forward(self, rows: int, repeats: int, threads: int) -> dict[str, Any]:
-        """Return milliseconds of an inference of so many rows, and what it gives."""
+        """Return the milliseconds of an inference of that many rows, and its results."""
         torch.set_num_threads(threads)
         x = self.x[:rows].numpy()
         began, result = 0.0, torch.zeros(0)

@@ -1,4 +1,4 @@
-"""Milliseconds of a training step of every contestant, after a check that all do the same."""
+"""Milliseconds of a training step of every contestant, after a check that all compute the same."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CHECKED = 5
-"""So many first steps are compared one by one."""
+"""This many first steps are compared one by one."""
 APART = 1e-3
-"""By so much, relative to the loss, contestants may differ."""
+"""Largest difference allowed between contestants, relative to the loss."""
 LONGEST_STEP = 20_000.0
 """Milliseconds: a backend of TensorFlow.js that takes longer for a step is left out."""
 HOPELESS = 3.0
-"""A backend that takes so many times as long as the best one is not measured any more."""
+"""A backend that takes this many times as long as the best one is no longer measured."""
 THREADS = (1, 2)
-"""Of PyTorch: the better one counts."""
+"""Numbers of threads of PyTorch: the faster one counts."""
 
 
 class Unequal(AssertionError):
-    """Contestants do not compute the same, so that a comparison would mean nothing."""
+    """Contestants do not compute the same, so a comparison would be meaningless."""
 
 
 @dataclass
@@ -43,11 +43,11 @@ class Steps:
     phases: dict[str, float] = field(default_factory=dict[str, float])
 
     def note(self, name: str, time: float) -> None:
-        """Take in the time of a round."""
+        """Add the time of a round."""
         self.times.setdefault(name, []).append(time)
 
     def result(self) -> dict[str, Any]:
-        """Return the medians and what they were made of."""
+        """Return the medians and the times that they were made of."""
         medians = {name: statistics.median(t) for name, t in self.times.items()}
         tfjs, torch = (best_of(medians, prefix) for prefix in ("tfjs/", "torch/"))
         return {
@@ -77,9 +77,9 @@ def best_of(medians: Mapping[str, float], prefix: str) -> str:
 async def measure(
     contest: Contest, workload: Workload, rounds: int, seconds: float
 ) -> dict[str, Any]:
-    """Return the median times of a step; `seconds` is about what a round gives each contestant.
+    """Return the median times of a step; each contestant gets about `seconds` per round.
 
-    Raises `Unequal` where losses differ.
+    Raises `Unequal` if losses differ.
     """
     described = write(workload, DATA)
     await contest.run("take", described)
@@ -136,7 +136,7 @@ def same(losses: Mapping[str, Sequence[float]], where: str) -> None:
 async def _tensorflow(
     contest: Contest, steps: Steps, left: list[str], expected: Sequence[float], seconds: float
 ) -> list[str]:
-    """Measure the backends that are left; return those that are worth another round."""
+    """Measure the remaining backends; return those that are worth another round."""
     found: dict[str, float] = {}
     for backend in left:
         try:

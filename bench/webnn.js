@@ -76,7 +76,7 @@ export class Step {
     return this.b.constant({ dataType: "float32", shape: [] }, new Float32Array([value]));
   }
 
-  /** An input that stays as it is. @param {string} name @param {string} dataType
+  /** An input that does not change. @param {string} name @param {string} dataType
    * @param {number[]} shape @param {ArrayBufferView} data */
   fixed(name, dataType, shape, data) {
     this.resident.set(name, { dataType, shape, data });

@@ -50,7 +50,7 @@ export function gelu(step) {
   };
 }
 
-/** The gradient behind relu, whose result is `y`. @param {Step} step @param {any} g @param {any} y */
+/** The gradient of relu, whose result is `y`. @param {Step} step @param {any} g @param {any} y */
 export function behindRelu({ b }, g, y) {
   return b.mul(g, b.sign(y));
 }
@@ -86,7 +86,7 @@ export function conv(step, filter, bias, shape, padding) {
 }
 
 /**
- * The gradient behind relu and pooling in windows of 2 × 2: it goes to the elements that are the
+ * The gradient of relu and pooling in windows of 2 × 2: it goes to the elements that are the
  * largest of their window and above 0.
  *
  * @param {Step} step @param {any} g @param {any} pooled @param {any} y what was pooled

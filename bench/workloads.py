@@ -1,4 +1,4 @@
-"""The models that every contestant trains: texts, sizes, and the same numbers to start from."""
+"""The models that every contestant trains: texts, sizes, and the same initial numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOMENTUM = 0.9
 ADAMW = {"beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8, "weight_decay": 0.1}
 SEED = 7
 SURPRISES = 0.3
-"""The share of letters that do not follow from the one before."""
+"""The share of letters that do not follow from the previous one."""
 
 DENSE = "dense:layers matmul(w), add(b), activation();"
 POOL = "maxPool2d(windowDimensions={height:2, width:2}, strides={height:2, width:2})"
@@ -30,11 +30,11 @@ POOL = "maxPool2d(windowDimensions={height:2, width:2}, strides={height:2, width
 class Workload:
     """A model with its data.
 
-    `name` and `title`; `kind` is what the contestants' programs go by; `text` is the model in our
-    notation, with `parameters`, name → shape, as it names them; `features` is the shape of a row,
-    `batch` the rows of a step and `steps` the batches of an epoch; `epochs` the least of a
-    training, and `lr` its learning rate; `optimizer` is "sgdm" or "adamw"; `tensorflow` says
-    whether TensorFlow.js takes part; `facts` are numbers that a kind needs.
+    `kind` selects the contestants' programs; `text` is the model in the notation, with
+    `parameters`, name → shape, under its names; `features` is the shape of a row, `batch` the rows
+    of a step and `steps` the batches of an epoch; `epochs` the minimum of a training, and `lr` its
+    learning rate; `optimizer` is "sgdm" or "adamw"; `tensorflow` says whether TensorFlow.js takes
+    part; `facts` are numbers that a kind needs.
     """
 
     name: str
@@ -223,14 +223,14 @@ block:layers
     facts={"heads": 6, "layers": DEPTH, "width": WIDTH},
 )
 
-# It takes some ten thousand steps until webnnm has settled how many go into a dispatch.
+# It takes some ten thousand steps until webnnm has settled how many to put into a dispatch.
 TINY = replace(mlp("mlp_tiny", "MLP 4-16-3, batch 32", [4, 16, 3], 32, 100), epochs=400)
 LARGE = mlp("mlp_large", "MLP 784-256-128-10, batch 64", [784, 256, 128, 10], 64, 100)
 WORKLOADS = {w.name: w for w in (LARGE, TINY, CNN, LSTM, BLOCK, GPT)}
 
 
 def numbers(workload: Workload) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the start of every parameter, and rows that can be learned: classes around centres."""
+    """Return initial values of every parameter, and rows that can be learned: classes by centre."""
     random = np.random.default_rng(SEED)
 
     def normal(*shape: int) -> np.ndarray[Any, Any]:
@@ -256,7 +256,7 @@ def numbers(workload: Workload) -> dict[str, np.ndarray[Any, Any]]:
 def _text(
     random: np.random.Generator, rows: int, workload: Workload
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """Return letters, each of which mostly follows from the one before: `x`, and the next, `y`."""
+    """Return letters that mostly follow from the previous one: `x`, and the next letters, `y`."""
     (length,), letters = workload.features, workload.classes
     following, surprises = random.permutation(letters), random.random(rows * length) < SURPRISES
     text = [0]
@@ -278,7 +278,7 @@ def _spread(workload: Workload, name: str, shape: tuple[int, ...]) -> np.float32
 
 
 def write(workload: Workload, folder: Path) -> dict[str, Any]:
-    """Write the numbers of a workload to a file; return what it holds, as the programs read it.
+    """Write the numbers of a workload to a file; return its contents as the programs read them.
 
     `tensors` is name → [offset in bytes, shape, data type].
     """

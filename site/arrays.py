@@ -245,7 +245,7 @@ async def take(file):
         await pictures.read(file)
         element("status").textContent = f"Programs see {file.name} now."
     except Exception as error:
-        show_error_text(f"{file.name} is no picture that this browser reads: {error}")
+        show_error_text(f"{file.name} is not a picture that this browser reads: {error}")
 
 
 @when("click", "#camera")

@@ -64,7 +64,7 @@ class Columns:
 
 
 def is_number(column):
-    """Tell whether a column holds numbers."""
+    """Return whether a column holds numbers."""
     return column.content == "number"
 
 
@@ -97,6 +97,6 @@ def held(column):
         return f"{column.low:g} … {column.high:g}"
     words = ", ".join(f"{word} ({times})" for word, times in column.values[:SHOWN])
     if column.content == "text":
-        return f"{len(column.values)} different ones, which tell a model nothing"
+        return f"{len(column.values)} different texts, which a model cannot use"
     more = len(column.values) - SHOWN
     return words + (f" and {more} more" if more > 0 else "")

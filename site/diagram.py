@@ -46,7 +46,7 @@ class ModelDiagram:
         self.ran("", ())
 
     def ran(self, backend, rewrites):
-        """Tell what has run the model that is drawn."""
+        """Show what has run the model that is drawn."""
         self.where, self.rewrites = backend, rewrites
         if self.wide is not None:
             self.draw(anew=True)

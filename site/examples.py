@@ -60,7 +60,7 @@ class Pictures:
             return [await pictures.decode(file)]
         except Exception as error:
             raise UnfitExamples(
-                f"{file.name} is no picture that this browser reads. Save it as PNG or JPEG."
+                f"{file.name} is not a picture that this browser reads. Save it as PNG or JPEG."
             ) from error
 
     async def learnt(self, picture, item):

@@ -155,13 +155,13 @@ def scouted(start):
         return "No scouting: the training began at the parameters that were there."
     if start["starts"] == 1:
         return (
-            f"Before the training the loss was {start['loss']:.3f}, and {start['dead']:.0%} of a "
-            "layer's units were dead at most."
+            f"Before the training the loss was {start['loss']:.3f}, and at most "
+            f"{start['dead']:.0%} of a layer's units were dead."
         )
     return (
-        f"The search tried {start['starts']} seeds and took number {start['number']}: loss "
+        f"The search tried {start['starts']} seeds and chose number {start['number']}: loss "
         f"{start['loss']:.3f}, after three trial steps {start['delta']:.3f}; "
-        f"{start['dead']:.0%} of a layer's units dead at most."
+        f"at most {start['dead']:.0%} of a layer's units are dead."
     )
 
 

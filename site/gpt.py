@@ -101,12 +101,12 @@ class Author:
         self.began = time.perf_counter()
 
     async def write(self, prompt, count, temperature, seed):
-        """Go on with a text, and show the letters as they come."""
+        """Continue a text, and show the letters as they come."""
         numbers = {letter: place for place, letter in enumerate(self.letters)}
         strange = next((letter for letter in prompt if letter not in numbers), None)
         if strange is not None:
-            message = f"the text that was learnt has no {strange!r}"
-            raise DataError("NNM711", message, hint="begin with letters that it has")
+            message = f"the training text has no {strange!r}"
+            raise DataError("NNM711", message, hint="use only characters that it contains")
         sampling = Sampling(temperature=temperature) if temperature else Sampling()
         row, shown = [numbers[letter] for letter in prompt], prompt
         async for fresh in self.generator.generate([row], count, sampling=sampling, seed=seed):

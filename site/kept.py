@@ -43,7 +43,7 @@ class Kept:
         return None
 
     def other(self):
-        """Tell whether another tab has kept a training since this one looked."""
+        """Return whether another tab has kept a training since this one looked."""
         stored = self.stored()
         return stored is not None and stored["began"] != (self.note or {}).get("began")
 
@@ -107,7 +107,7 @@ class Kept:
             element("train").focus()
 
     async def on_continue(self, event):
-        """Go on with the training that is offered."""
+        """Resume the training that is offered."""
         note, standing = self.note, self.standing
         fill(note["fields"])
         # The snapshot may be older than the note, and decides.

@@ -130,7 +130,7 @@ class Playground:
         self.points, self.classes = make_shape(rows, noise=noise, seed=seed)
 
     def valid(self):
-        """Tell whether the form is filled in; the browser shows what is not."""
+        """Return whether the form is filled in; the browser shows what is not."""
         return element("form").reportValidity()
 
     # What is shown.

@@ -64,8 +64,7 @@ class Pauses:
                 raise asyncio.CancelledError
         elif waited > LONGEST:
             raise TimeoutError(
-                f"a loop has kept the page from answering for {LONGEST} s: write `await frame()` "
-                "into it"
+                f"a loop has blocked the page for {LONGEST} s: write `await frame()` into it"
             )
 
 

@@ -83,7 +83,7 @@ class Sounds:
                 self.recording = None
         if not any(found):
             raise UnfitExamples(
-                "The microphone hears nothing at all. It may be switched off or muted: "
+                "The microphone receives no sound at all. It may be switched off or muted: "
                 "look for its switch, and choose it in the settings of your system."
             )
         return found
@@ -95,7 +95,7 @@ class Sounds:
             samples = (await sounds.decode(memoryview(data), RATE)).to_bytes()
         except Exception as error:
             raise UnfitExamples(
-                f"{file.name} is no sound that this browser reads. Save it as WAV or MP3."
+                f"{file.name} is not a sound that this browser reads. Save it as WAV or MP3."
             ) from error
         return cut(samples)
 

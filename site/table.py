@@ -158,7 +158,7 @@ class TablePage:
         encoder = self.dataset.label_encoder
         kind = "is a quantity" if encoder is None else f"has {len(encoder.classes)} classes"
         dropped = self.dataset.report.dropped
-        out = f"; {dropped} are left out, for cells are missing" if dropped else ""
+        out = f"; {dropped} are left out because cells are missing" if dropped else ""
         return (
             f"{target} {kind}, predicted from {len(self.dataset.encoders)} columns. "
             f"Rows: {sizes[0]} for training, {sizes[1]} for validation, {sizes[2]} for the test"
@@ -329,8 +329,8 @@ class TablePage:
         ).textContent = f"{tested}; off by {result.mae:.4g} on average (RMSE {result.rmse:.4g})"
         spread = result.rmse / (1 - result.r2) ** 0.5 if result.r2 < 1 else 0
         element("baseline").textContent = (
-            f"Always answering the mean of {target} has R² 0 and RMSE {spread:.4g}: the model must "
-            "do better."
+            f"Always predicting the mean of {target} has R² 0 and RMSE {spread:.4g}: the model "
+            "must do better."
         )
         found = await self.predicted()
         predicted = [row[0] if isinstance(row, list) else row for row in found]
@@ -346,7 +346,7 @@ class TablePage:
         labels = [str(label) for label in result.labels]
         most, label = max(zip(result.support, labels, strict=True))
         element("baseline").textContent = (
-            f"Always answering {label} is right for {most / result.samples:.1%} of them: "
+            f"Always predicting {label} is right for {most / result.samples:.1%} of them: "
             "the model must do better."
         )
         confusion = await self.confusion.show(labels, [list(row) for row in result.counts])

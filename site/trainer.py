@@ -106,7 +106,7 @@ class Messages:
         self.send(epochs=epochs, left=eta_seconds, metrics=record.val_metrics)
 
     def saved(self, failure):
-        """Tell that the browser keeps the training as it is now, or why it does not."""
+        """Report that the browser keeps the training as it is now, or why it does not."""
         self.send(kept="" if failure is None else reason_of(failure))
 
     def close(self):
@@ -263,7 +263,7 @@ async def created(wanted, log):
 
 
 def take(found):
-    """Go on with another model and its data."""
+    """Continue with another model and its data."""
     global model, dataset, watch
     if watch is not None:
         watch.close()
@@ -277,7 +277,7 @@ async def train(request):
     """Create a model, train it until the end or `stop`, test it, and return what came out.
 
     With `keep`, a name that was claimed, the browser keeps the training under that name until it
-    ends by itself; with `resume` the training that it keeps goes on.
+    ends by itself; with `resume` the kept training is resumed.
     """
     global training, place, history, tested
     wanted = json.loads(request)
@@ -539,7 +539,7 @@ async def pause():
 
 
 async def resume():
-    """Go on with it."""
+    """Resume the training."""
     if training:
         training.resume()
 

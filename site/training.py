@@ -76,7 +76,7 @@ class TrainingPage:
         await self.attempt(self.trainer.prepare, kept=kept)
 
     async def say_where(self):
-        """Say what will run models, before anybody trains one; tell if it is ONNX Runtime, kept."""
+        """Say what will run models before a training; return if that is a cached ONNX Runtime."""
         found = await self.attempt(self.trainer.where)
         if not found:
             return False
@@ -137,7 +137,7 @@ class TrainingPage:
         await self.run(**wanted, keep=keep)
 
     async def go_on(self, epochs, records):
-        """Go on with the training that the browser keeps, whose curve so far is known."""
+        """Resume the training that the browser keeps, whose curve so far is known."""
         if self.running:
             return
         self.begin(epochs, records)
@@ -200,14 +200,14 @@ class TrainingPage:
         self.curve.add(records)
         done = records[-1][0] if records else 0
         element("progress").max, element("progress").value = epochs, done
-        words = "Going on with the training …" if records else "Reviewing the model, looking for a "
+        words = "Resuming the training …" if records else "Reviewing the model, looking for a "
         element("progress-text").textContent = words if records else f"{words}good start …"
         element("result").removeAttribute("data-done")
         element("accuracy").textContent = "–"
         element("samples").textContent = element("backend").textContent = ""
         element("result").hidden = element("review").hidden = element("try").disabled = True
         element("open").disabled = element("save").disabled = True
-        self.announce("The training goes on." if records else "Training has begun.")
+        self.announce("The training resumes." if records else "Training has begun.")
 
     def allow_stop(self):
         """Hand over from Train to Stop and Pause; the focus goes with it."""
@@ -256,7 +256,7 @@ class TrainingPage:
         if failure:
             if not element("kept").classList.contains("warning"):
                 self.announce("The browser could not keep the training.")
-            tell(f"Not kept now, the training goes on. {failure}", warning=True)
+            tell(f"Not kept this time; the training continues. {failure}", warning=True)
         else:
             tell(f"Kept by the browser at {window.Date.new().toLocaleTimeString('en-GB')}.")
 
@@ -289,7 +289,7 @@ class TrainingPage:
         button = element("pause")
         held = button.textContent == "Pause"
         button.textContent = "Resume" if held else "Pause"
-        self.announce("Paused." if held else "Training goes on.")
+        self.announce("Paused." if held else "Training resumed.")
         await (self.trainer.pause() if held else self.trainer.resume())
 
     # What is kept, and files.

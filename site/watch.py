@@ -25,7 +25,7 @@ class LayerWatch:
             self.observer = None
 
     def course(self, found):
-        """Return what was seen, or `found`, the model as it is now, where that is no course."""
+        """Return what was seen, or `found`, the model as it is now, where that is not a course."""
         return self.looks if len(self.looks) > 1 else {0: found}
 
     async def look(self, training, model, dataset):

@@ -33,12 +33,12 @@ WHOLE = (
 
 
 def everything() -> bool:
-    """Tell whether nothing is left out."""
+    """Return whether nothing is left out."""
     return os.environ.get(EVERYTHING) == "all"
 
 
 def is_shortened() -> bool:
-    """Tell whether the first draws are enough here."""
+    """Return whether the first draws are enough here."""
     return sys.platform == "emscripten" and not everything()
 
 

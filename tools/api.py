@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "api.md"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 WIDTH = 88
-"""Longer signatures have one parameter a line."""
+"""Longer signatures have one parameter per line."""
 
 GROUPS = {
     "Models": [
@@ -106,8 +106,8 @@ INTRODUCTION = """\
 
 <!-- Written by `make documents`: change the docstrings in webnnm, not this file. -->
 
-What `import webnnm` offers, and nothing else is promised: names of modules may change. Functions
-and methods that are `async` are awaited; in plain scripts `webnnm.sync` has the same names without
+The public names of `import webnnm`. Nothing else is stable: names of modules may change. Functions
+and methods that are `async` are awaited; for plain scripts `webnnm.sync` has the same names without
 `await`. Spellings in camelCase are accepted where a method says so. Errors are listed by code in
 [Errors and findings](errors.md).
 
@@ -135,7 +135,7 @@ def page() -> str:
 
 
 def section(name: str) -> str:
-    """Return what is said of one public name, its members included."""
+    """Return the documentation of one public name, including its members."""
     found = getattr(webnnm, name)
     if isinstance(found, ModuleType):
         return _module_section(name, found)
@@ -160,7 +160,7 @@ def section(name: str) -> str:
 
 
 def _module_section(name: str, module: ModuleType) -> str:
-    """Return what is said of a module: a line for each of its functions."""
+    """Return the documentation of a module: one line per function."""
     home = Path(module.__file__ or "").relative_to(ROOT).as_posix()
     lines = [f"### {name}", "", f"*Module [{home}](../{home}).*", ""]
     lines += [prose(inspect.getdoc(module) or ""), "", "| | |", "|---|---|"]
@@ -172,7 +172,7 @@ def _module_section(name: str, module: ModuleType) -> str:
 
 
 def prose(docstring: str) -> str:
-    """Return a docstring as Markdown: what stands behind >>> becomes a block of code.
+    """Return a docstring as Markdown: what follows >>> becomes a block of code.
 
     >>> prose("Adds (spec C.1).").strip()
     'Adds ([spec C.1](specification/c-operators.md#c1-element-by-element)).'
@@ -207,7 +207,7 @@ def _definition(path: Path, name: str) -> ast.ClassDef | Function:
 
 
 def _all_members(found: type) -> list[Function]:
-    """Return the public members of a class, and those of bases that are not public themselves."""
+    """Return the public members of a class, including those of bases that are not public."""
     members: dict[str, Function] = {}
     for kind in found.__mro__:
         if not kind.__module__.startswith("webnnm."):
@@ -222,7 +222,7 @@ def _all_members(found: type) -> list[Function]:
 
 
 def _members(node: ast.ClassDef) -> Iterator[Function]:
-    """Yield the public methods and properties of a class that say what they do, in order."""
+    """Yield the public methods and properties of a class that have a docstring, in order."""
     for member in node.body:
         if (
             isinstance(member, Function)
@@ -234,7 +234,7 @@ def _members(node: ast.ClassDef) -> Iterator[Function]:
 
 
 def _constructor(node: ast.ClassDef) -> Function | ast.ClassDef:
-    """Return the method that makes an instance, or the class where its fields do."""
+    """Return the method that creates an instance, or the class if its fields do."""
     for member in node.body:
         if isinstance(member, Function) and member.name == "__init__":
             return member
@@ -242,7 +242,7 @@ def _constructor(node: ast.ClassDef) -> Function | ast.ClassDef:
 
 
 def _signature(node: Any, name: str) -> str:
-    """Return how something is called, as a block of code."""
+    """Return how to call something, as a block of code."""
     marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", [])]
     if isinstance(node, ast.ClassDef):
         text = _fields(node, name)
@@ -255,7 +255,7 @@ def _signature(node: Any, name: str) -> str:
 
 
 def _fields(node: ast.ClassDef, name: str) -> str:
-    """Return the public fields of a class that is made by them."""
+    """Return the public fields of a class that is created from them."""
     fields = [
         f"    {ast.unparse(field.target)}: {ast.unparse(field.annotation)}"
         for field in node.body
@@ -265,7 +265,7 @@ def _fields(node: ast.ClassDef, name: str) -> str:
 
 
 def _call(node: Function, name: str, *, bound: bool) -> str:
-    """Return a call with its parameters and result, over several lines if it is long."""
+    """Return a call with its parameters and result, on several lines if it is long."""
     arguments = node.args
     is_method = arguments.args and arguments.args[0].arg in ("self", "cls") and bound
     copy = ast.arguments(
@@ -290,7 +290,7 @@ def _call(node: Function, name: str, *, bound: bool) -> str:
 
 
 def _split(parameters: str) -> list[str]:
-    """Return parameters one by one; commas inside brackets and strings divide nothing.
+    """Return parameters one by one; commas inside brackets and strings do not separate them.
 
     >>> _split("a: dict[str, int]={}, b=1")
     ['a: dict[str, int] = {}', 'b=1']

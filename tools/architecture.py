@@ -14,13 +14,13 @@ BEGIN, END = "<!-- packages: python -m tools.architecture -->", "<!-- end of pac
 
 
 def main() -> None:
-    """Write the generated part of the page anew."""
+    """Rewrite the generated part of the page."""
     PAGE.write_text(page())
     say(f"wrote {PAGE.relative_to(ROOT)}: {len(PACKAGES)} packages")
 
 
 def page() -> str:
-    """Return the text of the page with the table and the diagram as the sources are."""
+    """Return the text of the page with the table and the diagram of the current sources."""
     generated = f"{BEGIN}\n\n{jobs()}\n\n{diagram()}\n\n{END}"
     return re.sub(f"{BEGIN}.*{END}", lambda _: generated, PAGE.read_text(), flags=re.DOTALL)
 
@@ -38,7 +38,7 @@ def jobs() -> str:
 def diagram() -> str:
     """Return the packages as Mermaid: an arrow points to what is imported.
 
-    What is imported by way of another package as well has no arrow of its own.
+    Packages that are also imported through another package get no arrow of their own.
     """
     imported = {name: set[str]() for name in PACKAGES}
     for module, others in arrows().items():

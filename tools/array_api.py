@@ -1,10 +1,10 @@
-"""Runs the test suite of the array API standard on `webnnm.xp`; it lies wherever you have it.
+"""Runs the test suite of the array API standard, from a checkout of yours, on `webnnm.xp`.
 
 git clone --recursive https://github.com/data-apis/array-api-tests
 make array-api SUITE=array-api-tests
 make array-api SUITE=array-api-tests ARGS="--on webnn"
 
-Without `--on` it runs on NumPy, else on a backend of a page in Chromium.
+Without `--on` it runs on NumPy, otherwise on a backend of a page in Chromium.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LACKING = ("fft",)
 
 
 def main() -> None:
-    """Run the suite that lies in the folder of the first argument."""
+    """Run the suite in the folder given by the first argument."""
     suite = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else Path()
     if not (suite / "array_api_tests").is_dir():
-        fail("make array-api SUITE=path: the folder of github.com/data-apis/array-api-tests")
+        fail("make array-api SUITE=path: a checkout of github.com/data-apis/array-api-tests")
     python = python_with("array-api", REQUIREMENTS)
     given = sys.argv[2:]
     options = ["array_api_tests", "--disable-deadline", "--disable-extension", *LACKING]

@@ -1,4 +1,4 @@
-"""Installs what `make bench` compares with into .cache/bench, then runs the contest of bench/."""
+"""Installs what `make bench` compares with in .cache/bench, then runs the contest of bench/."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def install() -> None:
 
 
 def main() -> None:
-    """Install, then measure; PyTorch is installed where `make parity` has it."""
+    """Install, then measure; PyTorch is installed in the environment of `make parity`."""
     from bench.run import arguments, measure, takes_torch
 
     chosen = arguments()

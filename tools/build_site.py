@@ -22,18 +22,18 @@ ONNXRUNTIME = (
     "ort-wasm-simd-threaded.asyncify.mjs",
     "ort-wasm-simd-threaded.asyncify.wasm",
 )
-"""Files of the npm package onnxruntime-web: js_bridge/onnxruntime.js says which are for what."""
+"""Files of the npm package onnxruntime-web; js_bridge/onnxruntime.js says what they are for."""
 DIGITS = ROOT / "tests" / "data" / "digits.csv.gz"
 
 
 def vendor_pyscript() -> None:
-    """Copy PyScript without source maps and the large parts that only its editor loads."""
+    """Copy PyScript without source maps and without the large parts that only its editor loads."""
     unused = shutil.ignore_patterns("*.map", "codemirror*", "xterm*")
     shutil.copytree(NODE_MODULES / "@pyscript/core/dist", VENDOR / "pyscript", ignore=unused)
 
 
 def vendor_bridge() -> None:
-    """Copy the modules that pages register where their policy forbids to make them from texts."""
+    """Copy the modules that pages register if their policy forbids creating them from text."""
     shutil.copytree(BRIDGE, VENDOR / "webnnm", ignore=shutil.ignore_patterns("*.d.ts"))
 
 
@@ -55,7 +55,7 @@ def vendor_tokenizers() -> None:
 
 
 def vendor_models() -> None:
-    """Copy the models that pages offer, as far as `make models` has fetched them."""
+    """Copy the models that pages offer, if `make models` has fetched them."""
     MODELS.mkdir()
     for path, place in models.of_pages().items():
         (MODELS / place).parent.mkdir(exist_ok=True)
@@ -63,11 +63,11 @@ def vendor_models() -> None:
 
 
 def write_service_worker(site: Path) -> None:
-    """Write into the service worker of a site which files it keeps, and their version."""
+    """Write the list of files to keep, and their version, into the service worker of a site."""
     script = site / service_worker.NAME
     skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
     files = [path for path in site.rglob("*") if path.is_file() and path not in skipped]
-    # Megabytes that only some visits need: js_bridge/onnxruntime.js keeps its files itself.
+    # Megabytes that only some visits need: js_bridge/onnxruntime.js caches its files itself.
     seldom = {VENDOR / "onnxruntime", MODELS}
     files = [path for path in files if not seldom & {*path.parents}]
     contents = {path.relative_to(site).as_posix(): path.read_bytes() for path in files}
@@ -75,7 +75,7 @@ def write_service_worker(site: Path) -> None:
 
 
 def write_explanations(site: Path) -> None:
-    """Write what docstrings say of the rules of the expert system, which pages do not have."""
+    """Write the docstrings of the expert system's rules, which pages do not have."""
     from webnnm.cli.explain import explanation
     from webnnm.expert.rules import RULES
 

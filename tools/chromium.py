@@ -15,7 +15,7 @@ FOLDER = CACHE / "chromium"
 PACKAGE = NODE_MODULES / "@sparticuz" / "chromium"
 ARCHIVES = ("chromium.br", "al2023.tar.br", "swiftshader.tar.br", "fonts.tar.br")
 
-# Python's standard library has no brotli decoder, Node's has.
+# Python's standard library has no brotli decoder, but Node's has.
 DECOMPRESS = """
 const { createReadStream, createWriteStream } = require("fs");
 const { createBrotliDecompress } = require("zlib");
@@ -27,7 +27,7 @@ Promise.all(names.map((name) => pipeline(
 ))).catch((error) => { console.error(error); process.exit(1); });
 """
 
-# The package's own file names folders of the service that it was made for.
+# The package's own file names folders of the service for which it was made.
 FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -44,7 +44,7 @@ def executable() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """Return the variables for the Chromium process alone."""
+    """Return environment variables for the Chromium process only."""
     if os.environ.get("WEBNNM_CHROMIUM"):
         return dict(os.environ)
     paths = [str(FOLDER / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]

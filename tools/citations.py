@@ -1,4 +1,4 @@
-"""Turns what docstrings cite of the specification into links, for the documents made of them."""
+"""Turns citations of the specification in docstrings into links, for the generated documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders, messages and stamp files that all the scripts of this package share."""
+"""Folders, messages and stamp files that all scripts of this package share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache"
 NPM_INSIDE = ("--cache", str(CACHE / "npm"), "--no-update-notifier")
-"""Words for npm that keep its own files in the checkout."""
+"""Arguments that keep npm's own files in the checkout."""
 VENV = ROOT / ".venv"
 NODE_MODULES = ROOT / "node_modules"
 SITE = ROOT / "build" / "site"
@@ -31,7 +31,7 @@ VENV_PYTHON = VENV / _PYTHON
 
 
 def say(message: str) -> None:
-    """Print one line at once, so that it keeps its place among a child's output."""
+    """Print and flush one line, so that it keeps its place among a child's output."""
     print(message, flush=True)
 
 
@@ -42,9 +42,9 @@ def fail(sentence: str) -> NoReturn:
 
 
 def inside() -> dict[str, str]:
-    """Return variables that keep in the checkout what pip would write into the home folder."""
+    """Return environment variables that make pip write to the checkout, not the home folder."""
     found = {"PIP_CACHE_DIR": str(CACHE / "pip"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    # pip asks for rustc's version, and a rustup that was never set up notes settings then.
+    # pip asks for rustc's version, and a rustup that was never set up then writes settings.
     if not (Path.home() / ".rustup").exists():
         found["RUSTUP_HOME"] = str(CACHE / "rustup")
     return found
@@ -53,7 +53,7 @@ def inside() -> dict[str, str]:
 def run(
     arguments: Sequence[str | Path], what: str, *, folder: Path = ROOT, **environment: str
 ) -> None:
-    """Run a command in a folder, the checkout; show its output only when it fails."""
+    """Run a command in a folder, by default the checkout; show its output only if it fails."""
     finished = subprocess.run(
         [str(argument) for argument in arguments],
         cwd=folder,
@@ -70,7 +70,7 @@ def run(
 
 
 def fingerprint(paths: Iterable[Path], *facts: str) -> str:
-    """Hash the contents of files (folders: all files below them) with some facts."""
+    """Hash the contents of files (of folders, all files below them) together with some facts."""
     digest = hashlib.sha256()
     for path in paths:
         files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
@@ -85,7 +85,7 @@ def fingerprint(paths: Iterable[Path], *facts: str) -> str:
 
 
 def without(folder: Path, pattern: str) -> Path:
-    """Return a folder, which is made if there is none, without the files of a pattern."""
+    """Return a folder, created if necessary, without the files that match a pattern."""
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob(pattern):
         stale.unlink()
@@ -94,7 +94,7 @@ def without(folder: Path, pattern: str) -> Path:
 
 @contextmanager
 def step(name: str, key: str, *products: Path) -> Iterator[bool]:
-    """Yield whether the step must run; remember its key once its block has ended well."""
+    """Yield whether the step must run; store its key once its block has succeeded."""
     stamp = CACHE / "stamps" / name
     fresh = stamp.exists() and stamp.read_text() == key
     needed = not fresh or not all(product.exists() for product in products)
@@ -123,14 +123,14 @@ def playwright_config() -> ModuleType:
 
 
 def python_of(name: str) -> Path:
-    """Return the Python of a virtual environment in .cache, which `python_with` makes."""
+    """Return the Python of a virtual environment in .cache, which `python_with` creates."""
     return CACHE / name / "venv" / _PYTHON
 
 
 def python_with(name: str, requirements: Sequence[str]) -> Path:
-    """Return the Python of a virtual environment in .cache that has what is required.
+    """Return the Python of a virtual environment in .cache with the requirements installed.
 
-    It holds what is compared with, which nothing else of the checkout needs.
+    It holds the packages that webnnm is compared with, which nothing else in the checkout needs.
     """
     python = python_of(name)
     with step(name, fingerprint([], *requirements, sys.version, str(ROOT)), python) as needed:

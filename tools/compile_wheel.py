@@ -1,8 +1,8 @@
 """Step that compiles the first wheel of pages to bytecode, for the site's own Pyodide.
 
-To compile its modules takes a page a fifth of its start, on every visit. Bytecode is for one
-version of Python, which must be Pyodide's own and seldom is a desktop's, so it is made inside
-Pyodide, in Node. It has the lines of tracebacks and no columns, which take more than a third of it.
+Compiling its modules takes a fifth of a page's start-up, on every visit. Bytecode is for one
+version of Python, which must be Pyodide's own and is seldom a desktop's, so it is made inside
+Pyodide, in Node. It has the lines of tracebacks but no columns, which would add over a third.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def build() -> Path:
 
 
 def current() -> Path:
-    """Return the path of the wheel that was compiled last."""
+    """Return the path of the most recently compiled wheel."""
     found = sorted(FOLDER.glob("*.whl"))
     if not found:
         fail("there is no wheel in dist/compiled/: run `make setup`.")

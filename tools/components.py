@@ -1,4 +1,4 @@
-"""Step that bundles the components of the pages with the npm packages that they need."""
+"""Step that bundles the components of the pages with the npm packages they need."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def entries() -> list[Path]:
 
 
 def bundle(target: Path) -> None:
-    """Write every component as one minified ES module, with what components share in others.
+    """Write every component as one minified ES module, with shared code in further modules.
 
-    The licences of the packages within stand beside each file, as `*.LEGAL.txt`.
+    The licences of the packages inside are next to each file, as `*.LEGAL.txt`.
     """
     if not (modules := entries()):
         return

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 PREFIX = "webnnm:"
 PROGRESS = "webnnm:progress "
 BAR_WIDTH = 30
-# A terminal line is drawn again and again; in a log each of these parts gets a line.
+# A terminal line is redrawn; in a log, each of these parts gets its own line.
 LOG_PARTS = 10
 
 
 def bar(epoch: int, epochs: int, loss: float) -> str:
-    """Return one line that shows how far the training is.
+    """Return one line that shows the progress of the training.
 
     >>> bar(50, 200, 0.25)
     '[#######-----------------------] epoch  50/200  loss 0.2500'
@@ -36,7 +36,7 @@ def bar(epoch: int, epochs: int, loss: float) -> str:
 
 @dataclass
 class Terminal:
-    """Shows the page's console lines, progress on one line when the output is a terminal."""
+    """Shows the page's console lines, with progress on one line if the output is a terminal."""
 
     interactive: bool
     part: int = -1
@@ -55,7 +55,7 @@ class Terminal:
             say(f"  page: {text}")
 
     def progress(self, state: dict[str, Any]) -> None:
-        """Draw the progress line anew, or once in a while in a log."""
+        """Redraw the progress line, or print it once in a while in a log."""
         epoch, epochs = int(state["epoch"]), int(state["epochs"])
         line = bar(epoch, epochs, float(state["loss"]))
         if self.interactive:
@@ -68,14 +68,14 @@ class Terminal:
             say(f"  {line}")
 
     def end_line(self) -> None:
-        """Leave the progress line, so that the next text does not overwrite it."""
+        """End the progress line, so that the next text does not overwrite it."""
         if self.drawing:
             print(flush=True)
             self.drawing = False
 
 
 async def train(page: Page, url: str, terminal: Terminal) -> dict[str, str]:
-    """Press the page's button, wait for its result, and return what the result says."""
+    """Press the page's button, wait for its result, and return the result."""
     page.on("console", terminal.show)
     page.on("pageerror", lambda error: say(f"  page: {error}"))
     await page.goto(f"{url}/iris.html")
@@ -108,7 +108,7 @@ async def drive(url: str) -> None:
 
 
 def main() -> None:
-    """Show the demo; in a terminal go on serving until Ctrl-C."""
+    """Show the demo; in a terminal, keep serving until Ctrl-C."""
     with SiteServer(SITE) as server, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(drive(server.url))
         if sys.stdin.isatty():

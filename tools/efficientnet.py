@@ -1,9 +1,9 @@
 """EfficientNet-Lite0 as a file of ONNX: the trained weights of a PyTorch package in a graph.
 
 The network is that of M. Tan and Q. Le, arXiv:1905.11946, in the variant without squeezing and with
-ReLU6. Its weights come from TensorFlow, whose padding puts what is odd behind. Normalisations are
+ReLU6. Its weights come from TensorFlow, whose padding puts an odd cell last. Normalisations are
 folded into the convolutions. The file takes one picture, [1, 3, 224, 224] in planes of red, green
-and blue from 0 to 1, and gives 1,280 features of it instead of the 1,000 classes of ImageNet.
+and blue from 0 to 1, and returns 1,280 features of it instead of the 1,000 classes of ImageNet.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from webnnm import GraphBuilder, export_onnx
 
 SIDE = 224
 STAGES = ((1, 1, 1), (2, 2, 6), (2, 2, 6), (3, 2, 6), (3, 1, 6), (4, 2, 6), (1, 1, 6))
-"""Of each stage: blocks, stride of the first block, expansion."""
+"""For each stage: blocks, stride of the first block, expansion."""
 EPSILON = 1e-3
 MIDDLE, SPREAD = 127 / 255, 128 / 255
-"""How pictures were normalised in training: what became 0, and what became 1 above it."""
+"""How pictures were normalised in training: the value that became 0, and the scale."""
 
 Weights = dict[str, NDArray[np.float32]]
 _TYPES = {"FloatStorage": "<f4", "LongStorage": "<i8"}
 
 
 def convert(source: Path, target: Path) -> None:
-    """Write the network with the weights of a file of PyTorch as a file of ONNX."""
+    """Write the network with the weights of a PyTorch file as an ONNX file."""
     network = _Network(read_weights(source))
     b = network.builder
     x = (b.input("image", "float32", [1, 3, SIDE, SIDE]) - MIDDLE) / SPREAD
@@ -55,7 +55,7 @@ def convert(source: Path, target: Path) -> None:
 
 @dataclass
 class _Network:
-    """A graph that is made convolution by convolution, with the values of its weights."""
+    """A graph that is built convolution by convolution, with the values of its weights."""
 
     weights: Weights
     builder: GraphBuilder = field(default_factory=GraphBuilder)
@@ -64,7 +64,7 @@ class _Network:
     def convolution(
         self, x: Any, name: str, norm: str, *, stride: int = 1, bounded: bool = True
     ) -> Any:
-        """Return a convolution with its normalisation; `bounded` cuts it off at 0 and 6."""
+        """Return a convolution with its normalisation; `bounded` clips it to 0 … 6."""
         gain = self.weights[f"{norm}.weight"] / np.sqrt(
             self.weights[f"{norm}.running_var"] + EPSILON
         )
@@ -90,13 +90,13 @@ class _Network:
 
 
 def _same(size: int, kernel: int, stride: int) -> tuple[int, int]:
-    """Return the padding before and behind with which there is an output for each stride."""
+    """Return the padding before and after that yields one output for each stride."""
     total = max((-(-size // stride) - 1) * stride + kernel - size, 0)
     return total // 2, total - total // 2
 
 
 def read_weights(path: Path) -> Weights:
-    """Return the tensors of a file that PyTorch before version 1.6 wrote, by name.
+    """Return the tensors of a file written by PyTorch before version 1.6, by name.
 
     Raises `pickle.UnpicklingError` for a file that holds anything but tensors.
     """
@@ -115,7 +115,7 @@ def read_weights(path: Path) -> Weights:
 
 @dataclass(frozen=True)
 class _Tensor:
-    """A tensor in a file: which numbers of which storage are its elements."""
+    """A tensor in a file: the numbers of a storage that are its elements."""
 
     kind: str
     storage: str
@@ -143,7 +143,7 @@ class _Unpickler(pickle.Unpickler):
             return _tensor
         if module_name == "torch" and global_name in _TYPES:
             return global_name
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no part of a tensor")
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a part of a tensor")
 
     def persistent_load(self, pid: Any, /) -> tuple[str, str]:
         _, kind, key, *_ = pid

@@ -1,4 +1,4 @@
-"""Writes what pages need that give a visitor a page of his own: one that serves a model."""
+"""Writes what pages need to give visitors a page of their own that serves a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KIND = "element"
 
 
 def write(site: Path) -> None:
-    """Write the page of the kind element into a site, and which of the site's files it needs."""
+    """Write the page of the kind "element" into a site, with the list of files that it needs."""
     own = {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in _files(SOURCES)}
     own |= {f"licenses/{name}": text.encode() for name, text in licenses().items()}
     own["LICENSE"] = (ROOT / "LICENSE").read_bytes()
@@ -37,14 +37,14 @@ def write(site: Path) -> None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the files in a folder, and in those within it."""
+    """Return the files in a folder and its subfolders."""
     return sorted(
         path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
     )
 
 
 def licenses() -> dict[str, str]:
-    """Return the licences of what others have made, by the names of files.
+    """Return the licences of third-party files, by file name.
 
     The npm packages of Pyodide and ONNX Runtime have none; micropip is Pyodide's, under its
     licence, and the wheel of ONNX Runtime is of the same sources.

@@ -1,4 +1,4 @@
-"""Steps that bring in what others publish: the Python environment and the npm packages."""
+"""Steps that install what others publish: the Python environment and the npm packages."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tools.common import (
 )
 
 OLDEST_NODE = 20
-INSTALL_NODE = f"install Node {OLDEST_NODE} with npm from nodejs.org (Debian 12's own is 18)."
+INSTALL_NODE = f"install Node {OLDEST_NODE} with npm from nodejs.org (Debian 12 has version 18)."
 
 
 def check_tools() -> None:
-    """Stop with one sentence when a program that the set-up needs is missing."""
+    """Stop with one sentence if a program that the set-up needs is missing."""
     try:
         __import__("ensurepip")
     except ImportError:
@@ -48,13 +48,13 @@ def python_environment() -> None:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .venv")
             pip = [VENV_PYTHON, "-m", "pip"]
-            # Python compiles what is imported; to compile all that there is takes longer.
+            # Python compiles what is imported; compiling everything takes longer.
             flags = ["--quiet", "--no-compile"]
             run([*pip, "install", *flags, "--editable", ".[dev]"], "pip install")
 
 
 def npm_packages() -> None:
-    """Install the locked npm packages; their install scripts are not run."""
+    """Install the locked npm packages, without running their install scripts."""
     key = fingerprint([ROOT / "package.json", ROOT / "package-lock.json"])
     with step("npm-packages", key, NODE_MODULES / "pyodide") as needed:
         if needed:

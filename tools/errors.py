@@ -23,7 +23,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 CODE = re.compile(r"NNM\d{3}")
 SHOWN = 8
-"""So many messages of a code are listed at most; a code of many rules has dozens."""
+"""Most messages listed for a code; a code of many rules has dozens."""
 
 INTRODUCTION = """\
 # Errors and findings
@@ -32,9 +32,9 @@ INTRODUCTION = """\
 messages where they are raised, not this file. -->
 
 Every error that webnnm raises on purpose is a `WebNNMError` with a `code` that stays the same from
-version to version, a `message` with the numbers at hand, a `hint` where there is a remedy, and the
-`line` and `column` where the cause stands in a model text. `others` holds further errors that were
-found together with it. The classes are those of [core/errors.py](../webnnm/core/errors.py).
+version to version, a `message` with the numbers involved, a `hint` if there is a remedy, and the
+`line` and `column` of the cause in a model text. `others` holds further errors that were found
+together with it. The classes are those of [core/errors.py](../webnnm/core/errors.py).
 
 ```python
 import webnnm
@@ -48,21 +48,21 @@ except webnnm.ModelError as error:
 
 **Contents:** {contents} · [findings of the expert system](#findings-of-the-expert-system)
 
-Below each code stand its meaning, what to do, and what its messages look like, with … where a
-message says the case. Beside a message stands the module that raises it.
+Each code is listed with its meaning, its remedy, and its messages, in which … replaces the details
+of a case. Each message is followed by the module that raises it.
 """
 
 FINDINGS = """\
 ## Findings of the expert system
 
-The rules that judge a model, its data and its settings before a training have ids of their own.
-[The expert system](expert.md) says what each decides by itself.
+The rules that review a model, its data and its settings before training have ids of their own.
+[The expert system](expert.md) says what each rule decides by itself.
 """
 
 
 @dataclass(frozen=True)
 class Raised:
-    """One place where a code is raised: the module below webnnm/, and what the message says."""
+    """One place where a code is raised: the module below webnnm/, and its messages."""
 
     code: str
     module: str
@@ -94,7 +94,7 @@ def page() -> str:
 
 
 def section(code: str) -> str:
-    """Return what is said of one code."""
+    """Return the section on one code."""
     meaning, remedy = MEANINGS[code]
     lines = [f"### {code}", "", f"{meaning}", "", f"*Remedy:* {remedy}", ""]
     by_message: dict[str, list[str]] = {}
@@ -142,7 +142,7 @@ def raised() -> tuple[Raised, ...]:
 
 
 def places(source: str, module: str) -> Iterator[Raised]:
-    """Yield where a module hands a code to a call, or keeps one under a name of its own.
+    """Yield where a module passes a code to a call, or stores one under a name of its own.
 
     >>> [place.messages for place in places("raise DataError('NNM702', f'{n} rows')", "a.py")]
     [('… rows',)]
@@ -166,20 +166,20 @@ def places(source: str, module: str) -> Iterator[Raised]:
 
 
 def _code(node: ast.expr) -> str | None:
-    """Return the code that an expression is, if it is one."""
+    """Return the code that an expression denotes, if it is one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value if CODE.fullmatch(node.value) else None
     return None
 
 
 def _around(functions: Iterable[Function], node: ast.Call) -> Function | None:
-    """Return the innermost function that a call stands in."""
+    """Return the innermost function that contains a call."""
     holding = [f for f in functions if f.lineno <= node.lineno <= (f.end_lineno or f.lineno)]
     return holding[-1] if holding else None
 
 
 def _messages(said: ast.expr | None, function: ast.AST | None) -> tuple[str, ...]:
-    """Return what a message may say: itself, or what is assigned to its name around the call."""
+    """Return the possible texts of a message: itself, or what is assigned to its name."""
     if isinstance(said, ast.Name) and function is not None:
         texts = [
             _template(node.value)
@@ -195,7 +195,7 @@ def _messages(said: ast.expr | None, function: ast.AST | None) -> tuple[str, ...
 
 
 def _template(node: ast.expr) -> str:
-    """Return a text with … where it says the case; "" for anything else."""
+    """Return a text with … in place of the details of a case; "" for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):

@@ -21,22 +21,23 @@ INTRODUCTION = """\
 
 <!-- Written by `python -m tools.expert`: change the rules in webnnm/expert, not this file. -->
 
-Before a training {count} rules look at the model, its data and the settings. Each tells what it
-found once, with the layers and the number that made it speak, and what to do about it. Some decide
-a setting that was left on "auto"; a value that you give yourself always wins, and then the rule
-only reports. A rule can be switched off by its id: it then neither reports nor decides.
+Before training, {count} rules look at the model, its data and the settings. Each reports what it
+found once, with the layers and the number that triggered it, and what to do about it. Some decide a
+setting that was left on "auto"; a value that you set yourself always wins, and then the rule only
+reports. A rule can be switched off by its id: it then neither reports nor decides.
 
-At the end of a training {after} more rules look at its history, and at what the trained model does
+At the end of training, {after} more rules look at its history, and at what the trained model does
 with up to 256 training rows and as many others: the log has the three findings that matter most,
-`history.findings` all of them, and `model.review(history)` tells them together with those of the
-review before.
+`history.findings` has all of them, and `model.review(history)` returns them together with those of
+the review before training.
 
-Severities: **error**, training cannot go well; **warning**, it probably goes wrong; **advice**, it
-could go better; **info**, what was decided and why.
+Severities: **error**, training cannot succeed; **warning**, it will probably go wrong; **advice**,
+it could go better; **info**, what was decided and why.
 
 A rule is one small function in a module of `webnnm/expert/`: its first words are the condition,
-its decorator has id, severity, remedy and what it does by itself. [Rules](rules.md) says of each
-why it holds, with an example, and when to ignore it; so does `webnnm explain E504`.
+its decorator has the id, the severity, the remedy and what the rule does by itself.
+[Rules](rules.md) explains each rule, with an example, and when to ignore it; so does
+`webnnm explain E504`.
 """
 
 
@@ -45,7 +46,7 @@ RULES_INTRODUCTION = """\
 
 <!-- Written by `python -m tools.expert`: change the rules in webnnm/expert, not this file. -->
 
-What each rule looks at, where its threshold comes from, a model or training that it speaks of, what
+What each rule looks at, where its threshold comes from, a model or training that triggers it, what
 to do, and when to ignore it. `webnnm explain E504` prints the same; [the expert system](expert.md)
 lists all rules in tables.
 """
@@ -62,25 +63,24 @@ VERDICTS = """\
 ## Verdicts
 
 Small programs with one mistake each, and sound ones, are in [tests/teach](../tests/teach); `make
-teach` runs them with NumPy, and `--record` keeps what came out, of one seed. A mistake is named
-before the training, after it, or by the error that ends it. Its remedy is right if the mended
-program has the higher score, or if it is said why it need not.
+teach` runs them with NumPy, and `--record` records the results, of one seed. A mistake is named
+before training, after it, or by the error that ends it. Its remedy is right if the corrected
+program has the higher score, or if the program says why it need not.
 
 {counts}
 
 False alarms, findings above info, on {sound} sound programs: {alarms}.
 
-For every rule that named a mistake: the program, whether the finding goes without the mistake, and
-both scores. Of the other rules facts on which they speak, and facts after the remedy on which they
-do not, are in
-[tests/unit/expert](../tests/unit/expert).
+For every rule that named a mistake: the program, whether the finding disappears without the
+mistake, and both scores. For all other rules, [tests/unit/expert](../tests/unit/expert) has facts
+that trigger them, and the facts after the remedy, which do not.
 
 {rules}
 """
 
 
 def verdicts() -> str:
-    """Return what the programs of tests/teach came to, as it was recorded."""
+    """Return the recorded results of the programs of tests/teach."""
     results = [r for r in json.loads(teach.RESULTS.read_text()) if r["name"] in teach.CASES]
     cases = [(teach.CASES[result["name"]], result) for result in results]
     wrong = [(case, result) for case, result in cases if not case.is_sound]
@@ -163,7 +163,7 @@ def rules_page() -> str:
 
 
 def section(rule: Rule) -> str:
-    """Return what is said of one rule."""
+    """Return the section on one rule."""
     found = explanation(rule)
     example = f"```python\n{found.example}\n```" if found.example else ""
     done = f'*On "auto":* {rule.action}.' if rule.action else ""
@@ -174,7 +174,7 @@ def section(rule: Rule) -> str:
 
 
 def condition(rule: Rule) -> str:
-    """Return when a rule holds, in words and on one line."""
+    """Return the condition of a rule, in words and on one line."""
     return explanation(rule).condition
 
 

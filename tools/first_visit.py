@@ -1,4 +1,4 @@
-"""Does what the first visit of the site's pages does, and prints the modules that it took.
+"""Does what a first visit to the site's pages does, and prints the modules that it imported.
 
     python -m tools.first_visit PLACES
 
@@ -23,7 +23,7 @@ model:layers add(1, dataType=float16), pow(2);
 
 
 async def visit() -> None:
-    """Train the model of the Iris page in all its ways, ask it, and run the one that says hello."""
+    """Train the model of the Iris page in every way, predict, and run that of the hello page."""
     sys.path.insert(0, str(ROOT / "site"))
     import trainer  # type: ignore[import-not-found]
 

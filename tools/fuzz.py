@@ -1,4 +1,4 @@
-"""Draws random cases for every target of tests/fuzz, and keeps those that show a fault, shrunk."""
+"""Draws random cases for every target of tests/fuzz, and keeps those that fail, shrunk."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tools.common import ROOT, say
 
 MINUTES = 5.0
 ROUND = 500
-"""Cases between two seeds: after a fault the next round goes on with the next seed."""
+"""Cases per seed: after a failure, the next round continues with the next seed."""
 
 UNLIMITED = 10**9
 
 
 def main() -> None:
-    """Run the targets in turn; the exit code tells whether there was a fault."""
+    """Run the targets in turn; the exit code is 1 if there was a failure."""
     options = _arguments(sys.argv[1:])
     chosen = [targets()[name] for name in options.names or targets()]
     share = options.minutes * 60 / max(1, len(chosen))
@@ -42,13 +42,13 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make fuzz ARGS=…", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="TARGET", help=", ".join(targets()))
     parser.add_argument("--minutes", type=float, default=MINUTES, help="for all targets together")
-    parser.add_argument("--examples", type=int, help="cases of each target, instead of a time")
+    parser.add_argument("--examples", type=int, help="cases per target, instead of a time")
     parser.add_argument("--seed", type=int, default=random.randrange(2**31), help="as printed")
     parser.add_argument(
         "--into", type=Path, default=CASES, metavar="FOLDER", help="where cases are written"
     )
     parser.add_argument(
-        "--survey", action="store_true", help="count faults and keep them as drawn, shrink none"
+        "--survey", action="store_true", help="count failures and keep them as drawn, unshrunk"
     )
     options = parser.parse_args(words)
     for name in options.names:
@@ -58,14 +58,14 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _search(target: Target, options: argparse.Namespace, until: float) -> int:
-    """Search in rounds, each of a seed; write what is found, shrunk."""
+    """Search in rounds, one per seed; write the failures that are found, shrunk."""
     seed, examples = options.seed, options.examples or UNLIMITED
     counts: Counter[str] = Counter()
     started = time.monotonic()
     while (rest := examples - counts.total()) > 0 and time.monotonic() < until:
         outcome = search(target, min(rest, ROUND), seed, until)
         if not outcome.counts:
-            break  # every case has been drawn, or time is over
+            break  # every case has been drawn, or the time is up
         counts += outcome.counts
         if outcome.error is not None:
             path = target.keep(outcome.case, options.into)
@@ -77,7 +77,7 @@ def _search(target: Target, options: argparse.Namespace, until: float) -> int:
 
 
 def _survey(target: Target, options: argparse.Namespace, until: float) -> int:
-    """Count what cases come to; write those with a fault as they are."""
+    """Count the outcomes of cases; write those that fail as they are."""
     counts: Counter[str] = Counter()
     started = time.monotonic()
     for outcome in survey(target, options.examples or UNLIMITED, options.seed, until):

@@ -1,4 +1,4 @@
-"""Writes what colours the notation in editors, from the lexer and the declarations of operators.
+"""Writes syntax highlighting for the notation, from the lexer and the declared operators.
 
 The editor of the pages and the TextMate grammar for VS Code have the same patterns and words.
 """
@@ -68,7 +68,7 @@ def words() -> dict[str, list[str]]:
 
 
 def patterns() -> dict[str, str]:
-    """Return the tokens as regular expressions that JavaScript and Oniguruma read too."""
+    """Return the tokens as regular expressions that JavaScript and Oniguruma accept too."""
     found = {
         "word": lexer.WORDS,
         "compound": lexer.COMPOUNDS,
@@ -79,7 +79,7 @@ def patterns() -> dict[str, str]:
 
 
 def plain(pattern: str) -> str:
-    r"""Return a verbose pattern without what only Python reads.
+    r"""Return a verbose pattern without the syntax that only Python accepts.
 
     >>> plain(r"\# | [+-]? \w++")
     '#|[+-]?\\w+'
@@ -93,7 +93,7 @@ def greedy(pattern: str) -> str:
     >>> greedy(r"\w++|[^*]*+")
     '\\w+|[^*]*'
     """
-    # Surrogates are no characters of a text for Oniguruma, and halves of characters for JavaScript.
+    # Surrogates are not characters to Oniguruma, and halves of characters to JavaScript.
     return re.sub(r"(?<!\\)([*+])\+", r"\1", pattern).replace(r"\ud800-\udfff", "")
 
 
@@ -172,7 +172,7 @@ def _captures(*names: str) -> dict[str, dict[str, str]]:
 
 
 def configuration() -> dict[str, Any]:
-    """Return brackets, comments, folds and indentation for VS Code."""
+    """Return the brackets, comments, folding and indentation rules for VS Code."""
     brackets = [["(", ")"], ["[", "]"], ["{", "}"]]
     return {
         "comments": {"lineComment": "#", "blockComment": ["/*", "*/"]},
@@ -187,7 +187,7 @@ def configuration() -> dict[str, Any]:
 
 
 def package() -> dict[str, Any]:
-    """Return the description of the extension for VS Code."""
+    """Return the manifest of the VS Code extension."""
     return {
         "name": "webnnm-notation",
         "displayName": "WebNNM notation",

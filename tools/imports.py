@@ -1,4 +1,4 @@
-"""Which module of the package imports which: read from the sources, annotations included."""
+"""Which modules of the package import which: read from the sources, annotations included."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = (
     *("backends", "training", "eager", "data", "evaluation", "runtime", "expert"),
     *("snapshots", "trainer", "transformers", "diagram", "model", "sync", "cli"),
 )
-"""Each imports only those before it."""
+"""Each package imports only those before it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -78,5 +78,5 @@ def own(path: Path) -> list[Import]:
 
 @cache
 def arrows() -> dict[str, set[str]]:
-    """Return every module with the modules that it imports, at whatever time."""
+    """Return every module with the modules that it imports, whenever it does so."""
     return {name_of(path): {each.name for each in own(path)} for path in MODULES}

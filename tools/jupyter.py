@@ -1,7 +1,7 @@
 """Builds JupyterLite, which runs the notebooks of the documentation in a page; `make jupyter`.
 
-Nothing of it is fetched from elsewhere when it runs: the kernel is the Pyodide of the site, and the
-packages of IPython lie beside it.
+When it runs, nothing is fetched from elsewhere: the kernel is the Pyodide of the site, and the
+packages of IPython are next to it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ REQUIREMENTS = (
     # Lists the notebooks.
     "jupyter-server==2.21.1",
 )
-"""What builds it, in an environment of its own. The kernel is made for Pyodide 314.0."""
+"""The packages that build it, in a separate environment. The kernel is for Pyodide 314.0."""
 KERNEL = ("ipython==9.12.0", "comm==0.2.3")
-"""What the kernel loads, for the Python of Pyodide."""
+"""The packages that the kernel loads, for Pyodide's Python."""
 PYTHON_VERSION = "3.14"
 NOTEBOOKS = ROOT / "docs" / "notebooks"
 FOLDER = CACHE / "jupyterlite"
@@ -39,7 +39,7 @@ SETTINGS = {
 
 
 def build() -> None:
-    """Build build/jupyter where a notebook or the settings have changed."""
+    """Build build/jupyter if a notebook or the settings have changed."""
     python = python_with("jupyterlite-tools", REQUIREMENTS)
     key = fingerprint([NOTEBOOKS], *REQUIREMENTS, *KERNEL, json.dumps(SETTINGS))
     with step("jupyterlite", key, JUPYTER / "lab" / "index.html") as needed:
@@ -52,11 +52,11 @@ def build() -> None:
         (lite / "jupyter-lite.json").write_text(json.dumps(SETTINGS, indent=2))
         download = [python, "-m", "pip", "download", "--quiet", "--only-binary", ":all:"]
         download += ["--python-version", PYTHON_VERSION, "--platform", "any", "--dest", wheels]
-        run([*download, *KERNEL], "downloading what the kernel loads")
+        run([*download, *KERNEL], "downloading the packages of the kernel")
         command = [python, "-m", "jupyterlite_core", "build", "--lite-dir", lite]
         command += ["--output-dir", JUPYTER, "--contents", NOTEBOOKS, "--no-sourcemaps"]
         command += [part for w in sorted(wheels.iterdir()) for part in ("--piplite-wheels", w)]
-        # It leaves a database where it runs.
+        # It leaves a database in its working directory.
         run(command, "building JupyterLite", folder=FOLDER)
 
 

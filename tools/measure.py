@@ -1,10 +1,10 @@
-"""Measures what a first visit pays, and what it takes to keep a large model in the browser.
+"""Measures the cost of a first visit, and of keeping a large model in the browser.
 
-A visit pays for sizes, the start of Python, imports, the Iris page.
+A visit costs downloads, the start of Python, imports, the Iris page.
 
     python -m tools.measure
 
-Times are medians; a machine that does other things meanwhile gives longer ones.
+Times are medians; they are longer on a machine that does other things at the same time.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ async ({ index, code }) => {
 
 
 async def keeping_times(browser: Any, url: str) -> list[float]:
-    """Return milliseconds of saving and loading a model of 100 MB in a new page."""
+    """Return the milliseconds of saving and loading a 100 MB model in a new page."""
     page = await browser.new_page(service_workers="block")
     await page.goto(f"{url}/vendor/pyodide/pyodide-lock.json")
     times = await page.evaluate(RUN, {"index": f"{url}/vendor/pyodide", "code": KEEP})
@@ -106,7 +106,7 @@ async def import_times(browser: Any, url: str) -> list[float]:
 
 
 async def visit_times(browser: Any, url: str) -> list[float]:
-    """Return what the Iris page takes: kilobytes, milliseconds to be ready, to train and test."""
+    """Return the cost of the Iris page: kilobytes, milliseconds to be ready, to train and test."""
     page = await browser.new_page(service_workers="block")
     await page.add_init_script(TELL_WHEN_READY)
     await page.goto(f"{url}/iris.html")
@@ -152,7 +152,7 @@ def main() -> None:
     show("wheel of the index", size[wheel.current()], "kB")
     show("first wheel of pages", size[first], "kB", LARGEST_WHEEL_KB)
     show("… as bytecode", size[compiled], "kB", LARGEST_COMPILED_KB)
-    show("second wheel of pages", size[rest], "kB", note="fetched when a page has started")
+    show("second wheel of pages", size[rest], "kB", note="fetched after a page has started")
     with SiteServer(SITE) as server:
         times = asyncio.run(medians(server.url))
     start, unpack, imported, used, sent, ready, trained, both, saved, loaded, kept = times
@@ -160,7 +160,7 @@ def main() -> None:
     show("unpacking the wheel", unpack, "ms")
     show("import webnnm", imported, "ms", LONGEST_IMPORT_MS)
     show("first use", used, "ms", LONGEST_FIRST_USE_MS)
-    show("Iris page, all files", sent, "kB", note="as they lie on the server, most not compressed")
+    show("Iris page, all files", sent, "kB", note="as stored on the server, mostly uncompressed")
     show("Iris page, to ready", ready, "ms")
     show("click to tested model", trained, "ms", LONGEST_TRAINING_MS)
     show("visit to tested model", both, "ms")

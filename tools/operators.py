@@ -33,23 +33,23 @@ INTRODUCTION = """\
 
 The {count} operators of webnnm, each declared once in a module of `webnnm/ops/`. In Python an
 operator is a method of `GraphBuilder` in snake_case, `b.reduce_sum(x, axes=[1])`; in a model text
-it is a layer in WebNN's spelling, `reduceSum(axes=[…])`. How to write one is told in
-[Adding an operator](adding-an-operator.md).
+it is a layer in WebNN's spelling, `reduceSum(axes=[…])`.
+[Adding an operator](adding-an-operator.md) shows how to write one.
 
 **Contents:** [families](#families) · [all operators in a table](#all-operators) · {letters}
 
 In the table and below:
 
-- **Gradient**: ✓ by a rule of its own; *derived* from the operators that it is written with;
+- **Gradient**: ✓ by a rule of its own; *derived* from the operators that it is composed of;
   – none flows through it.
 - **WebNN**: ✓ a method of MLGraphBuilder computes it; *composed* of other operators.
 - **NumPy**, **Browser**: how many vectors of the web platform tests pass on the reference backend
-  and on WebNN in {browser}; – if there are none for it. All together: {totals}.
+  and on WebNN in {browser}; – if there are none for it. In total: {totals}.
 """
 
 
 def main() -> None:
-    """Write the page; with --record run the conformance tests first and note their counts."""
+    """Write the page; with --record, run the conformance tests first and record their counts."""
     if sys.argv[1:] == ["--record"]:
         record()
     elif sys.argv[1:]:
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def record() -> None:
-    """Run the conformance tests of both backends, which note their counts."""
+    """Run the conformance tests of both backends, which record their counts."""
     command = [sys.executable, "-m", "pytest", "-q", "-k", "counts", *RUNNERS]
     environment = {**os.environ, RECORD: "1"}
     if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
@@ -122,7 +122,7 @@ def overview(entries: Iterable[Entry]) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """One operator, with what was recorded of conformance."""
+    """One operator, with its recorded conformance."""
 
     operator: AnyOperator
     recorded: Mapping[str, Any]
@@ -134,29 +134,29 @@ class Entry:
 
     @property
     def is_method(self) -> bool:
-        """Tell whether WebNN has a method for it."""
+        """Return whether WebNN has a method for it."""
         return self.operator.native in self.recorded["methods"]
 
     @cached_property
     def carrying(self) -> list[str]:
-        """The operands that a gradient flows to."""
+        """The operands to which a gradient flows."""
         return facts.differentiable_operands(self.operator)
 
     @property
     def gradient(self) -> str:
-        """How its gradient comes about: "rule", "derived" or "none"."""
+        """The origin of its gradient: "rule", "derived" or "none"."""
         if not self.carrying:
             return "none"
         derived = isinstance(self.operator, Composite) and self.operator.gradient is None
         return "derived" if derived else "rule"
 
     def passed(self, backend: str) -> str:
-        """Return how many vectors a backend passes."""
+        """Return the number of vectors that pass on a backend."""
         counts = self.recorded["vectors"].get(self.name)
         return f"{counts.get(backend, 0)} of {counts['total']}" if counts else "–"
 
     def section(self) -> str:
-        """Return what is said of the operator alone."""
+        """Return the section on the operator."""
         operator = self.operator
         lines = [f"### {self.name}", "", f"{operator.summary}."]
         if operator.aliases:

@@ -18,14 +18,14 @@ from tools.page_parts import LINKS
 from webnnm.cli.serve import SiteServer
 
 LIMIT_KB = 60
-"""Kilobytes that a page may load before it can be used, beyond the runtime, as gzip packs them."""
+"""Most kilobytes, gzipped, that a page may load beyond the runtime before it can be used."""
 ROUNDS = 3
 RUNTIME = "/vendor/"
 PAGE = ROOT / "docs" / "performance.md"
 TABLE = re.compile(r"(<!-- budget: begin -->\n).*?(<!-- budget: end -->)", re.S)
 
-# Notes when a page can be used, and what it has loaded by then; to be there before the page. The
-# notation is a page of text alone.
+# Records when a page can be used, and what it has loaded by then; it is injected before the page.
+# The notation is a page of text only.
 WATCH = """
 performance.setResourceTimingBufferSize(2000);
 const note = () => {
@@ -62,9 +62,9 @@ async def visit(browser: Any, url: str, name: str) -> Visit:
 
 
 async def told(page: Any, expression: str) -> Any:
-    """Return what an expression gives, once it gives something.
+    """Return the value of an expression, once it has one.
 
-    It is asked for from here: the policy of a page may forbid to wait in it.
+    It is polled from here: the policy of a page may forbid waiting inside it.
     """
     while (found := await page.evaluate(expression)) is None:
         await asyncio.sleep(0.05)

@@ -1,11 +1,11 @@
-"""Finds the package's modules in a page, where one file holds the texts of all of them.
+"""Finds the package's modules in a page, where one file holds the sources of all of them.
 
-This file becomes a part of the wheel for pages. One text packs much better than many, and a module
-is found in it by its name, without asking a file system for each place where it could be.
+This file becomes a part of the wheel for pages. One text compresses much better than many, and a
+module is found in it by its name, without asking a file system for each place where it could be.
 
-What a first visit does not need lies in a second wheel. It is fetched when the page has had time
-to start, so that everything is there even when the network goes; a module of it that is imported
-earlier is waited for.
+What a first visit does not need is in a second wheel. It is fetched when the page has had time to
+start, so that everything is available even if the network goes away; importing one of its modules
+earlier waits for it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ PACKAGE = "webnnm"
 FIRST = "first.txt"
 REST = "rest.txt"
 CODE = "first.code"
-"""In a wheel that tools/compile_wheel.py made: bytecode by file, after the mark of its Python."""
+"""In a wheel that tools/compile_wheel.py made: bytecode by file, after the magic number."""
 SOURCES = "sources.bz2"
-"""The texts that it was made of, packed: for tracebacks, and for another Python."""
+"""The compressed sources of the bytecode: for tracebacks, and for another Python."""
 REST_PACKAGE = "webnnm-rest"
 """The name of the second wheel in Pyodide's lock file."""
 PATIENCE = 2
@@ -39,7 +39,7 @@ PATIENCE = 2
 
 
 class Modules(ExecutionLoader):
-    """A finder and loader of modules, whose texts lie in a file, each after its name."""
+    """A finder and loader of modules, whose sources are in one file, each after its name."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -57,7 +57,7 @@ class Modules(ExecutionLoader):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module of the package lies; None for what is not here."""
+        """Return where a module of the package is; None if it is not here."""
         file = self._file_of(name)
         if not file:
             return None
@@ -70,7 +70,7 @@ class Modules(ExecutionLoader):
         )
 
     def is_package(self, fullname: str) -> bool:
-        """Tell whether a module has modules of its own."""
+        """Return whether a module is a package."""
         return self._file_of(fullname).endswith("/__init__.py")
 
     def get_filename(self, fullname: str) -> str:
@@ -100,7 +100,7 @@ class Modules(ExecutionLoader):
             from js import fetch  # type: ignore[import-not-found]
             from pyodide.ffi import JsException  # type: ignore[import-not-found]
 
-            # Where this fails, the wheel is asked for again when it is needed.
+            # If this fails, the wheel is requested again when it is needed.
             with contextlib.suppress(LookupError, JsException):
                 answer = await fetch(_address())
                 if answer.ok:
@@ -130,7 +130,7 @@ class Modules(ExecutionLoader):
 
             request: Any = XMLHttpRequest.new()
             request.open("GET", _address(), False)
-            # Bytes by way of characters: the only way that a page has when it must wait.
+            # Bytes as characters: the only way for a page that must wait synchronously.
             request.overrideMimeType("text/plain; charset=x-user-defined")
             request.send()
             content = bytes(ord(character) & 255 for character in request.responseText)
@@ -141,7 +141,7 @@ class Modules(ExecutionLoader):
             cause = None
         if not found:
             raise ImportError(
-                f"{PACKAGE}/{file} lies in a second wheel, which cannot be fetched now: load it "
+                f"{PACKAGE}/{file} is in a second wheel, which cannot be fetched now: load it "
                 f'with the first one, `await pyodide.loadPackage("{REST_PACKAGE}")`'
             ) from cause
         self._unpack(content)
@@ -156,7 +156,7 @@ class Modules(ExecutionLoader):
             return ""
         place = module.replace(".", "/")
         files = f"{place}.py", f"{place}/__init__.py"
-        # What the first wheel lacks is taken to be in the second one, which tells all its names.
+        # What the first wheel lacks is assumed to be in the second one, which lists all its names.
         if not any(file in self.texts or file in self.codes for file in files):
             self._read_rest(files[0])
         return next((file for file in files if file in self.texts or file in self.codes), "")
@@ -172,7 +172,7 @@ def _parts(text: str) -> dict[str, str]:
 
 
 def _address() -> str:
-    """Return where the second wheel lies: where Pyodide's lock file says."""
+    """Return the address of the second wheel from Pyodide's lock file."""
     import pyodide_js  # type: ignore[import-not-found]
 
     packages: dict[str, Any] = pyodide_js.lockfile.packages.to_py()
@@ -182,7 +182,7 @@ def _address() -> str:
 
 
 def install(folder: str) -> None:
-    """Let Python find the modules whose texts lie in a folder, and fetch the others soon."""
+    """Let Python find the modules whose sources are in a folder, and soon fetch all others."""
     modules = Modules(folder)
     sys.meta_path.insert(0, modules)
     modules.fetch_soon()

@@ -1,4 +1,4 @@
-"""What the pages of the site have in common, which its build writes into each of them."""
+"""The common parts of the site's pages, which the build writes into each of them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ LINKS = {
     "arrays.html": "Arrays",
     "notation.html": "Notation",
 }
-"""Page → what its link says, in the order of the links."""
+"""Page → the text of its link, in the order of the links."""
 PLACE = re.compile(r"^( *)<!-- ([a-z]+) -->\n", re.MULTILINE)
-"""Where a part comes, by its name: a file of site/parts, or the links between the pages."""
+"""The place of a part, by its name: a file of site/parts, or the links between the pages."""
 EVERYWHERE = ("head", "header", "footer")
 
 
 def write_parts(site: Path) -> None:
-    """Write the parts into every page of a site, from its folder `parts`, which then goes."""
+    """Write the parts into every page of a site, from its folder `parts`, which is then removed."""
     pages = {name: whole(site, name) for name in LINKS}
     for name, text in pages.items():
         (site / name).write_text(text, encoding="utf-8")
@@ -45,7 +45,7 @@ def write_parts(site: Path) -> None:
 def whole(site: Path, name: str) -> str:
     """Return a page with its parts.
 
-    Raises `ValueError` where it lacks one that all pages have, or names one that is not there.
+    Raises `ValueError` if it lacks a part that all pages have, or names one that does not exist.
     """
     files = (site / "parts").glob("*.html")
     parts = {file.stem: file.read_text(encoding="utf-8") for file in files}
@@ -57,7 +57,7 @@ def whole(site: Path, name: str) -> str:
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
-    r"""Return a text with parts in their places, as far to the right as these.
+    r"""Return a text with parts in their places, indented like these.
 
     >>> filled("<p>\n  <!-- a -->\n</p>\n", {"a": "<b>\n  <!-- c -->\n</b>\n", "c": "text\n"})
     '<p>\n  <b>\n    text\n  </b>\n</p>\n'

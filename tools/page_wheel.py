@@ -1,10 +1,10 @@
 """Step that makes the wheels that pages load: the same modules without what only readers need.
 
-The modules lie in one text, which bzip2 packs: that takes well over a third less than modules that
-are packed one by one. tools/page_modules.py, which is in the wheel too, finds them there.
+The modules are in one text, compressed with bzip2: that is well over a third smaller than modules
+that are compressed one by one. tools/page_modules.py, which is also in the wheel, finds them there.
 
-The first wheel holds what a first visit needs, the second one the rest, which pages fetch by
-themselves. The wheel on the package index keeps everything, as it was written.
+The first wheel holds what a first visit needs, the second one the rest, which pages fetch
+automatically. The wheel on the package index keeps everything, as it was written.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ DESKTOP = tuple(
         *(f"backends/{name}.py" for name in ("jax", "batches", "onnxruntime")),
     )
 )
-"""The command line, JAX and the wheel of ONNX Runtime, which no page has."""
+"""The command line, JAX and the wheel of ONNX Runtime, which pages do not have."""
 EARLY = (f"{PACKAGE}backends/", f"{PACKAGE}compiler/", f"{PACKAGE}ops/where.py")
-"""What a first visit needs although it is not seen on a desktop, where NumPy runs the models: steps
+"""What a first visit needs although a desktop, where NumPy runs the models, does not show it: steps
 of several epochs in one call choose with `where`."""
 LATE = (
     *(
@@ -105,10 +105,10 @@ LATE = (
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
     *(f"{PACKAGE}training/{name}.py" for name in ("layer_figures", "outcome_step", "probe_step")),
 )
-"""What only pages need that look at pictures, recompute values to save memory, whose models have
-unusual numbers, layers, settings, many dimensions or a backend given to them, or that have no
-WebNN: those wait for NumPy, which takes longer. Inference and tests come after training, which
-takes its time as well, and so does what is measured of a training, its epochs and its start."""
+"""Needed only by pages that use pictures, that recompute values to save memory, whose models have
+unusual numbers, layers, settings, many dimensions or an explicit backend, or that have no WebNN:
+the latter wait for NumPy, which takes longer. Inference and tests come after training, which takes
+time as well, and so do the measurements of a training, of its epochs and its start."""
 INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]
@@ -122,7 +122,7 @@ class PageWheels(NamedTuple):
 
 
 def current() -> PageWheels:
-    """Return the paths of the page wheels that were built last."""
+    """Return the paths of the most recently built page wheels."""
     first, rest = (sorted(FOLDER.glob(f"{name}-*-py3-none-any.whl")) for name in _names())
     if not first or not rest:
         fail("there is no wheel in dist/page/: run `make wheel`.")
@@ -130,7 +130,7 @@ def current() -> PageWheels:
 
 
 def build(source: Path) -> PageWheels:
-    """Build both wheels in dist/page/ from the one with everything."""
+    """Build both wheels in dist/page/ from the complete one."""
     with step("page wheel", fingerprint([source, *INPUTS]), FOLDER) as needed:
         if needed:
             write(source, without(FOLDER, "*.whl"))
@@ -148,7 +148,7 @@ def write(source: Path, folder: Path) -> PageWheels:
         files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
         _write_wheel(first, whole, kept, page_modules.FIRST, files)
         files = {name[len(PACKAGE) :]: text for name, text in late.items()}
-        # Pyodide's lock file wants a module in every wheel.
+        # Pyodide's lock file requires a module in every wheel.
         module = {f"{rest.name.split('-')[0]}.py": ""}
         _write_wheel(rest, whole, module, page_modules.REST, files)
     return PageWheels(first, rest)
@@ -169,7 +169,7 @@ def slim_texts(whole: ZipFile) -> dict[str, str]:
 
 
 def _is_word(method: str) -> bool:
-    """Tell whether the notation has an operator."""
+    """Return whether the notation has an operator."""
     from webnnm import ops
 
     operator = ops.method(method)
@@ -177,7 +177,7 @@ def _is_word(method: str) -> bool:
 
 
 def _filled(places: Mapping[str, str]) -> str:
-    """Return a statement that tells a page the modules of operators."""
+    """Return a statement that gives a page the modules of operators."""
     methods: dict[str, list[str]] = {}
     for method, place in places.items():
         methods.setdefault(place, []).append(method)
@@ -194,7 +194,7 @@ def operator_places() -> dict[str, str]:
 
 
 def first_texts(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return what a first visit needs, with everything that this imports."""
+    """Return what a first visit needs, including everything that it imports."""
     places = json.dumps(operator_places())
     command = [str(VENV_PYTHON), "-m", "tools.first_visit", places]
     visit = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
@@ -225,7 +225,7 @@ def _imported(file: str, texts: Mapping[str, str]) -> set[str]:
 def _write_wheel(
     target: Path, whole: ZipFile, kept: Mapping[str, str], name: str, texts: Mapping[str, str]
 ) -> None:
-    """Write a wheel: files that are kept as such, texts in one file, and what wheels must have."""
+    """Write a wheel: files that are kept as they are, sources in one file, and the metadata."""
     project = target.name.split("-")[0]
     with ZipFile(target, "w") as slim:
         record: list[str] = []
@@ -250,7 +250,7 @@ def _write_wheel(
 
 
 def _short_metadata(text: str) -> str:
-    """Return metadata without what only the package index shows, and extras, which no page has."""
+    """Return metadata without what only the package index shows, and without extras."""
     head, _, _ = text.partition("\n\n")
     shown = ("Classifier:", "Keywords:", "Provides-Extra:", "Description-")
     lines = [line for line in head.splitlines() if not line.startswith(shown)]

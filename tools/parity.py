@@ -1,4 +1,4 @@
-"""Runs a module of tests/parity with what it compares with, in a virtual environment of its own."""
+"""Runs a module of tests/parity with the packages it compares with, in a separate environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USAGE = (
 
 
 def install() -> Path:
-    """Return the Python that has what is compared with."""
+    """Return the Python that has the packages to compare with."""
     return python_with("parity", REQUIREMENTS)
 
 

@@ -1,4 +1,4 @@
-"""Step that puts together a self-hosted Pyodide distribution with its own lock file."""
+"""Step that assembles a self-hosted Pyodide distribution with its own lock file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TEST_WHEELS = (
 
 
 def lock_of_package() -> dict[str, Any]:
-    """Return the lock file that the npm package carries."""
+    """Return the lock file of the npm package."""
     return json.loads((PACKAGE / "pyodide-lock.json").read_text())
 
 
@@ -71,7 +71,7 @@ def download_wheels() -> None:
 
 
 def find_numpy() -> Path | None:
-    """Return a NumPy wheel for Pyodide: named, beside the checkout, or from Pyodide's own."""
+    """Return a NumPy wheel for Pyodide: a named one, one next to the checkout, or Pyodide's own."""
     named = os.environ.get("WEBNNM_NUMPY_WHEEL", "")
     if named.lower() == "none":
         return None
@@ -84,7 +84,7 @@ def find_numpy() -> Path | None:
 
 
 def download_numpy() -> Path | None:
-    """Fetch NumPy from Pyodide's distribution on the net; None when it cannot be reached."""
+    """Download NumPy from Pyodide's distribution; None if it cannot be reached."""
     package = lock_of_package()["packages"]["numpy"]
     target = CACHE / "numpy" / package["file_name"]
     if target.exists():
@@ -107,7 +107,7 @@ def download_numpy() -> Path | None:
 
 
 def sha256(path: Path) -> str:
-    """Return the hash that a lock file holds for a wheel."""
+    """Return the hash of a wheel in a lock file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -121,7 +121,7 @@ def wheels_for(requirements: tuple[str, ...]) -> list[Path]:
 
 
 def write_distribution(target: Path, wheels: list[Path]) -> None:
-    """Write Pyodide's core, the wheels and a lock file that names exactly these."""
+    """Write Pyodide's core, the wheels and a lock file that names exactly these wheels."""
     from pyodide_lock import PackageSpec, PyodideLockSpec
     from pyodide_lock.spec import InfoSpec
     from pyodide_lock.utils import add_wheels_to_spec
@@ -158,11 +158,11 @@ def build(built: Sequence[Path]) -> None:
     with step("pyodide-distribution", key, DISTRIBUTION / "pyodide-lock.json") as needed:
         if needed:
             write_distribution(DISTRIBUTION, everything)
-            # pytest-pyodide starts Node with the CommonJS flavour, which pages do not need.
+            # pytest-pyodide starts Node with the CommonJS build, which pages do not need.
             shutil.copyfile(PACKAGE / "pyodide.js", DISTRIBUTION / "pyodide.js")
 
 
 def page_wheels(built: Sequence[Path]) -> list[Path]:
-    """Return the wheels that pages are served with."""
+    """Return the wheels that are served with the pages."""
     numpy = sorted(DISTRIBUTION.glob("numpy-*.whl"))
     return [*wheels_for(PAGE_WHEELS), *built, *numpy]

@@ -1,4 +1,4 @@
-"""Runs a measurement of bench/ beside scikit-learn and PyTorch, in a virtual environment."""
+"""Runs a measurement of bench/ against scikit-learn and PyTorch, in a virtual environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step that builds what is published: the wheel, and the npm package with which pages run it."""
+"""Step that builds the published files: the wheel, and the npm package that runs it in pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Release(NamedTuple):
 
 
 def build() -> Release:
-    """Build both from the wheel and the site, which have to be there."""
+    """Build both from the wheel and the site, which must exist."""
     whole = wheel.current()
     made = Release(FOLDER / whole.name, FOLDER / runtime_package.ARCHIVE)
     vendor = SITE / "vendor"
@@ -60,7 +60,7 @@ def assemble(target: Path) -> None:
     """Write the folder of the npm package."""
     version = runtime_package.VERSION
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        fail(f"npm has no version {version}: give webnnm one of three numbers.")
+        fail(f"npm does not accept version {version}: give webnnm a version of three numbers.")
     shutil.copytree(SOURCES, target, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(build_site.VENDOR, target / "vendor")
     for script in SCRIPTS:
@@ -75,7 +75,7 @@ def assemble(target: Path) -> None:
 
 
 def write_wheel(source: Path, target: Path, integrity: str) -> None:
-    """Write a wheel with the hash of the npm package in it, by which pip's users trust that."""
+    """Write a wheel that contains the hash of the npm package, so that pip's users can trust it."""
     text = json.dumps({"integrity": integrity})
     with ZipFile(source) as whole, ZipFile(target, "w", ZIP_DEFLATED) as written:
         for entry in whole.infolist():
@@ -87,7 +87,7 @@ def write_wheel(source: Path, target: Path, integrity: str) -> None:
 
 
 def main() -> None:
-    """Build the release, and say what it consists of."""
+    """Build the release, and list its files."""
     for path in build():
         say(f"{path.stat().st_size / 1e6:8.1f} MB  {path.relative_to(ROOT)}")
 

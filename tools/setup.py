@@ -1,4 +1,4 @@
-"""Brings a checkout to the point where it can be tested, served and shown."""
+"""Sets up a checkout so that it can be tested, served and shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ USAGE = "usage: python3 -m tools.setup [tools | wheel | site | all]"
 
 
 def install() -> None:
-    """Bring in the Python environment and the npm packages, side by side."""
+    """Install the Python environment and the npm packages, in parallel."""
     from concurrent.futures import ThreadPoolExecutor
 
     from tools import chromium, environment
@@ -25,7 +25,7 @@ def install() -> None:
 
 
 def build(goal: str) -> None:
-    """Build the wheel and, unless only the wheel is wanted, everything made from it."""
+    """Build the wheel and, unless only the wheel is requested, everything made from it."""
     from concurrent.futures import ThreadPoolExecutor
 
     from tools import build_site, compile_wheel, page_wheel, pyodide, stdlib, wheel
@@ -47,7 +47,7 @@ def build(goal: str) -> None:
 
 
 def main() -> None:
-    """Install with any Python, then build with the one of .venv, which has the tools."""
+    """Install with any Python, then build with that of .venv, which has the tools."""
     goal = sys.argv[1] if len(sys.argv) > 1 else "all"
     if goal not in ("tools", "wheel", "site", "all", "--build"):
         raise SystemExit(USAGE)

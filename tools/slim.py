@@ -1,9 +1,9 @@
-"""Takes from modules what only readers and type checkers need.
+"""Removes from modules what only readers and type checkers need.
 
-Docstrings, comments, annotations, casts, imports and definitions for types alone go, and local
-names become short, and those of a module that begin with an underscore. The names of other classes
-and functions, of modules, arguments and attributes stay, so that a traceback still tells what
-failed, and everything that runs can be imported from where it was.
+Docstrings, comments, annotations, casts, imports and definitions for types only are removed; local
+names, and names of a module that begin with an underscore, are shortened. The names of other
+classes and functions, of modules, arguments and attributes stay, so that a traceback still shows
+what failed, and everything that runs can be imported from where it was.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
-"""What annotations say to dataclasses and typed dicts; what else they say matters to none."""
+"""The annotations that dataclasses and typed dicts evaluate; all others have no effect."""
 
 COMMENTS = re.compile(r"/\*\*.*?\*/|^\s*//[^\n]*$", re.DOTALL | re.MULTILINE)
-"""Comments of scripts, as ours are written: /** … */, and // on lines of their own."""
+"""Comments of scripts, in the style used here: /** … */, and // on lines of their own."""
 
 TYPE_NODES = (
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant),
@@ -49,18 +49,18 @@ def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     }
     _drop_imports(trees, wanted)
     _drop_types(trees.values())
-    # What types alone needed.
+    # What only types needed.
     _drop_imports(trees, wanted)
     shared = {name for _, name in wanted}
     texts = [ast.unparse(tree) for tree in trees.values()]
-    # Not forked: other steps of the set-up are at work in threads.
+    # Not forked: other steps of the set-up are running in threads.
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         found = pool.map(partial(_minified, shared=shared), texts, chunksize=8)
         return dict(zip(trees, found, strict=True))
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """Return what is run with a module: every node below one that no function holds."""
+    """Return what runs with a module: every node below it that is not in a function."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -71,7 +71,7 @@ class _Untyped(ast.NodeTransformer):
     """Removes what exists for type checkers."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        # The one feature in use keeps annotations as texts, and there are none any more.
+        # The only feature in use keeps annotations as strings, and none are left.
         return None if node.module == "__future__" else node
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
@@ -106,7 +106,7 @@ class _Untyped(ast.NodeTransformer):
                 each.annotation = ast.Constant(0)
         self.generic_visit(node)
         if any("dataclass" in ast.unparse(each) for each in node.decorator_list):
-            # A dataclass without it makes one from its signature, which takes as long as the rest.
+            # A dataclass without a docstring makes one from its signature, which doubles its time.
             node.body.append(ast.parse('__doc__="."').body[0])
         return node
 
@@ -132,7 +132,7 @@ def _untyped(tree: Anything) -> Anything:
 
 
 def _drop_types(trees: Iterable[ast.Module]) -> None:
-    """Remove protocols and names of types that no module speaks of, not even in a text."""
+    """Remove protocols and type names that no module mentions, not even in a string."""
     trees = list(trees)
     spoken = Counter(word for tree in trees for word in re.findall(r"\w+", ast.unparse(tree)))
     for tree in trees:
@@ -140,7 +140,7 @@ def _drop_types(trees: Iterable[ast.Module]) -> None:
 
 
 def _type_defined(statement: ast.stmt) -> str:
-    """Return the name that a statement gives to a type that only checkers read, else nothing."""
+    """Return the name that a statement gives to a type that only checkers read, or nothing."""
     match statement:
         case ast.ClassDef(name=name, bases=[*_, ast.Name(id="Protocol")], decorator_list=[]):
             return name
@@ -189,7 +189,7 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _minified(source: str, shared: Set[str]) -> str:
-    """Return a module in few letters; what other modules import keeps its name."""
+    """Return a minified module; names that other modules import do not change."""
     import python_minifier
 
     words = set(re.findall(r"\w+", source))
@@ -202,7 +202,7 @@ def _minified(source: str, shared: Set[str]) -> str:
         combine_imports=False,
         hoist_literals=False,
         rename_locals=True,
-        # What all methods call alike packs better than what is short.
+        # A name that all methods use compresses better than a short one.
         preserve_locals=["self"],
         rename_globals=True,
         preserve_globals=sorted(spoken | (words & shared)),

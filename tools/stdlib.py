@@ -1,8 +1,8 @@
-"""Step that compiles what pages start with of Python's standard library.
+"""Step that compiles the part of Python's standard library that pages start with.
 
-Pyodide's archive holds sources, which are compiled again on every visit, and that takes longer than
-everything else in its start. Here the modules that every page imports are compiled once; the others
-stay sources, for bytecode is larger.
+Pyodide's archive holds sources, which are compiled again on every visit; that takes longer than
+everything else at its start. Here, the modules that every page imports are compiled once; all
+others remain sources, since bytecode is larger.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PACKAGE = NODE_MODULES / "pyodide"
 NAME = "python_stdlib.zip"
 FOLDER = CACHE / "stdlib"
 LOADER = ("importlib.metadata", "tarfile", "zipfile")
-"""What Pyodide imports besides when it loads packages."""
+"""What else Pyodide imports when it loads packages."""
 
 COMPILE = """
 const [core, names, folder] = JSON.parse(process.argv[1]);
@@ -70,7 +70,7 @@ def imported() -> list[str]:
     """Return the modules of the standard library that the package or Pyodide's loader imports."""
     names: set[str] = {*LOADER}
     package = ROOT / "webnnm"
-    # The command line is on no page.
+    # Pages do not have the command line.
     for file in {*package.rglob("*.py")} - {*package.glob("cli/*.py")}:
         for node in outside_functions(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):

@@ -1,10 +1,11 @@
-"""Runs the programs of tests/teach, and prints what a review and a training said of each.
+"""Runs the programs of tests/teach, and prints what a review and a training reported on each.
 
-Run `make teach`, for some alone `make teach ARGS="leaking_column all_warm_up"`. Findings are those
-of the first seed, scores are medians over all seeds. Every text, of findings, errors and the log,
-is in build/teach.json. At the end it counts the mistakes that were named by the findings and errors
-which tell them, and the sound programs that had findings above info. `--record FILE …` gathers such
-files into tests/teach/results.json, of which docs/expert.md has the tables.
+Run `make teach`, or, for some programs only, `make teach ARGS="leaking_column all_warm_up"`.
+Findings are those of the first seed, scores are medians over all seeds. The texts of all findings,
+errors and logs are in build/teach.json. At the end it counts the mistakes that were named by the
+findings and errors that identify them, and the sound programs that had findings above info.
+`--record FILE …` merges such files into tests/teach/results.json, from which the tables of
+docs/expert.md are made.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ COUNTS = "{:22} {:>8} {:>8} {:>8} {:>8} {:>14}"
 
 @dataclass
 class Run:
-    """What one run of a program gave.
+    """The outcome of one run of a program.
 
     Attributes: `before`, the findings of the review, and `after`, those that the training added,
     as `Finding.to_dict` has them; `warnings` of the history and of Python; `log`; the `error`
@@ -53,7 +54,7 @@ class Run:
 
 
 async def run(setup: Setup, seed: int) -> Run:
-    """Review, train and test a program on NumPy; an error ends it, and is told."""
+    """Review, train and test a program on NumPy; an error ends it, and is reported."""
     found = Run()
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -62,7 +63,7 @@ async def run(setup: Setup, seed: int) -> Run:
             await _run(setup, seed, found)
         except WebNNMError as error:
             found.error = str(error)
-        except Exception as error:  # a fault of the library: told, and the other cases go on
+        except Exception as error:  # a fault of the library: reported, and the other cases continue
             found.error = f"{type(error).__name__}: {error}"
     found.warnings += [f"{each.category.__name__}: {each.message}" for each in caught]
     found.seconds = round(time.perf_counter() - began, 2)
@@ -93,7 +94,7 @@ def _score(result: Any, name: str) -> float:
 
 
 async def judge(case: Case, seeds: int) -> dict[str, Any]:
-    """Return what the runs of a case gave, those of the first seed in full."""
+    """Return the outcomes of a case's runs, with all texts for the first seed."""
     wrong = [await run(case.make(), seed) for seed in range(seeds)]
     mended = case.mended()
     right = [] if mended is None else [await run(mended, seed) for seed in range(seeds)]
@@ -116,7 +117,7 @@ async def judge(case: Case, seeds: int) -> dict[str, Any]:
 
 
 def _codes(findings: Sequence[dict[str, Any]]) -> str:
-    """Return the ids of findings, information in brackets."""
+    """Return the ids of findings, with those of severity info in brackets."""
     return " ".join(
         each["id"] if each["severity"] != "info" else f"({each['id']})" for each in findings
     )
@@ -129,7 +130,7 @@ def _median(runs: Sequence[Run]) -> float | None:
 
 
 def line(found: dict[str, Any]) -> str:
-    """Return the line of the table for what `judge` found."""
+    """Return the table row for a result of `judge`."""
     error = found["first"]["error"].partition(":")[0].split(" line ")[0]
     before = found["codes"]["before"] or "–"
     after = f"error {error}" if error else found["codes"]["after"] or "–"
@@ -138,7 +139,7 @@ def line(found: dict[str, Any]) -> str:
 
 
 async def main(words: Sequence[str]) -> None:
-    """Run the cases that are named, or all of them."""
+    """Run the named cases, or all of them."""
     options = _arguments(words)
     if options.record:
         record([each for path in options.record for each in json.loads(path.read_text())])
@@ -170,7 +171,7 @@ def named(found: dict[str, Any]) -> str:
 
 
 def is_mended(found: dict[str, Any]) -> bool:
-    """Tell whether the program without the mistake has a higher score, or need not."""
+    """Return whether the program without the mistake has a higher score, or does not need one."""
     if CASES[found["name"]].why or found["score"] is None:
         return True
     return found["mended_score"] is not None and found["mended_score"] > found["score"]
@@ -184,7 +185,7 @@ def false_alarm(found: dict[str, Any]) -> list[str]:
 
 
 def summary(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Return how many mistakes were named by area and in total, and every false alarm."""
+    """Return how many mistakes were named, by area and in total, and all false alarms."""
     lines = ["", COUNTS.format("area", "mistakes", "before", "after", "error", "right remedy")]
     mistakes = [found for found in results if not CASES[found["name"]].is_sound]
     areas = dict.fromkeys(found["area"] for found in mistakes)
@@ -203,9 +204,9 @@ def summary(results: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def record(results: Sequence[dict[str, Any]]) -> None:
-    """Keep of results what the documentation tells, in the order of the cases; later ones count.
+    """Record the results that the documentation shows, in the order of the cases; later ones win.
 
-    Of other cases it keeps what was recorded before.
+    For all other cases it keeps the previous record.
     """
     known = {found["name"]: found for found in json.loads(RESULTS.read_text())}
     known |= {found["name"]: _short(found) for found in results}
@@ -216,7 +217,7 @@ def record(results: Sequence[dict[str, Any]]) -> None:
 
 
 def _short(found: dict[str, Any]) -> dict[str, Any]:
-    """Return when a mistake was named, by which rules, which of them went, and both scores."""
+    """Return when a mistake was named, by which rules, which of them vanished, and both scores."""
     told, mended = _told(found["first"]), _told(found["mended"])
     codes = CASES[found["name"]].named_by
     return {
@@ -240,7 +241,7 @@ def _told(run: dict[str, Any] | None) -> set[str]:
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make teach ARGS=…", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="CASE", help="all of them unless given")
+    parser.add_argument("names", nargs="*", metavar="CASE", help="default: all of them")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--into", type=Path, default=INTO, metavar="FILE")
     parser.add_argument("--record", type=Path, nargs="*", default=[], metavar="FILE")

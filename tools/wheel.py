@@ -1,4 +1,4 @@
-"""Step that builds the wheel of this checkout when its sources have changed."""
+"""Step that builds the wheel of this checkout if its sources have changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCES = (ROOT / "webnnm", ROOT / "js_bridge", ROOT / "pyproject.toml")
 
 
 def current() -> Path:
-    """Return the path of the wheel that was built last."""
+    """Return the path of the most recently built wheel."""
     wheels = sorted(FOLDER.glob("webnnm-*-py3-none-any.whl"), key=lambda path: path.stat().st_mtime)
     if not wheels:
         fail("there is no wheel in dist/: run `make wheel`.")
@@ -22,7 +22,7 @@ def current() -> Path:
 
 
 def record_line(name: str, content: bytes) -> str:
-    """Return what a wheel's RECORD says of a file."""
+    """Return the entry of a file in a wheel's RECORD."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     return f"{name},sha256={digest},{len(content)}\n"
 

@@ -1,4 +1,4 @@
-"""The six programs in webnnm; each yields its state after every iteration."""
+"""The six array programs in webnnm; each yields its state after every iteration."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class PythonError(AssertionError):
 
 
 def pages_have_numpy() -> bool:
-    """Tell whether the site's Pyodide distribution holds NumPy."""
+    """Return whether the site's Pyodide distribution holds NumPy."""
     lock = playwright_config().SITE_ROOT / "vendor" / "pyodide" / "pyodide-lock.json"
     return "numpy" in json.loads(lock.read_text())["packages"]
 

@@ -164,5 +164,5 @@ def failure(error: Exception) -> Failure:
 
 
 def _is_clear(error: Exception) -> bool:
-    """Tell whether the package refused: not the browser by itself, whatever it was wrapped in."""
+    """Return whether the package refused: not the browser by itself, whatever it was wrapped in."""
     return isinstance(error, WebNNMError) and not str(error.message).startswith("the browser ")

@@ -238,7 +238,7 @@ print(*[round(each, 1) for each in xp.mean(picture(4), axis=(0, 1)).tolist()])
     await page.locator("#file").set_input_files(
         {"name": "red.svg", "mimeType": "image/svg+xml", "buffer": b"no picture"}
     )
-    await page.get_by_text("red.svg is no picture").wait_for()
+    await page.get_by_text("red.svg is not a picture").wait_for()
     assert not await page.evaluate(DROP), "the browser would show the picture itself"
     await page.locator("#status", has_text="Programs see red.png now.").wait_for()
     assert await seen() == "1.0 0.0 0.0"

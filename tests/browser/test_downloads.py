@@ -85,7 +85,7 @@ async def test_a_download_goes_on_is_kept_and_is_checked(pyodide_page: PyodidePa
     ended, first, second, hashes, third, wrong, (anew, fourth), absent, last = found
     assert "NNM715" in ended
     assert "network error" in ended
-    assert "what has come is kept" in ended
+    assert "the part that arrived is kept" in ended
     came = first[1]
     assert first[0] == [""]
     assert 0 < came <= 6_000_000

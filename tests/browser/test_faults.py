@@ -87,7 +87,7 @@ result
     assert found["same"]
     assert found["together"] == found["alone"]
     assert found["held"] == {"graphs": 0, "tensors": 0, "bytes": 0}
-    # Each was seen in this browser: what does not show is no evidence.
+    # Each was seen in this browser: what does not show is not evidence.
     tried = [n for n, trap in enumerate(EVERY) if not isinstance(trap.evidence, Untried)]
     assert found["together"] == tried
     assert sorted(found["together"] + found["expected"]) == list(range(len(EVERY)))
@@ -184,7 +184,7 @@ found = await probe()
 [report.splitlines(), [list(found.devices[name].faults) for name in ("npu", "gpu", "cpu")]]
 """
     lines, devices = await pyodide_page.run_python(program)
-    assert lines[1] == "faults of this implementation that graphs are rewritten to avoid:"
+    assert lines[1] == "bugs of this implementation that graphs are rewritten to avoid:"
     assert "- exp: the exponential of NaN would be 0; it is NaN now" in lines
     rewritten = lines[lines.index("rewritten so far:") + 1 :]
     assert rewritten == ['- exp "exp1": the exponential of NaN would be 0; it is NaN now']

@@ -129,7 +129,7 @@ async def test_a_full_storage_is_told_and_the_training_ends_with_its_result(
     await hold(page)
     told = page.locator("#kept.warning")
     await told.wait_for()
-    assert "the training goes on. " in await told.text_content()
+    assert "the training continues. " in await told.text_content()
     assert "This site's storage quota is full" in await told.text_content()
     await page.locator("#stop").click()
     await result_of(page)

@@ -212,7 +212,7 @@ async def test_a_model_is_saved_and_opened(
 
 
 @in_one_browser
-async def test_a_file_that_is_no_model_is_refused_and_the_model_stays(
+async def test_a_file_that_is_not_a_model_is_refused_and_the_model_stays(
     page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:
     await open_site_page(page, site_url, "iris.html")

@@ -39,7 +39,7 @@ async def test_a_tiny_gpt_learns_and_writes(page: Any, site_url: str) -> None:
     assert len(await page.locator("#written").text_content()) == len("the") + 400
     await page.locator("#prompt").fill("K")
     await page.locator("#write:enabled").click()
-    await page.locator("#alert", has_text="NNM711: the text that was learnt has no 'K'").wait_for()
+    await page.locator("#alert", has_text="NNM711: the training text has no 'K'").wait_for()
     await check_usable(page)
 
 

@@ -123,7 +123,7 @@ async def check(page: PyodidePage, applications: Mapping[str, Application]) -> N
 
 
 def same(a: float, b: float) -> bool:
-    """Tell whether two numbers are the same, up to rounding."""
+    """Return whether two numbers are the same, up to rounding."""
     return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-6)
 
 

@@ -108,4 +108,4 @@ found
     found = await pyodide_page.run_python(program)
     assert [code for code, _ in found] == ["NNM715"] * 3
     assert 'has no "nothing" stored' in found[0][1]
-    assert '"a/b" is not a name' in found[1][1]
+    assert '"a/b" is not a valid name' in found[1][1]

@@ -122,7 +122,7 @@ async def test_sounds_are_learnt_and_nothing_leaves(
 
     text = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"no sound"}
     await page.locator("#file").set_input_files([text])
-    await page.locator("#alert", has_text="a.txt is no sound that this browser reads").wait_for()
+    await page.locator("#alert", has_text="a.txt is not a sound that this browser reads").wait_for()
 
     # What is saved takes samples, here and elsewhere.
     async with page.expect_download() as saved:

@@ -78,13 +78,13 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
 
     # Before any training the review names what must not be learnt, each on its own.
     findings = page.locator("#findings")
-    await findings.get_by_text("id counts the rows, from 1 to 240").wait_for()
-    assert await findings.get_by_text("fees alone tells the class of").count() == 1
+    await findings.get_by_text("id numbers the rows, from 1 to 240").wait_for()
+    assert await findings.get_by_text("fees alone predicts the class of").count() == 1
     assert await page.locator("#settings").is_hidden()
     for name in ("id", "fees"):
         await page.get_by_label(f"Use of {name}", exact=True).select_option("out")
     await sources.filter(has_text="predicted from 2 columns").wait_for()
-    await findings.get_by_text("alone tells").wait_for(state="detached")
+    await findings.get_by_text("alone predicts").wait_for(state="detached")
     assert "shape=[4]" in await page.locator("#source").input_value(), "the model follows"
 
     # A model of one's own stays as it is written.

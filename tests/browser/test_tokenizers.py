@@ -20,7 +20,7 @@ async def test_a_tokenizer_of_a_folder_is_that_of_desktops(pyodide_page: Pyodide
     assert found == {"tokens": tokens, "text": "the bat", "same": True, "answer": True}
 
 
-async def test_what_is_no_tokenizer_is_refused(pyodide_page: PyodidePage) -> None:
+async def test_what_is_not_a_tokenizer_is_refused(pyodide_page: PyodidePage) -> None:
     for text in ("{}", "[]", "no JSON"):
         error = await pyodide_page.call(tokenizers_in_page.refused, text, modules=MODULES)
-        assert error.startswith("NNM718: tokenizer.json is no tokenizer"), (text, error)
+        assert error.startswith("NNM718: tokenizer.json is not a tokenizer"), (text, error)

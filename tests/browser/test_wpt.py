@@ -101,7 +101,7 @@ async def test_the_others_are_refused_by_name(answers: Answers) -> None:
 
 async def test_exceptions_are_exceptions(answers: Answers) -> None:
     passing = [key for key in CANNOT_PASS if key in VECTORS and not answers.problems[key]]
-    assert not passing, "they are no exceptions any more"
+    assert not passing, "they are not exceptions any more"
 
 
 async def test_counts_are_those_recorded(answers: Answers) -> None:

@@ -44,7 +44,7 @@ class Visits:
         return cls(context, keeper, await context.new_cdp_session(keeper))
 
     async def is_alive(self) -> bool:
-        """Tell whether the process of the pages still answers."""
+        """Return whether the process of the pages still answers."""
         try:
             async with asyncio.timeout(ALIVE_SECONDS):
                 return await self.keeper.evaluate("true")

@@ -69,7 +69,7 @@ def _case(case: Any, operator: str) -> OnnxCase:
 
 
 def _packed(value: Any) -> tuple[str, tuple[int, ...], bytes]:
-    """Return a value as data type, shape and bytes; what is no tensor has none of them."""
+    """Return a value as data type, shape and bytes; what is not a tensor has none of them."""
     if hasattr(value, "raw_data"):
         value = onnx.numpy_helper.to_array(value)
     if isinstance(value, list) or value is None:

@@ -43,7 +43,7 @@ def plainly(default: Any) -> Any:
 
 
 def is_kind(value: Any, described: dict[str, Any]) -> bool:
-    """Tell whether a value of a plan is of the kind that the table describes."""
+    """Return whether a value of a plan is of the kind that the table describes."""
     natural = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     listed = isinstance(value, list)
     match described["kind"]:

@@ -33,7 +33,7 @@ def found(key: str) -> str:
 def test_vector(key: str) -> None:
     wrong = found(key)
     if key in CANNOT_PASS:
-        assert wrong, "it is no exception any more"
+        assert wrong, "it is not an exception any more"
         pytest.xfail(CANNOT_PASS[key])
     assert not wrong, wrong
 

@@ -108,7 +108,7 @@ def difference(graph: Graph, feeds: Arrays, found: Arrays) -> str:
 
 
 def _near(found: Arrays, expected: Arrays) -> bool:
-    """Tell whether all results are what the reference gives, up to the last digits."""
+    """Return whether all results are what the reference gives, up to the last digits."""
     with np.errstate(all="ignore"):
         return all(
             found[name].shape == value.shape
@@ -290,7 +290,7 @@ class _Disturbed(_Execution):
         return found
 
     def _adds_exactly(self, node: OperatorNode, operands: list[Any]) -> bool:
-        """Tell whether the sum of the sizes of all terms has no more digits than its type.
+        """Return whether the sum of the sizes of all terms has no more digits than its type.
 
         All terms are multiples of the product of what their factors are multiples of.
         """
@@ -383,7 +383,7 @@ class _Overflowing(_Execution):
 
 
 def _is_wider(node: OperatorNode) -> bool:
-    """Tell whether halves cancel that a backend may have kept in wider registers for one reader."""
+    """Return whether halves cancel that a backend may keep in wider registers for one reader."""
     return (
         node.operator.name in ("add", "sub")
         and node.types[0].dtype == "float16"
@@ -400,7 +400,7 @@ def _last_digit(value: Any) -> Any:
 
 
 def _is_exact(value: Any, dtype: DataType) -> bool:
-    """Tell whether all numbers are numbers of their type: nothing had to be rounded."""
+    """Return whether all numbers are numbers of their type: nothing had to be rounded."""
     if not is_float(dtype):
         return True
     narrow = value.astype(dtype).astype("float64")

@@ -310,7 +310,7 @@ def best_not_restored() -> Setup:
     return Setup(regressor(6, (24,)), data, settings, score="r2")
 
 
-# Words that are no settings, and values out of range.
+# Words that are not settings, and values out of range.
 
 
 @mistake(

@@ -205,7 +205,7 @@ def rare_rows_repeated() -> Setup:
     return Setup(classifier(4, (8,), 2), data, score="macro_f1")
 
 
-@sound("Two classes of 60 and 40 %, which is no imbalance.")
+@sound("Two classes of 60 and 40 %, which is not an imbalance.")
 def classes_almost_even() -> Setup:
     return Setup(yes_or_no(4, (8,)), of(*rare(400, 0.4, 1.5), standardize=True))
 

@@ -84,6 +84,6 @@ def test_tensors_are_views_of_storages(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["b"], np.asarray([4, 5], "f4"))
 
 
-def test_what_is_no_tensor_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(pickle.UnpicklingError, match=r"PosixPath is no part of a tensor"):
+def test_what_is_not_a_tensor_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(pickle.UnpicklingError, match=r"PosixPath is not a part of a tensor"):
         read_weights(write(tmp_path / "a.pth", {"w": Path("a")}))

@@ -149,7 +149,7 @@ async def test_errors_have_places(
     assert program.place(caught.value) == place
 
 
-async def test_errors_from_elsewhere_have_none_and_exit_is_no_error(
+async def test_errors_from_elsewhere_have_none_and_exit_is_not_an_error(
     program: Any, pauses: Any
 ) -> None:
     assert program.place(ValueError("of the page")) is None

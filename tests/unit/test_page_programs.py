@@ -54,7 +54,7 @@ def test_a_line_is_found_and_grown(degrees: int) -> None:
     assert centre == pytest.approx([80, 60], abs=2)
 
 
-def test_what_is_faint_or_tiny_is_no_line() -> None:
+def test_what_is_faint_or_tiny_is_not_a_line() -> None:
     faint = [0.4 if value > 0.5 else 0.0 for value in rectangle(80, 60, 80, 14, 0)]
     assert text_lines.boxes(faint, WIDTH, HEIGHT) == []
     assert text_lines.boxes(rectangle(80, 60, 2, 1, 0), WIDTH, HEIGHT) == []

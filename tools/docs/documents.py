@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.common import DOCUMENTS, ROOT, fingerprint, python_with, run, step
 
 REQUIREMENTS = ("mkdocs==1.6.1", "mkdocs-material==9.8.1")
-"""What builds the site, in an environment of its own."""
+"""The packages that build the site, in a separate environment."""
 INPUTS = (
     "docs",
     "mkdocs.yml",
@@ -18,7 +18,7 @@ INPUTS = (
 
 
 def build() -> None:
-    """Build build/docs where a document or the look of the site has changed."""
+    """Build build/docs if a document or the theme of the site has changed."""
     python = python_with("docs", REQUIREMENTS)
     key = fingerprint([ROOT / name for name in INPUTS], *REQUIREMENTS)
     with step("docs site", key, DOCUMENTS / "index.html") as needed:

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the documentation site."""
+"""The hooks that MkDocs calls while it builds the documentation site."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INLINE = re.compile(r"<script>(.+?)</script>", re.DOTALL)
 FORBIDDEN = re.compile(
     r"<style|<[a-z][^>]* (?:style|on[a-z]+)=|<script(?! src=| type=| id=\"__config\")"
 )
-"""What the policy of the site refuses."""
+"""Markup that the policy of the site refuses."""
 
 
 def anchor(title: str, separator: str = "-") -> str:
@@ -56,7 +56,7 @@ def _place(target: str) -> str:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the documents that lie beside docs/, and the files that examples open."""
+    """Add the documents outside docs/, and the files that examples open."""
     for name, page in markup.FROM_ROOT.items():
         if page != INDEX:
             text = (ROOT / name).read_text()
@@ -66,7 +66,7 @@ def on_files(files: Files, config: Any) -> Files:
         name for file in files.documentation_pages() for name in markup.files(file.content_string)
     }
     places = {f"files/{name}": ROOT / name for name in opened}
-    # Themes leave out what is Python.
+    # Themes exclude Python files.
     places["assets/session.py"] = Path(__file__).with_name("session.py")
     for place, path in sorted(places.items()):
         files.append(File.generated(config, place, abs_src_path=str(path)))
@@ -74,12 +74,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Translate the marks and links of a document."""
+    """Translate the markers and links of a document."""
     return markup.for_site(markdown, page.file.src_uri)
 
 
 def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
-    """Tell the template which files the examples of a page open."""
+    """Pass the files that the examples of a page open to the template."""
     text = page.file.content_string
     context["example_files"] = sorted(markup.files(text))
     context["examples_alone"] = page.file.src_uri in markup.GENERATED
@@ -92,12 +92,12 @@ def on_post_template(output_content: str, template_name: str, config: Any) -> st
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
-    """Name the search of a page, and move its scripts into files: a strict policy asks for it."""
+    """Name the search of a page, and move its scripts into files, as a strict policy requires."""
     dialog = 'data-md-component="search" role="dialog"'
     if dialog not in output:
-        raise ValueError("the theme has another search: see whether it has a name by now")
+        raise ValueError("the theme's search has changed: check whether it has a name by now")
     named = output.replace(dialog, f'{dialog} aria-label="Search"')
-    # A header without text is no header.
+    # A header cell without text is not a header.
     named = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", named)
     return outside(named, config, "../" * page.file.dest_uri.count("/"))
 

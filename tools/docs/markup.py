@@ -1,10 +1,10 @@
-"""What the documents say with comments and links, in the words of the documentation site.
+"""Translates the comments and links of the documents for the documentation site.
 
 A comment on the line before a block of Python says that it is not run, and why:
 `<!-- not run: … -->` nowhere, `<!-- desktop: … -->` in no page, `<!-- pages: … -->` in no test on
 a desktop. A comment that begins
-with `<!-- setup` holds a program that goes before the next block, in tests and in pages. A block of
-`output` after a program shows what this prints.
+with `<!-- setup` holds a program that runs before the next block, in tests and in pages. A block of
+`output` after a program shows what it prints.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 GENERATED = ("api.md", "rules.md")
-"""Documents made of docstrings, whose examples know nothing of one another."""
+"""Documents made of docstrings, whose examples are independent of one another."""
 FROM_ROOT = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
     "README.md": "README.md",
 }
-"""Files beside docs/ → their page; the site's first page takes the place of the README."""
-TOLD = {"not run": "Not to be run here", "desktop": "Runs on desktops alone"}
-"""Mark → what the site says before the reason."""
+"""Files outside docs/ → their page; the site's first page replaces the README."""
+TOLD = {"not run": "Not run here", "desktop": "Runs only on desktops"}
+"""Marker → the site's text before the reason."""
 PIECE = re.compile(
     r"^<!-- setup\n(?P<setup>.*?)^-->\n"
     r"|(?:^<!-- (?P<mark>not run|desktop|pages): (?P<reason>[^>]+?) -->\n)?"
@@ -33,7 +33,7 @@ PIECE = re.compile(
 )
 LINK = re.compile(r"\[((?:[^][]|\[[^]]*\])*)\]\(((?:\.\./)+)([^)#\s]*)(#[^)\s]*)?\)")
 MODULE = re.compile(r"^\*.* in \[[^]]*\]\(\.\./(webnnm/[\w/]+)\.py\)", re.MULTILINE)
-"""Where a docstring comes from: its examples know the names of this module."""
+"""Where a docstring comes from: its examples can use the names of this module."""
 FILE = re.compile(r"""["'](tests/data/[\w./-]+)["']""")
 
 
@@ -52,12 +52,12 @@ class Piece:
 
     @property
     def is_session(self) -> bool:
-        """Whether the block shows prompts, and what Python answers."""
+        """Whether the block shows prompts and Python's answers."""
         return self.language == "python" and ">>> " in self.text
 
     @property
     def is_output(self) -> bool:
-        """Whether the block shows what the program before it prints, with ... for what differs."""
+        """Whether the block shows the output of the program before it, with ... for what varies."""
         return self.language == "output"
 
     @property
@@ -121,7 +121,7 @@ def _block(piece: Piece, module: str) -> str:
 
 
 def linked(text: str, page: str) -> str:
-    """Return a text whose links out of docs/ lead to pages of the site, or are names of files.
+    """Return a text whose links out of docs/ lead to pages of the site, or become file names.
 
     >>> linked("[how](../CONTRIBUTING.md#tests), [`a.py`](../webnnm/a.py)", "api.md")
     '[how](contributing.md#tests), `a.py`'

@@ -1,4 +1,4 @@
-"""Runs the examples of a document, whose names stay for the next ones of the session."""
+"""Runs the examples of a document; names stay defined for later examples of the session."""
 
 import ast
 import importlib
@@ -15,7 +15,7 @@ SESSIONS = {}
 
 
 class _Awaited(ast.NodeTransformer):
-    """Makes `asyncio.run(x)` an `await`: the loop of the page runs already."""
+    """Turns `asyncio.run(x)` into an `await`: the event loop of the page is already running."""
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -35,8 +35,8 @@ class _Awaited(ast.NodeTransformer):
 async def run(program, session, module="", errors=0):
     """Run a program as Python's prompt does: an expression shows its value.
 
-    It goes on after as many `errors`; another one is told, and ends it. Returns "done" or "error".
-    A new session knows the names of `module`, as the examples of its docstrings do.
+    It continues after that many `errors`; a further one is shown and ends it. Returns "done" or
+    "error". A new session has the names of `module`, like the examples of its docstrings.
     """
     if session not in SESSIONS:
         known = vars(importlib.import_module(module)) if module else {}
@@ -77,7 +77,7 @@ async def _run(statement, names):
 
 
 def told(error):
-    """Return the text of an error: of webnnm's own what they say, of others where they began."""
+    """Return the text of an error: the message of webnnm's own, the traceback of others."""
     if isinstance(error, WebNNMError):
         return str(error)
     trace = error.__traceback__

@@ -1,11 +1,11 @@
-"""Charts as Vega-Lite specifications: of trainings, tests, parameters and what a model decides.
+"""Charts as Vega-Lite specifications: of training, tests, parameters and decision boundaries.
 
 >>> from webnnm import charts
 >>> charts.confusion_matrix([[3, 1], [0, 4]], ["no", "yes"]).spec["description"]
 'Confusion matrix: 7 of 8 rows are right. Most often confused: no taken for yes, 1 time.'
 
-Every function returns a `Chart`, which notebooks show, `save` writes, and pages draw by
-`site/components/charts.js`. Nothing here draws by itself.
+Every function returns a `Chart`, which notebooks display, `save` writes, and pages draw with
+`site/components/charts.js`. Nothing in this package draws by itself.
 """
 
 from webnnm.charts.boundary import decision_boundary as decision_boundary

@@ -1,4 +1,4 @@
-"""The chart of what a model decides at every point of a plane, with the rows that it learns."""
+"""The chart of a model's decisions at every point of a plane, with the training rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webnnm.charts.theme import STRAIGHT
 from webnnm.core.errors import DataError
 
 GRID, POINTS = "grid", "points"
-"""The names of the rows of cells and of points, by which a page repaints them."""
+"""The names of the data of cells and of points, with which a page repaints them."""
 SIZE = 360
 Extent = tuple[float, float]
 
@@ -25,17 +25,17 @@ def decision_boundary(
     labels: Sequence[str] = ("0", "1"),
     names: Sequence[str] = ("x1", "x2"),
 ) -> Chart:
-    """Return the map of the probability of the second of two classes, with points over it.
+    """Return a map of the probability of the second of two classes, with points on top.
 
     >>> chart = decision_boundary([[0.1, 0.9]], [[0.5, 0.0]], [1])
     >>> chart.description
     'Decision boundary: 50 % of the plane is class 1. 1 of 1 points are on the side of their class.'
 
-    - `probabilities`: those of the second class at the centres of the cells of a grid, row by row
+    - `probabilities`: of the second class, at the centres of the cells of a grid, row by row
       from the lowest y.
     - `points`, `classes`: pairs of numbers, and the class of each, 0 or 1.
     - `x`, `y`: the extent of the plane.
-    - `labels`, `names`: what the classes and the axes are called.
+    - `labels`, `names`: the names of the classes and of the axes.
 
     Classes differ by shape as well as by colour. Raises `DataError` NNM702 if rows of the grid
     differ in length, or points and classes in number.
@@ -45,7 +45,7 @@ def decision_boundary(
         raise DataError(
             "NNM702",
             f"a grid of {len(probabilities)} rows, {len(points)} points, {len(classes)} classes",
-            hint="rows of a grid have one length, and each point has a class",
+            hint="all rows of a grid have the same length, and each point has a class",
         )
     marked = point_rows(points, classes, labels)
     horizontal = {"type": "quantitative", "title": names[0]}
@@ -57,7 +57,7 @@ def decision_boundary(
         {
             "description": _words(probabilities, points, classes, x, y, labels),
             "height": SIZE,
-            # Pages paint the cells as one image, which takes less than a rectangle for each.
+            # Pages paint the cells as one image, which is cheaper than a rectangle for each.
             "usermeta": {"image": {"data": GRID, "columns": columns}},
             "layer": [
                 {

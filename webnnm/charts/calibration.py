@@ -23,19 +23,19 @@ class Bin(Protocol):
 
     @property
     def accuracy(self) -> float:
-        """The share in which it came true."""
+        """The share of rows for which it came true."""
         ...
 
 
 def calibration_curve(bins: Sequence[Bin]) -> Chart:
-    """Return the reliability diagram: accuracy over confidence, and how many rows each point has.
+    """Return the reliability diagram: accuracy over confidence, and the row count of each point.
 
     >>> from webnnm.evaluation.calibration import reliability
     >>> calibration_curve(reliability([0.25, 0.75, 1.0], [False, True, True])).description
     'Calibration of 3 rows: accuracy is up to 25 points below and 25 points above the confidence.'
 
-    `bins` are those of `result.calibration`; those without rows are left out. On the dotted line
-    probabilities are right; above it the model is too cautious, below it too sure.
+    `bins` are those of `result.calibration`; empty bins are left out. On the dotted line the
+    probabilities are right; above it the model is underconfident, below it overconfident.
     """
     rows = [
         {"count": bin.count, "confidence": bin.confidence, "accuracy": bin.accuracy}

@@ -14,22 +14,22 @@ from webnnm.charts.theme import THEMES, Theme, configuration
 from webnnm.core.errors import BackendError, DataError
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-"""What is used here means the same in versions 5 and 6; JupyterLab and VS Code show both."""
+"""Features used here mean the same in versions 5 and 6; JupyterLab and VS Code show both."""
 MIME = "application/vnd.vegalite.v5+json"
 WIDTH = 480
-"""Pixels of a chart that does not know its page."""
+"""The width in pixels of a chart outside a page."""
 SUFFIXES = (".json", ".svg", ".png", ".html")
 
 
 @dataclass(frozen=True, repr=False)
 class Chart:
-    """A chart as a Vega-Lite specification, which notebooks show by themselves.
+    """A chart as a Vega-Lite specification, which notebooks display automatically.
 
     >>> Chart({"mark": "point", "description": "No points."}).to_dict()["mark"]
     'point'
 
-    `spec` has neither colours nor a version: `to_dict` adds those of a theme. Its `description` is
-    the text for those who do not see the chart.
+    `spec` has neither colours nor a version: `to_dict` adds them, for a theme. Its `description` is
+    the alternative text of the chart.
     """
 
     spec: Mapping[str, Any]
@@ -40,14 +40,14 @@ class Chart:
         return self.spec["description"]
 
     def to_dict(self, theme: Theme = "light", *, width: int | str = WIDTH) -> dict[str, Any]:
-        """Return the whole specification, as programs of Vega-Lite take it.
+        """Return the complete specification, as Vega-Lite programs take it.
 
         >>> Chart({"mark": "bar", "description": ""}).to_dict("dark")["config"]["background"]
         '#1d2025'
 
-        `width` is in pixels, or "container" for that of the element in a page; a chart of several
-        parts, or one that has a width of its own, keeps it. Raises `DataError` NNM704 for a theme
-        that is neither "light" nor "dark".
+        `width` is in pixels, or "container" for the width of the element in a page; a chart of
+        several parts, or with its own width, keeps it. Raises `DataError` NNM704 for a theme that
+        is neither "light" nor "dark".
         """
         if theme not in THEMES:
             raise DataError("NNM704", f'theme="{theme}"', hint=f"one of {', '.join(THEMES)}")
@@ -57,7 +57,7 @@ class Chart:
         return whole | {"config": configuration(theme)}
 
     def to_json(self, theme: Theme = "light", *, width: int | str = WIDTH) -> str:
-        """Return the whole specification as JSON.
+        """Return the complete specification as JSON.
 
         >>> Chart({"mark": "bar", "description": ""}).to_json()[:12]
         '{"$schema": '
@@ -65,12 +65,12 @@ class Chart:
         return json.dumps(self.to_dict(theme, width=width))
 
     def to_page(self) -> str:
-        """Return the specification and both themes as JSON, for a page that is light or dark.
+        """Return the specification and both themes as JSON, for light and dark pages.
 
         >>> sorted(json.loads(Chart({"mark": "bar", "description": ""}).to_page()))
         ['spec', 'themes']
 
-        It is what `show` of `components/charts.js` takes.
+        This is the argument of `show` in `components/charts.js`.
         """
         spec = self.to_dict(width="container")
         del spec["config"]
@@ -86,11 +86,11 @@ class Chart:
     def save(
         self, path: str | PathLike[str], theme: Theme = "light", *, width: int = WIDTH
     ) -> None:
-        """Write the chart to a file, in the form that its name ends with.
+        """Write the chart to a file, in the format given by the extension of its name.
 
-        `.json` is the specification; `.svg`, `.png` and `.html`, a page that needs nothing else,
-        take vl-convert. Raises `BackendError` NNM709 if that is not installed, `DataError` NNM704
-        for another ending.
+        `.json` is the specification; `.svg`, `.png` and `.html` (a self-contained page) need
+        vl-convert. Raises `BackendError` NNM709 if it is not installed, `DataError` NNM704 for
+        another extension.
         """
         from webnnm.formats.atomic import write_atomically
 
@@ -106,13 +106,13 @@ class Chart:
         else:
             raise DataError(
                 "NNM704",
-                f"no chart is written as {suffix or 'a file without an ending'}",
-                hint=f"the name ends with {', '.join(SUFFIXES)}",
+                f"charts cannot be written as {suffix or 'a file without an extension'}",
+                hint=f"end the name with one of {', '.join(SUFFIXES)}",
             )
         write_atomically(path, [content])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """Return what notebooks show: the specification; the picture where it can be made."""
+        """Return what notebooks show: the specification, and the picture if it can be made."""
         bundle: dict[str, Any] = {MIME: self.to_dict(), "text/plain": repr(self)}
         if _found_converter():
             bundle["image/svg+xml"] = self.svg()
@@ -135,5 +135,5 @@ def _converter() -> Any:
     raise BackendError(
         "NNM709",
         "pictures of charts need vl-convert, which is not installed",
-        hint='pip install "webnnm[charts]", or to_dict(), which every viewer of Vega-Lite takes',
+        hint='pip install "webnnm[charts]", or use to_dict() with any Vega-Lite viewer',
     )

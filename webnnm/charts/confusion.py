@@ -9,11 +9,11 @@ from webnnm.charts.chart import Chart
 from webnnm.charts.theme import STRAIGHT
 
 CELLS = "cells"
-"""The name of its rows, by which a page tells which cell was clicked."""
+"""The name of its data, from which a page knows which cell was clicked."""
 SIDE = 40
 """Pixels of a cell."""
 LIMIT = 20
-"""Classes up to which counts are written into the cells."""
+"""The maximum number of classes for which counts are written into the cells."""
 
 
 def confusion_matrix(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> Chart:
@@ -22,8 +22,8 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> 
     >>> confusion_matrix([[5, 0], [0, 5]], ["no", "yes"]).description
     'Confusion matrix: 10 of 10 rows are right.'
 
-    `counts[actual][predicted]` are numbers of rows, such as `result.counts`; the colour of a cell
-    is its share of the actual class.
+    `counts[actual][predicted]` is a number of rows, as in `result.counts`; the colour of a cell
+    shows its share of the actual class.
     """
     cells = [
         {

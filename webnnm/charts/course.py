@@ -1,4 +1,4 @@
-"""Charts of the course of a training, over its epochs: losses, metrics, rates, gradients."""
+"""Charts of a training over its epochs: losses, metrics, learning rates, gradients."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from webnnm.charts.theme import DASHES
 from webnnm.core.errors import DataError
 
 EPOCHS = "epochs"
-"""The name of the rows of these charts, by which a page adds more."""
+"""The name of the data of these charts, to which a page adds rows."""
 HEIGHT = 240
 DECADES = 100
-"""The ratio of losses from which on their scale is logarithmic."""
+"""The ratio of losses from which their scale is logarithmic."""
 Row = dict[str, Any]
 
 
 class Epoch(Protocol):
-    """What is charted of an epoch: an `EpochRecord`."""
+    """The part of an `EpochRecord` that is charted."""
 
     @property
     def epoch(self) -> int:
@@ -38,7 +38,7 @@ class Epoch(Protocol):
 
     @property
     def val_metrics(self) -> Mapping[str, float]:
-        """The metrics of validation."""
+        """The validation metrics."""
         ...
 
     @property
@@ -58,7 +58,7 @@ class Epoch(Protocol):
 
 
 class Course(Protocol):
-    """What is charted of a training: a `History`."""
+    """The part of a `History` that is charted."""
 
     @property
     def epochs(self) -> Sequence[Epoch]:
@@ -67,7 +67,7 @@ class Course(Protocol):
 
 
 Histories = Course | Mapping[str, Course]
-"""One training, or several by the names that the legend shows."""
+"""One training, or several by their names in the legend."""
 
 
 def loss(history: Histories, *, smoothing: float = 0.0) -> Chart:
@@ -76,14 +76,14 @@ def loss(history: Histories, *, smoothing: float = 0.0) -> Chart:
     >>> from webnnm import EpochRecord, History
     >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
     >>> loss(History({}, "numpy", [record])).description
-    'Loss over 1 epoch. training: 0.5 at last, 0.5 at best.'
+    'Loss over 1 epoch. training: 0.5 at the end, 0.5 at best.'
 
-    - `history`: a `History`, or a dict of several by name, which are drawn over one another.
-    - `smoothing`: from 0 to below 1, the share of the past in the exponential moving average that
-      is drawn over the pale values as measured.
+    - `history`: a `History`, or a dict of several by name, which are drawn in one chart.
+    - `smoothing`: from 0 to below 1, the weight of the past in the exponential moving average,
+      which is drawn over the measured values in a pale colour.
 
-    The scale is logarithmic where positive losses span more than two decades. Raises `DataError`
-    NNM704 for another smoothing.
+    The scale is logarithmic if positive losses span more than two decades. Raises `DataError`
+    NNM704 for a smoothing out of range.
     """
     rows: list[Row] = []
     for run, course in _named(history).items():
@@ -94,14 +94,14 @@ def loss(history: Histories, *, smoothing: float = 0.0) -> Chart:
 
 
 def metrics(history: Histories, names: Iterable[str] | None = None) -> Chart:
-    """Return the chart of the metrics of validation over the epochs.
+    """Return the chart of the validation metrics over the epochs.
 
     >>> from webnnm import EpochRecord, History
     >>> record = EpochRecord(1, 20, 0.5, {}, 1e-3, 0.25, val_metrics={"accuracy": 0.75})
     >>> metrics(History({}, "numpy", [record])).description
-    'Metrics over 1 epoch. accuracy: 0.75 at last, 0.75 at most.'
+    'Metrics over 1 epoch. accuracy: 0.75 at the end, 0.75 at most.'
 
-    `names` chooses some of them, by default all.
+    `names` selects some of them; the default is all.
     """
     wanted = None if names is None else set(names)
     rows: list[Row] = []
@@ -120,7 +120,7 @@ def learning_rate(history: Histories) -> Chart:
     >>> from webnnm import EpochRecord, History
     >>> record = EpochRecord(1, 20, 0.5, {}, 1e-3, 0.25)
     >>> learning_rate(History({}, "numpy", [record])).description
-    'Learning rate over 1 epoch. learning rate: 0.001 at last, 0.001 at most.'
+    'Learning rate over 1 epoch. learning rate: 0.001 at the end, 0.001 at most.'
     """
     rows: list[Row] = []
     for run, course in _named(history).items():
@@ -129,12 +129,12 @@ def learning_rate(history: Histories) -> Chart:
 
 
 def gradient_norm(history: Histories) -> Chart:
-    """Return the chart of the norm of the gradient, and the norm that it is clipped to.
+    """Return the chart of the gradient norm, and of the norm to which it is clipped.
 
     >>> from webnnm import EpochRecord, History
     >>> record = EpochRecord(1, 20, 0.5, {}, 1e-3, 0.25, grad_norm=2.0, clip_threshold=1.0)
     >>> gradient_norm(History({}, "numpy", [record])).description
-    'Gradient norm over 1 epoch. norm: 2 at last, 2 at most. clipped to: 1 at last, 1 at most.'
+    'Gradient norm over 1 epoch. norm: 2 at the end, 2 at most. clipped to: 1 at the end, ...'
     """
     rows: list[Row] = []
     for run, course in _named(history).items():
@@ -146,13 +146,12 @@ def gradient_norm(history: Histories) -> Chart:
 def series(
     run: str, name: str, points: Iterable[tuple[int, float | None]], smoothing: float = 0.0
 ) -> list[Row]:
-    """Return the rows of one line: what is not a finite number is left out.
+    """Return the rows of one line, without values that are not finite numbers.
 
     >>> series("", "training", [(1, 2.0), (2, 1.0), (3, None)], 0.5)[1]["smooth"]
     1.3333333333333333
 
-    `smooth` is the exponential moving average, with the correction for its start of Kingma and Ba
-    (2015).
+    `smooth` is the exponential moving average, with the bias correction of Kingma and Ba (2015).
     """
     if not 0 <= smoothing < 1:
         raise DataError("NNM704", f"smoothing={smoothing}", hint="from 0 to below 1")
@@ -178,18 +177,18 @@ def curves(
     best: Any = min,
     best_word: str = "best",
 ) -> Chart:
-    """Return the chart of lines over epochs: rows as `series` makes them.
+    """Return the chart of lines over epochs, with rows made by `series`.
 
     >>> curves("Loss", series("", "training", [(1, 2.0), (2, 1.0)])).description
-    'Loss over 2 epochs. training: 1 at last, 1 at best.'
+    'Loss over 2 epochs. training: 1 at the end, 1 at best.'
 
-    `names` and `runs` are those of lines to come, for a chart to which a page adds rows.
+    `names` and `runs` are those of lines to be added, for a chart to which a page adds rows.
     """
     runs = list(dict.fromkeys([*runs, *(row["run"] for row in rows)]))
     names = list(dict.fromkeys([*names, *(row["series"] for row in rows)]))
     colour = "run" if len(runs) > 1 else "series"
     x = {"field": "epoch", "type": "quantitative", "title": "epoch"}
-    # Epochs are whole numbers.
+    # Epochs are integers.
     x |= {"axis": {"tickMinStep": 1, "format": "d", "grid": False}, "scale": {"nice": False}}
     scale = {"type": "log"} if title == "Loss" and _wide(rows) else {"zero": False}
 
@@ -211,7 +210,7 @@ def curves(
             own = [row["value"] for row in rows if row["run"] == run and row["series"] == name]
             if own:
                 label = f"{run}, {name}" if run else name
-                ends = f"{own[-1]:.4g} at last, {best(own):.4g} at {best_word}"
+                ends = f"{own[-1]:.4g} at the end, {best(own):.4g} at {best_word}"
                 parts.append(f"{label}: {ends}.")
     return Chart(
         {

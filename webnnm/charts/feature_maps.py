@@ -11,24 +11,24 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 
 CHANNELS = 32
-"""Channels that are drawn if nothing is said: four lines of pictures."""
+"""The default number of channels drawn: four lines of pictures."""
 
 
 def feature_maps(
     activations: Any, *, row: int = 0, layout: str = "nchw", channels: int = CHANNELS
 ) -> Chart:
-    """Return the pictures of what a layer makes of one picture, a square for each channel.
+    """Return a chart of the activations of a layer for one picture, a square for each channel.
 
     >>> feature_maps([[[[0.0, 2.0], [0.0, 1.0]]]]).description
     '1 channel of 2 × 2 activations for row 0, from 0 to 2.'
 
     - `activations`: four dimensions, such as `(await model.inspect()).activations["relu1"]`.
-    - `row`: which of the pictures.
+    - `row`: the number of the picture.
     - `layout`: "nchw" (rows, channels, height, width) or "nhwc".
-    - `channels`: how many are drawn at most, from the first one on.
+    - `channels`: the maximum number of channels drawn, starting with the first.
 
-    The ground is the smallest activation, the strongest colour the largest. Raises `DataError`
-    NNM702 for other shapes, NNM704 for other layouts and for a row that is not there.
+    The background colour is the smallest activation, the strongest colour the largest. Raises
+    `DataError` NNM702 for other shapes, NNM704 for other layouts and for a row out of range.
     """
     array = HostArray.of(activations)
     sizes = sizes_of(array.shape, layout, "nchw", "feature maps")

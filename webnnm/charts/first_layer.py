@@ -1,4 +1,4 @@
-"""The chart of the filters of a first layer of convolutions, as small pictures."""
+"""The chart of the filters of a first convolution layer, as small pictures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from webnnm.core.arrays import HostArray
 
 
 def filters(weights: Any, *, layout: str = "oihw") -> Chart:
-    """Return the pictures of filters, a square of weights for each filter and input channel.
+    """Return a chart of filters, a square of weights for each filter and input channel.
 
     >>> filters([[[[1.0, -1.0], [0.0, 0.5]]]]).description
     '1 filter of 2 × 2 weights for 1 input channel, from -1 to 1.'
 
     - `weights`: four dimensions, such as `model.arrays()["f"]`.
-    - `layout`: what these are: "oihw" (outputs, inputs, height, width), "hwio", "ohwi" or "ihwo".
+    - `layout`: the order of the dimensions: "oihw" (outputs, inputs, height, width), "hwio", "ohwi"
+      or "ihwo".
 
-    Colours are the same for equal weights of opposite sign, white (or the dark ground) is 0.
+    Weights of equal magnitude are equally strong; white (or the dark background) is 0.
     Raises `DataError` NNM702 for other shapes, NNM704 for other layouts.
     """
     array = HostArray.of(weights)

@@ -1,4 +1,4 @@
-"""The chart of the distributions of weights, gradients or activations, over time if wanted."""
+"""The chart of the distributions of weights, gradients or activations, optionally over time."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from webnnm.core.errors import DataError
 
 BINS = 40
 MOST = 2**16
-"""Numbers of a tensor that are counted: enough for its shape, and quick without NumPy."""
+"""How many numbers of a tensor are counted: enough for the shape, and fast without NumPy."""
 Tensors = Mapping[str, Any]
 
 
 def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) -> Chart:
-    """Return the histogram of each tensor; of snapshots by epoch, its course as a heat map.
+    """Return the histogram of each tensor; for snapshots by epoch, a heat map over time.
 
     >>> histograms({"w": [[-1.0, 0.0], [0.5, 1.0]]}).description
     'Distribution of w: from -1 to 1, mean 0.125.'
 
     - `weights`: name → numbers, such as `model.arrays()`, or `gradients` and `activations` of
       `await model.inspect()`; or epoch → the same.
-    - `bins`: into how many bins of equal width the numbers of a tensor are put.
+    - `bins`: the number of bins, of equal width.
 
-    Of more than 65,536 numbers of a tensor every second, third, … one is counted, so that as many
-    remain at most; numbers that are not finite are left out. Raises `DataError` NNM705 without a
-    tensor.
+    If a tensor has more than 65,536 numbers, only every second, third, … one is counted, so that
+    at most that many remain; numbers that are not finite are left out. Raises `DataError` NNM705
+    without a tensor.
     """
     times: dict[int, Tensors] = {}
     for key, value in weights.items():
@@ -39,7 +39,7 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     shots = times or {0: {str(name): value for name, value in weights.items()}}
     last = shots[max(shots)]
     if not last:
-        raise DataError("NNM705", "no weights to show", hint="give name → numbers")
+        raise DataError("NNM705", "no weights to show", hint="give a dict, name → numbers")
     rows: list[dict[str, Any]] = []
     parts = [f"Distributions at {len(times)} epochs."] if len(times) > 1 else list[str]()
     for name in last:

@@ -8,15 +8,15 @@ from typing import Protocol
 from webnnm.charts.chart import Chart
 
 MOST_COLUMNS = 30
-"""So many columns are drawn, the most important ones."""
+"""The maximum number of columns drawn, the most important ones."""
 STEP = 26
 """Pixels from one bar to the next."""
 NAMED = 3
-"""So many columns are told in words."""
+"""The maximum number of columns in the description."""
 
 
 class Importance(Protocol):
-    """What each column is worth, as `model.permutation_importance` returns it."""
+    """The importance of each column, as `model.permutation_importance` returns it."""
 
     @property
     def scoring(self) -> str:
@@ -34,7 +34,7 @@ class Importance(Protocol):
 
 
 def permutation_importance(importance: Importance) -> Chart:
-    """Return bars of how much the score loses without each column, with standard deviations.
+    """Return bars of the loss of score without each column, with standard deviations.
 
     >>> from webnnm.evaluation.importance import PermutationImportance
     >>> found = PermutationImportance(
@@ -43,8 +43,8 @@ def permutation_importance(importance: Importance) -> Chart:
     >>> permutation_importance(found).description
     'Permutation importance of 2 columns, accuracy 0.875. width 0.5 ± 0.25, colour 0 ± 0.'
 
-    `importance` is what `await model.permutation_importance()` returns. The most important 30
-    columns are drawn; a line goes one standard deviation to each side.
+    `importance` is what `await model.permutation_importance()` returns. The 30 most important
+    columns are drawn; error bars extend one standard deviation to each side.
     """
     ranked = importance.ranked()
     rows = [
@@ -54,7 +54,7 @@ def permutation_importance(importance: Importance) -> Chart:
     told = ", ".join(f"{name} {mean:.3g} ± {std:.2g}" for name, mean, std in ranked[:NAMED])
     lost = f"loss of {importance.scoring}"
     y = {"field": "column", "type": "nominal", "sort": None, "title": None}
-    x = {"type": "quantitative", "title": f"{lost} where the column is shuffled"}
+    x = {"type": "quantitative", "title": f"{lost} when the column is shuffled"}
     tooltip = [
         {"field": "column", "type": "nominal"},
         {"field": "mean", "type": "quantitative", "title": lost, "format": ".4f"},

@@ -1,4 +1,4 @@
-"""The chart of quantities as a model predicts them, over what they were."""
+"""The chart of predicted over actual quantities."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from webnnm.charts.chart import Chart
 from webnnm.core.errors import DataError
 
 MOST_ROWS = 2000
-"""So many rows are drawn at most, evenly chosen."""
+"""The maximum number of rows drawn, evenly chosen."""
 HEIGHT = 320
 
 
 def prediction_error(actual: Sequence[float], predicted: Sequence[float], name: str = "") -> Chart:
-    """Return predicted over actual values as points; right ones are on the dotted line.
+    """Return predicted over actual values as points; exact predictions are on the dotted line.
 
     >>> prediction_error([1.0, 2.0], [1.0, 1.5], "price").description
     'Predicted over actual price of 2 rows: off by 0.25 on average, by 0.5 for 2 taken for 1.5.'
 
     - `actual`, `predicted`: a number for each row, in the units of the data.
-    - `name`: of the quantity.
+    - `name`: the name of the quantity.
 
-    Of more than 2000 rows every second one is drawn, or third, and so on. Raises `DataError` NNM702
-    if the numbers of rows differ, NNM705 without a row.
+    If there are more than 2000 rows, every second, third, … one is drawn. Raises `DataError` NNM702
+    if the numbers of rows differ, NNM705 without rows.
     """
     if len(actual) != len(predicted):
         raise DataError(
             "NNM702",
-            f"{len(actual)} actual values, {len(predicted)} predicted ones",
-            hint="give one of each for every row",
+            f"{len(actual)} actual values, {len(predicted)} predicted values",
+            hint="give one of each per row",
         )
     pairs = [(float(x), float(y)) for x, y in zip(actual, predicted, strict=True)]
     pairs = [pair for pair in pairs if all(map(math.isfinite, pair))]
     if not pairs:
-        raise DataError("NNM705", "no rows to show", hint="give values that are finite")
+        raise DataError("NNM705", "no rows to show", hint="give finite values")
     worst = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
     off = math.fsum(abs(x - y) for x, y in pairs) / len(pairs)
     drawn = pairs[:: -(-len(pairs) // MOST_ROWS)]

@@ -20,9 +20,9 @@ def roc_curve(scores: Mapping[str, Sequence[float]], actual: Mapping[str, Sequen
     >>> roc_curve({"yes": [0.9, 0.4, 0.4, 0.1]}, {"yes": [True, True, False, False]}).description
     'ROC curves. yes: area 0.875.'
 
-    `scores` are those of each class for every row, of any scale; `actual` tells which rows are of
-    it. Raises `DataError` NNM702 where a class has another number of rows in both, or all rows are
-    on one side.
+    `scores` has the scores of each class for every row, on any scale; `actual` says which rows are
+    of the class. Raises `DataError` NNM702 if the numbers of rows differ for a class, or if all
+    rows are on one side.
     """
     rows: list[dict[str, Any]] = []
     parts = ["ROC curves."]
@@ -66,7 +66,7 @@ def roc_curve(scores: Mapping[str, Sequence[float]], actual: Mapping[str, Sequen
 
 
 def roc_points(name: str, scores: Sequence[float], actual: Sequence[bool]) -> list[Point]:
-    """Return the corners of a curve: shares of false and of true positives by falling threshold.
+    """Return the points of a curve: false and true positive rates by falling threshold.
 
     >>> roc_points("yes", [0.9, 0.1], [True, False])
     [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
@@ -76,8 +76,9 @@ def roc_points(name: str, scores: Sequence[float], actual: Sequence[bool]) -> li
     if len(scores) != len(actual) or not positives or not negatives:
         raise DataError(
             "NNM702",
-            f'ROC of "{name}": {len(scores)} scores, {positives} rows of it, {negatives} others',
-            hint="give a score for each row, and rows of both sides",
+            f'ROC of "{name}": {len(scores)} scores, '
+            f"{positives} positive and {negatives} negative rows",
+            hint="give a score for each row, and rows both of the class and not of it",
         )
     ordered = sorted(zip(scores, actual, strict=True), key=lambda pair: -pair[0])
     points, true, false = [(0.0, 0.0)], 0, 0

@@ -1,4 +1,4 @@
-"""The colours of charts on light and on dark ground, as configurations of Vega-Lite."""
+"""The colours of charts on light and dark backgrounds, as Vega-Lite configurations."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SERIES: Mapping[Theme, Sequence[str]] = {
     "light": ("#0072b2", "#c14a00", "#00795a", "#9b3f86", "#7a5d00", "#4b5563"),
     "dark": ("#63b8ec", "#ff9a5c", "#3fcf9f", "#e08fce", "#d9b82e", "#b6bcc6"),
 }
-"""After Okabe and Ito, which the colour-blind tell apart; each has a contrast of at least 4.5 to
-its ground."""
+"""After Okabe and Ito, distinguishable by the colour-blind; each has a contrast of at least 4.5
+to its background."""
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3])
-"""How lines are dashed, so that they are told apart without colours."""
+"""The dashes of lines, so that they can be distinguished without colours."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-"""How points are drawn, for the same reason."""
+"""The shapes of points, for the same reason."""
 STRAIGHT = {"interpolate": "rgb"}
-"""How colours of numbers go from the ground to a colour: without others on the way."""
+"""How the colours of numbers are interpolated: from the background, with no hue in between."""
 FONT = "system-ui, sans-serif"
 
 
 def configuration(theme: Theme) -> dict[str, Any]:
-    """Return what Vega-Lite is told of colours and fonts.
+    """Return the Vega-Lite configuration of colours and fonts.
 
     >>> configuration("dark")["background"]
     '#1d2025'
@@ -36,7 +36,7 @@ def configuration(theme: Theme) -> dict[str, Any]:
     return {
         "background": ground,
         "font": FONT,
-        # Names by which charts ask for a colour of the theme.
+        # Names with which charts refer to a colour of the theme.
         "params": [
             {"name": "ground", "value": ground},
             {"name": "text", "value": text},

@@ -1,4 +1,4 @@
-"""Small pictures side by side, of numbers in a plane: what charts of convolutions are made of."""
+"""Small pictures side by side, of numbers in a plane, for the charts of convolutions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sizes_of(shape: Sequence[int], layout: str, dimensions: str, what: str) -> d
     >>> sizes_of((8, 3, 5, 5), "oihw", "oihw", "filters")["i"]
     3
 
-    Raises `DataError` NNM704 for a layout of other letters, NNM702 for another number of them.
+    Raises `DataError` NNM704 for a layout with other letters, NNM702 for a wrong number of them.
     """
     if sorted(layout) != sorted(dimensions):
         example = {"oihw": "oihw, hwio, ohwi, ihwo"}.get(dimensions, "nchw, nhwc")
@@ -28,13 +28,13 @@ def sizes_of(shape: Sequence[int], layout: str, dimensions: str, what: str) -> d
         raise DataError(
             "NNM702",
             f"{what} have four dimensions, these have {len(shape)}",
-            hint="give those of a conv2d",
+            hint="give the weights or activations of a conv2d",
         )
     return dict(zip(layout, shape, strict=True))
 
 
 def elements(array: HostArray, layout: str) -> Iterator[tuple[dict[str, int], float]]:
-    """Yield where each number lies, by the letters of the layout, and the number."""
+    """Yield the position of each number, by the letters of the layout, and the number."""
     sizes = dict(zip(layout, array.shape, strict=True))
     for place, value in enumerate(array.values()):
         at: dict[str, int] = {}
@@ -46,7 +46,7 @@ def elements(array: HostArray, layout: str) -> Iterator[tuple[dict[str, int], fl
 def tiles(
     description: str, rows: Sequence[Mapping[str, Any]], *, field: str, colour: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the specification of pictures: rows with `x`, `y`, a value and what picture it is of.
+    """Return the specification of pictures: rows with `x`, `y`, a value and their picture.
 
     >>> tiles("", [], field="filter", colour={"field": "weight"})["facet"]["field"]
     'filter'

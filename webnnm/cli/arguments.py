@@ -1,4 +1,4 @@
-"""A parser of command lines that says what may have been meant."""
+"""A parser of command lines that suggests what may have been meant."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Parser(argparse.ArgumentParser):
         self.set_defaults(parser=self)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[reportIncompatibleMethodOverride]
-        """Return what a command line says; the errors of a command show how it is used."""
+        """Return the parsed command line; errors of a command show its usage."""
         given, rest = self.parse_known_args(args, namespace)
         if rest:
             given.parser.error(f"unrecognized arguments: {' '.join(rest)}")
         return given
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[reportIncompatibleMethodOverride]
-        """Do the same, and return what is not known beside it."""
+        """Do the same, and also return the unknown arguments."""
         self._words = list(sys.argv[1:] if args is None else args)
         return super().parse_known_args(args, namespace)
 
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{told}hint: {hint}\n" if hint else told)
 
     def _meant(self) -> Iterator[str]:
-        """Yield a suggestion for every word that is not known."""
+        """Yield a suggestion for every unknown word."""
         commands = [a for a in self._actions if isinstance(a.choices, dict)]
         for word in self._words:
             name = word.partition("=")[0]

@@ -1,4 +1,4 @@
-"""What commands have in common: exit codes, options, texts of models, JSON."""
+"""What commands have in common: exit codes, options, model texts, JSON."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from webnnm.notation.syntax import Document
 
 FINE, WRONG, INTERRUPTED = 0, 1, 130
-"""Exit codes beside `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
+"""Exit codes besides `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
 
 SNAPSHOT = ".safetensors"
-"""What the names of files with parameters end in."""
+"""The suffixes of files with parameters."""
 
 CALLED = ("silence", "progress", "on_epoch", "on_batch", "loss")
-"""Hyperparameters that have an option of their own, or need a program."""
+"""Hyperparameters that have their own option, or need a program."""
 
 Parsers = Any
 """What `add_subparsers` returns; its class has no public name."""
@@ -45,7 +45,7 @@ class CommandError(DataError):
 
 @contextmanager
 def asked_for(*codes: str) -> Generator[None]:
-    """Take errors of these codes for errors in the words of the command."""
+    """Treat errors with these codes as errors in the words of the command."""
     try:
         yield
     except DataError as error:
@@ -57,7 +57,7 @@ def asked_for(*codes: str) -> Generator[None]:
 def command(
     commands: Parsers, name: str, help: str, run: Any, **options: Any
 ) -> argparse.ArgumentParser:
-    """Add a command that `run` carries out, which returns the exit code; each knows `--json`."""
+    """Add a command that `run` carries out and that has `--json`; `run` returns the exit code."""
     made: argparse.ArgumentParser = commands.add_parser(
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", **options
     )
@@ -68,7 +68,7 @@ def command(
 
 def add_model(
     parser: argparse.ArgumentParser,
-    help: str = "path or URL of a text, a snapshot, or - for the standard input",
+    help: str = "path or URL of a text or a snapshot, or - for the standard input",
     **options: Any,
 ) -> None:
     """Add the argument MODEL."""
@@ -76,7 +76,7 @@ def add_model(
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of what runs the model."""
+    """Add the choice of the backend."""
     parser.add_argument("--backend", default="auto", metavar="NAME", help="default: auto")
 
 
@@ -96,8 +96,8 @@ def add_table(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
 
 
 def add_delimiter(parser: Any) -> None:
-    """Add what separates the cells of a table, and whether it has a header."""
-    help = 'between columns; default: a comma; "tab"'
+    """Add the options for the delimiter of a table, and whether it has a header."""
+    help = 'between columns, such as "tab"; default: a comma'
     parser.add_argument("--delimiter", default=",", metavar="C", type=_delimiter, help=help)
     header = argparse.BooleanOptionalAction
     help = "whether the first row names the columns; default: detected"
@@ -122,7 +122,7 @@ def column(word: str) -> str | int:
 
 
 def table(given: argparse.Namespace) -> CSVDataset:
-    """Return the dataset that the options of `add_table` say."""
+    """Return the dataset that the options of `add_table` describe."""
     check_table(given.data)
     with asked_for("NNM710"):
         return asyncio.run(
@@ -153,7 +153,11 @@ def add_hyperparameters(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="NAME=VALUE", help="the same, any spelling"
     )
     parser.add_argument(
-        "--silence", action="append", default=[], metavar="RULES", help="rules to leave out: E603"
+        "--silence",
+        action="append",
+        default=[],
+        metavar="RULES",
+        help="rules to skip, such as E603",
     )
 
 
@@ -168,12 +172,12 @@ def hyperparameters(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def silenced(given: argparse.Namespace) -> list[str]:
-    """Return the rules that shall not report."""
+    """Return the rules that must not report."""
     return [rule for words in given.silence for rule in words.split(",")]
 
 
 def _value(text: str) -> Any:
-    """Return a number, true, false or a mapping as JSON writes them, else the word itself."""
+    """Return a number, boolean or mapping if the word is one in JSON, else the word itself."""
     try:
         return json.loads(text.lower() if text in ("True", "False") else text)
     except ValueError:
@@ -181,7 +185,7 @@ def _value(text: str) -> Any:
 
 
 def lengths(words: Sequence[str]) -> dict[str, int]:
-    """Read the lengths of sequences: "words=128"; a number alone is that of `sequence`."""
+    """Read the lengths of sequences: "words=128"; a number alone is the length of `sequence`."""
     found: dict[str, int] = {}
     for word in words:
         name, equals, length = word.rpartition("=")
@@ -198,7 +202,7 @@ def add_sequence(parser: argparse.ArgumentParser) -> None:
 
 
 def read_bytes(place: str) -> bytes:
-    """Return what a file holds. Raises `DataError` NNM715 where it cannot be read."""
+    """Return the content of a file. Raises `DataError` NNM715 if it cannot be read."""
     try:
         return Path(place).read_bytes()
     except OSError as error:
@@ -206,20 +210,20 @@ def read_bytes(place: str) -> bytes:
 
 
 def typed() -> str:
-    """Return the text of the standard input. Raises `DataError` NNM715 where it is not a text."""
+    """Return the text of the standard input. Raises `DataError` NNM715 if it is not text."""
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as error:
-        raise DataError("NNM715", f"the standard input is not a text: {error}") from error
+        raise DataError("NNM715", f"the standard input is not text: {error}") from error
 
 
 def mistaken(place: str, kind: Kind, wanted: str) -> DataError:
-    """Return the error of a file that is of another kind than a command wants."""
+    """Return the error for a file of a different kind than a command needs."""
     return DataError("NNM715", f'"{place}" is {kind.name}, not {wanted}', hint=kind.remedy)
 
 
 def check_table(place: str) -> None:
-    """Refuse a file that is known as something else than a table (NNM715)."""
+    """Reject a file that is recognised as something other than a table (NNM715)."""
     if not Path(place).is_file():
         return
     with Path(place).open("rb") as file:
@@ -229,7 +233,7 @@ def check_table(place: str) -> None:
 
 
 async def _read(place: str) -> str | bytes:
-    """Return a text as such, a snapshot as bytes. Raises `DataError` NNM715 for anything else."""
+    """Return a text as `str`, a snapshot as bytes. Raises `DataError` NNM715 for anything else."""
     if place == "-":
         return typed()
     if "://" in place:
@@ -247,13 +251,14 @@ async def _read(place: str) -> str | bytes:
 
 
 def model_text(place: str) -> str:
-    """Return the text of a model, which may stand in a snapshot."""
+    """Return the text of a model, which may be in a snapshot."""
     found = asyncio.run(_read(place))
     return found if isinstance(found, str) else _kept(found)[0]
 
 
 def model_document(place: str) -> Document:
-    """Return a model's text parsed, with the files that it names, from beside it or a snapshot."""
+    """Return the parsed text of a model, with the files that it names, from its folder or a
+    snapshot."""
     found = asyncio.run(_read(place))
     text, files = (found, None) if isinstance(found, str) else _kept(found)
     base = "" if place == "-" else place
@@ -269,9 +274,9 @@ def _kept(data: bytes) -> tuple[str, dict[str, Any]]:
 
 
 async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNModel:
-    """Return a model made from a text, or loaded from a snapshot; silent without `log`.
+    """Return a model created from a text, or loaded from a snapshot; silent without `log`.
 
-    Raises `DataError` NNM715 for a text where the model shall have `learnt` something.
+    Raises `DataError` NNM715 for a text if the model must have `learnt` something.
     """
     from webnnm.model.nnmodel import NNModel
 
@@ -279,7 +284,7 @@ async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNMode
     found = await _read(place)
     if isinstance(found, bytes):
         return await NNModel.load(found, **settings)
-    # A text lies beside the files that it names.
+    # A text is in the same folder as the files that it names.
     given: dict[str, Any] = {"source": found} if place == "-" else {"path": place}
     model = await NNModel.create({**given, **settings})
     if learnt and model.params():
@@ -289,7 +294,7 @@ async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNMode
 
 
 def say(line: str) -> None:
-    """Print a line beside the result."""
+    """Print a line to the error stream."""
     print(line, file=sys.stderr)
 
 
@@ -320,7 +325,7 @@ def problems(error: WebNNMError) -> list[dict[str, Any]]:
 
 
 def aligned(rows: Collection[Sequence[str]]) -> str:
-    """Return rows of cells as lines with straight columns."""
+    """Return rows of cells as lines with aligned columns."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
     return "\n".join(line.rstrip() for line in lines)

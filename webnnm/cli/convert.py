@@ -1,4 +1,4 @@
-"""The command `convert`: weights as snapshots, snapshots in half the size, models of ONNX."""
+"""The command `convert`: snapshots from weights, snapshots in half the size, ONNX models."""
 
 from __future__ import annotations
 
@@ -30,18 +30,22 @@ from webnnm.snapshots.snapshot import is_snapshot
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    help = "make a snapshot of weights or of a snapshot; convert a model of ONNX"
+    help = "make a snapshot from weights or a snapshot; convert an ONNX model"
     one = command(commands, "convert", help, _convert)
-    help = "a snapshot, another safetensors file, or a model of ONNX"
+    help = "a snapshot, another safetensors file, or an ONNX model"
     one.add_argument("weights", metavar="WEIGHTS", help=help)
-    help = "where the result goes; of a model of ONNX .safetensors, .onnx or .mlir (StableHLO)"
+    help = "path of the result; for an ONNX model .safetensors, .onnx or .mlir (StableHLO)"
     one.add_argument("--out", required=True, metavar="FILE", help=help)
-    help = "size of a free dimension of ONNX, or all of an input: batch=1, image=1x3x224x224"
+    help = "size of a free ONNX dimension, or all sizes of an input: batch=1, image=1x3x224x224"
     one.add_argument("--shape", action="append", default=[], metavar="NAME=N", help=help)
-    one.add_argument("--model", metavar="MODEL", help="text of the model, for weights alone")
-    one.add_argument("--names", metavar="JSON", help="name map: parameter → tensor of the file")
-    one.add_argument("--partial", action="store_true", help="take what fits of the weights")
-    one.add_argument("--dtype", choices=("float32", "float16"), help="of the parameters there")
+    one.add_argument(
+        "--model", metavar="MODEL", help="text of the model, if the file contains only weights"
+    )
+    one.add_argument("--names", metavar="JSON", help="name map: parameter → tensor in the file")
+    one.add_argument("--partial", action="store_true", help="load only the weights that fit")
+    one.add_argument(
+        "--dtype", choices=("float32", "float16"), help="of the parameters in the result"
+    )
     add_backend(one)
 
 
@@ -70,7 +74,7 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
         raise DataError(
             "NNM715",
             f'"{given.weights}" holds weights without a model',
-            hint="--model MODEL names the text of the model that they belong to",
+            hint="--model MODEL names the text of the model to which they belong",
         )
     names = read_names(await read_text(given.names)) if given.names else None
     place = given.model or given.weights
@@ -83,10 +87,10 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
 
 
 async def _onnx(given: argparse.Namespace) -> dict[str, Any]:
-    """Write a model of ONNX, or the snapshot of one, in the format that the name of a file says."""
+    """Write an ONNX model, or a snapshot of it, in the format given by the name of the file."""
     for option in ("dtype", "partial"):
         if getattr(given, option):
-            raise DataError("NNM704", f"--{option} of a model of ONNX", hint="leave it out")
+            raise DataError("NNM704", f"--{option} with an ONNX model", hint="leave it out")
     return {"parameters": await convert_onnx(given.weights, given.out, _sizes(given.shape))}
 
 

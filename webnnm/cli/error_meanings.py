@@ -47,22 +47,22 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Pass it in the call of the block (`activation=relu`), or delete the layer.",
     ),
     "NNM004": (
-        "A name creates a new parameter, and differs by one letter from a declared one.",
-        "Correct the spelling; rename one of them if both are meant.",
+        "A name creates a new parameter, but differs by one letter from a declared one.",
+        "Correct the spelling, or rename one of them if both are intended.",
     ),
     "NNM005": (
         "An input or output of two or more dimensions has no names for them.",
         "Name the dimensions, `shape={channels:3, height:28, width:28}`, or use indices.",
     ),
     "NNM006": (
-        "A block has nothing but a name, which differs by one letter from another block.",
+        "A block has only a name, which differs by one letter from that of another block.",
         "Correct the name of the block.",
     ),
     "NNM007": (
         "Values are cast to a type with a smaller range.",
         "Write the cast if it is intended, `cast(float16)`, or choose a wider `dataType`.",
     ),
-    "NNM101": ("An unexpected character.", "Follow the hint."),
+    "NNM101": ("There is an unexpected character.", "Follow the hint."),
     "NNM102": (
         "A statement does not begin with `block:property`, or the text is too long.",
         "Add the missing colon, block or space.",
@@ -100,7 +100,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "NNM112": ("An option is given twice.", "Delete one of the two."),
     "NNM113": ("There is no such data type.", "Use one of those in the hint."),
     "NNM114": (
-        "A dimension has the name of another one of its shape, or is called `batch` or `sequence`.",
+        "Two dimensions of a shape have the same name, or one is called `batch` or `sequence`.",
         "Choose another name; sequences are declared by `sequence=`.",
     ),
     "NNM115": (
@@ -114,13 +114,13 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "NNM117": ("The text has no statement.", "Write a model, starting with its input."),
     "NNM118": ("A comment or string is not terminated.", "Write `*/` or the quote where it ends."),
     "NNM119": (
-        "A layer is written as an operand of another one.",
-        "Write it before, with `name=`, and refer to that name.",
+        "A layer is written as an operand of another layer.",
+        "Write it before the other layer, with `name=`, and refer to that name.",
     ),
     "NNM201": ("No block has an input.", "Declare one: `model:input shape=[4];`."),
     "NNM202": ("No block has an output.", "Declare one: `model:output shape=[3];`."),
     "NNM203": (
-        "A block that is called, or has an output, has no layers.",
+        "A block that is called or has an output has no layers.",
         "Write its `layers`, or delete the call.",
     ),
     "NNM204": (
@@ -128,7 +128,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Use the spelling in the hint; `webnnm ops` lists all operators.",
     ),
     "NNM205": (
-        "A reference to something that does not exist, where no new parameter can be created.",
+        "A name refers to nothing, and no new parameter can be created there.",
         "Name the layer with `name=`, or correct the reference.",
     ),
     "NNM206": ("Two things have the same name.", "Rename one of them."),
@@ -144,11 +144,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM212": ("A layer has both `shapes=` and `repeat=`.", "Keep one of the two."),
     "NNM213": (
-        "`skip=` reaches back beyond the beginning of the block.",
+        "`skip=` reaches beyond the beginning of the block.",
         "Use a smaller number, or `to=` with a name.",
     ),
     "NNM214": (
-        "A block is the graph in a file, and has layers, an input or an output as well.",
+        "A block is defined by the graph in a file, but also has layers, an input or an output.",
         "Call it among the layers of another block.",
     ),
     "NNM301": ("The operator has no such option.", "Use the spelling in the hint."),
@@ -159,12 +159,12 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM304": ("A required option or operand is missing.", "Add it."),
     "NNM305": (
-        "A call of a block has an option that no layer of the block takes.",
+        "A call of a block has an option that no layer of the block accepts.",
         "Delete it, or use it in the block.",
     ),
     "NNM306": (
-        "A call of a block has an option that several of its layers could take.",
-        "Say in the block which layer it is for: `strides=strides`.",
+        "A call of a block has an option that several of its layers accept.",
+        "Write in the block which layer it is for: `strides=strides`.",
     ),
     "NNM307": ("A shape has no dimension of that name.", "Use one of the names of the shape."),
     "NNM308": ("An axis, index or position is outside its tensor.", "Count from 0, or from -1."),
@@ -173,7 +173,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Name each axis once.",
     ),
     "NNM310": (
-        "The operator works on single rows and cannot work along batch or sequence.",
+        "The operator works on single rows, not along batch or sequence.",
         "Name a feature dimension.",
     ),
     "NNM401": ("Shapes cannot be broadcast to a common one.", "Make sizes equal, or 1."),
@@ -184,7 +184,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "NNM403": ("The size of a tensor cannot be inferred.", "Give the layer a `shape=`."),
     "NNM404": (
         "Sizes that must be equal differ: columns and rows, channels, features, rows of a graph.",
-        "Correct the size of the weight, or leave it out to have it inferred; reshape rows.",
+        "Correct the size of the weight, or omit it to have it inferred; reshape rows.",
     ),
     "NNM405": (
         "A tensor has more or fewer dimensions than the operator or device accepts.",
@@ -196,7 +196,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Use sizes with the same product.",
     ),
     "NNM408": (
-        "A window is larger than its padded input, or covers nothing but padding.",
+        "A window is larger than its padded input, or covers only padding.",
         "Use a smaller window, or other padding.",
     ),
     "NNM409": (
@@ -205,7 +205,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM410": ("Concatenated tensors differ in another axis.", "Make all other sizes equal."),
     "NNM411": (
-        "An operator needs a sequence and there is none, or two sequences have different lengths.",
+        "An operator needs a sequence but there is none, or two sequences have different lengths.",
         "Declare `sequence=` on the input, with the same name for the same length.",
     ),
     "NNM501": ("The operator does not support this data type.", "Cast the operand first."),
@@ -217,7 +217,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Values would have to be cast to a narrower type, which is never done implicitly.",
         "Write the `cast`.",
     ),
-    "NNM504": ("A parameter of integers cannot be trained.", "Declare it `trainable=false`."),
+    "NNM504": (
+        "A parameter with an integer data type cannot be trained.",
+        "Declare it `trainable=false`.",
+    ),
     "NNM505": (
         "The device lacks this data type or operator, and there is no replacement.",
         'Use another type, or `backend="numpy"`.',
@@ -230,7 +233,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM604": (
         "The loss cannot be computed from this output and these labels.",
-        "Use a loss that fits the labels, or leave the choice to the package.",
+        "Use a loss that fits the labels, or leave the loss out to have it chosen.",
     ),
     "NNM605": ("There is nothing to train.", "Add a trainable parameter to the model."),
     "NNM606": (
@@ -252,10 +255,13 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Use another split, or one of `training`, `validation`, `testing`, `full`.",
     ),
     "NNM706": (
-        "A label, token or character is not among the known ones.",
+        "A label, token or character is unknown.",
         "Correct the data, or declare more classes.",
     ),
-    "NNM707": ("The data contain NaN or infinity.", "Correct or leave out the row that is named."),
+    "NNM707": (
+        "The data contain NaN or infinity.",
+        "Correct or leave out the row named in the message.",
+    ),
     "NNM708": (
         "The training diverged: a loss or gradient is no longer finite.",
         "Lower `lr`, use gradient scaling with float16, check the data.",
@@ -273,44 +279,44 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Pass `sequence_length`, or shorter rows.",
     ),
     "NNM712": (
-        "Two calls that exclude each other run at the same time.",
+        "Two calls that exclude each other are running at the same time.",
         "Await the first; make the call where an event loop is running.",
     ),
-    "NNM713": ("A row or cell of a table is malformed.", "Correct the place in the message."),
+    "NNM713": ("A row or cell of a table is malformed.", "Correct the place named in the message."),
     "NNM714": (
         "The model has no dataset, or an object lacks members of a dataset.",
         "Call `model.set_dataset(dataset)`; `Dataset(inputs, outputs)` makes one from arrays.",
     ),
     "NNM715": (
         "A source cannot be read, or there is not exactly one.",
-        "Check the path, address or name; pass one of `source`, `url`, `path`, and in `files` what "
-        "the text names.",
+        "Check the path, address or name; pass one of `source`, `url`, `path`, and in `files` the "
+        "files that the text names.",
     ),
     "NNM716": (
         "The device and its memory were lost. `ContextLost.step` is the last completed step.",
         "Call `await model.reopen()`, or load the last snapshot.",
     ),
     "NNM717": (
-        "The model is no language model: it cannot go on with a text token by token.",
-        "Give it one input of tokens and an output of one score per token of the vocabulary; only "
-        "causal attention may look at other tokens.",
+        "The model is not a language model: it cannot continue a text token by token.",
+        "Give it one input of tokens and an output with one score per token of the vocabulary; "
+        "only causal attention may look at other tokens.",
     ),
     "NNM718": (
         "A tokenizer or a chat template cannot be used.",
         "Write the conversation as one text, or use `generate_ids` with tokens.",
     ),
     "NNM719": (
-        "Arrays are of data types that a function does not take, or that have no common type.",
-        "Convert them with `xp.astype`; lists and numbers become arrays by `xp.asarray`.",
+        "Arrays have data types that a function does not accept, or that have no common type.",
+        "Convert them with `xp.astype`; convert lists and numbers with `xp.asarray`.",
     ),
     "NNM720": (
-        "Shapes, axes, indices or other arguments that a function of arrays does not take.",
+        "A function of arrays does not accept these shapes, axes, indices or other arguments.",
         "Reshape or index the arrays as the message says.",
     ),
     "NNM721": (
-        "Python asked for a value that is only known when a traced function runs.",
-        "Choose with `xp.where` or `cond`, loop with `scan`, `fori_loop` or `while_loop`; name "
-        "arguments that are no arrays in `static_argnames`.",
+        "Python needs a value that is only known when the traced function runs.",
+        "Branch with `xp.where` or `cond`, loop with `scan`, `fori_loop` or `while_loop`; list "
+        "arguments that are not arrays in `static_argnames`.",
     ),
     "NNM801": ("A file is truncated.", "Download or copy it again."),
     "NNM802": (
@@ -323,14 +329,14 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM804": (
         "A file is not a snapshot, or has a format that this package does not support.",
-        "Use a newer webnnm; load weights alone with `model.load_params`.",
+        "Use a newer webnnm; load files that contain only weights with `model.load_params`.",
     ),
     "NNM805": (
         "Parameters are missing or unexpected.",
-        "Load them into the model that they belong to, or pass a name map.",
+        "Load them into the model to which they belong, or pass a name map.",
     ),
     "NNM806": (
-        "A tensor and the parameter differ in shape or type.",
+        "A tensor and its parameter differ in shape or type.",
         "Use the model text of the file.",
     ),
     "NNM807": (
@@ -338,7 +344,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Free space or choose another path; in a browser, close the other tab.",
     ),
     "NNM808": (
-        "There is no training to resume, or the settings would make it a different one.",
+        "There is no training to resume, or the settings would change it.",
         "Use the settings and data of the interrupted training, or train without `resume=True`.",
     ),
     "NNM811": (
@@ -346,40 +352,40 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Check that the path is the right one; `onnx.checker.check_model` says more.",
     ),
     "NNM812": (
-        "An ONNX model has an operator, or a use of one, that cannot be imported.",
+        "An ONNX model has an operator, or uses one in a way, that cannot be imported.",
         "Export the model without it; docs/onnx.md lists the operators.",
     ),
     "NNM813": (
-        "A free dimension of an ONNX model has no size, or one that does not fit.",
+        "A free dimension of an ONNX model has no size, or a size that does not fit.",
         'Give sizes by name, `shapes={"batch": 1}`, or by input, `shapes={"x": [1, 3, 32, 32]}`.',
     ),
     "NNM814": (
-        "An ONNX model has a tensor of a type that WebNN does not have.",
+        "An ONNX model has a tensor of a data type that WebNN lacks.",
         "Convert the model, to float32 for instance.",
     ),
     "NNM815": (
-        "An ONNX model asks for more than is reasonable: loops, nesting, or computed tables.",
+        "An ONNX model exceeds the limits for loops, nesting or computed tables.",
         "Use smaller sizes, or split the model.",
     ),
     "NNM816": (
-        "Values that decide a shape of an ONNX model depend on its inputs.",
-        "Give the values of these inputs when the model is loaded.",
+        "Values that determine a shape in an ONNX model depend on its inputs.",
+        "Pass the values of these inputs when loading the model.",
     ),
     "NNM817": (
-        "A model of Hugging Face is of an architecture, or a class of it, that is not known.",
-        "Load another model, or another part of it with `architecture=`; write its text by hand "
-        "and load the weights with a name map.",
+        "A Hugging Face model has an unknown architecture, or an unknown class of one.",
+        "Load another model, or another part of it with `architecture=`; or write its text "
+        "yourself and load the weights with a name map.",
     ),
     "NNM818": (
-        "A `config.json` is damaged, lacks a key, or asks for what no text here computes.",
+        "A `config.json` is damaged, lacks a key, or requires something that is not supported.",
         "Correct the file; if results do not depend on the key, name it in `ignore=`.",
     ),
     "NNM901": (
-        "StableHLO cannot express an operator or type.",
+        "StableHLO cannot express an operator or data type.",
         "Replace the layer, or give its composite a decomposition.",
     ),
     "NNM902": (
-        "A size is dynamic that must be a number in the module.",
+        "A size is dynamic but must be a number in the module.",
         "Export with numbers for batch and sequence.",
     ),
     "NNM903": (

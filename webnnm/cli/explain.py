@@ -18,10 +18,10 @@ WIDTH = 80
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the docstring of a rule says of it, paragraph by paragraph.
+    """The docstring of a rule, paragraph by paragraph.
 
-    `condition` is when it holds; `reasons` what it looks at and why the threshold is what it is;
-    `example` is Python with what it prints; `ignore` says when the finding does not matter.
+    `condition` says when it holds; `reasons` what it checks and why the threshold has its value;
+    `example` is Python with its output; `ignore` says when the finding does not matter.
     """
 
     condition: str
@@ -31,13 +31,13 @@ class Explanation:
 
 
 def explanation(rule: Rule) -> Explanation:
-    """Return what is said of a rule.
+    """Return the explanation of a rule.
 
     >>> found = explanation(RULES["E504"])
     >>> found.condition
-    'An activation whose results are bounded stands directly before softmax or sigmoid.'
+    'An activation with bounded results comes directly before softmax or sigmoid.'
     >>> found.ignore
-    'Ignore it where a probability shall never come near 0 or 1.'
+    'Ignore it where probabilities must never come near 0 or 1.'
     """
     first, *paragraphs = inspect.cleandoc(rule.test.__doc__ or "").split("\n\n")
     reasons: list[str] = []
@@ -45,7 +45,7 @@ def explanation(rule: Rule) -> Explanation:
     for paragraph in paragraphs:
         if paragraph.startswith(">>>"):
             example = paragraph
-        elif paragraph.startswith("Ignore it"):
+        elif paragraph.startswith(("Ignore it", "Never ignore it")):
             ignore = _line(paragraph)
         else:
             reasons.append(_line(paragraph))
@@ -60,7 +60,7 @@ def add(commands: Parsers) -> None:
     """Add the command."""
     usage = "webnnm explain CODE [--json]"
     one = command(commands, "explain", "say what a finding or an error means", _run, usage=usage)
-    one.add_argument("code", metavar="CODE", help="as E504 or NNM402")
+    one.add_argument("code", metavar="CODE", help="such as E504 or NNM402")
 
 
 def _run(given: argparse.Namespace) -> int:

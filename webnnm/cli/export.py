@@ -1,4 +1,4 @@
-"""The command `export`: a model for other programs."""
+"""The command `export`: a model in formats of other programs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def add(commands: Parsers) -> None:
         "--format",
         choices=FORMATS,
         required=True,
-        help="a graph as StableHLO or ONNX, or the parameters by their names as plain safetensors",
+        help="a graph as StableHLO or ONNX, or the named parameters as plain safetensors",
     )
-    one.add_argument("--out", metavar="FILE", help="default: StableHLO goes to the output")
+    one.add_argument("--out", metavar="FILE", help="default: StableHLO goes to the standard output")
     one.add_argument("--graph", choices=GRAPHS, default=GRAPHS[0], help="default: %(default)s")
-    one.add_argument("--batch", type=int, metavar="N", help="rows; default: any number")
+    one.add_argument("--batch", type=int, metavar="N", help="batch size; default: any")
     add_sequence(one)
     add_backend(one)
 

@@ -40,7 +40,7 @@ def add(commands: Parsers) -> None:
         help="of each parameter and operand; default: %(default)s",
     )
     one.add_argument(
-        "--tolerance", type=float, metavar="X", help="relative; default: by the precision"
+        "--tolerance", type=float, metavar="X", help="relative; default: depends on the precision"
     )
     add_sequence(one)
     add_backend(one)

@@ -1,7 +1,7 @@
-"""Reads the file `_headers` of a folder: what a server sends with which of its pages.
+"""Reads the file `_headers` of a folder: which headers a server sends with which pages.
 
-Its format is that of static hosts such as Netlify and Cloudflare Pages: the pattern of an address
-in a line of its own, where `*` stands for anything, then indented lines `Name: value`.
+The format is that of static hosts such as Netlify and Cloudflare Pages: the pattern of an address
+on its own line, where `*` stands for anything, then indented lines `Name: value`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ FILE = "_headers"
 
 @dataclass(frozen=True)
 class HeaderRule:
-    """A header that is sent with every address that fits a pattern."""
+    """A header that is sent with every address that matches a pattern."""
 
     pattern: str
     name: str
     value: str
 
     def fits(self, path: str) -> bool:
-        """Tell whether the rule is for an address.
+        """Return whether the rule applies to an address.
 
         >>> HeaderRule("/shop/*", "Cache-Control", "no-store").fits("/shop/a.html")
         True
@@ -35,7 +35,7 @@ class HeaderRule:
 
 
 def header_rules(folder: Path) -> list[HeaderRule]:
-    """Return the rules of a folder's `_headers`, none where there is no such file.
+    """Return the rules in the `_headers` of a folder, none if there is no such file.
 
     Raises `DataError` NNM715 for a line that is neither an address nor a header.
     """
@@ -57,8 +57,8 @@ def _rules(file: Path) -> Iterator[HeaderRule]:
             raise DataError(
                 "NNM715",
                 f'{file}, line {number}: "{text}" is neither an address nor a header',
-                hint="addresses begin with / at the beginning of the line; below them stand "
-                'indented headers, "Name: value"',
+                hint="addresses begin with / at the start of a line, followed by indented "
+                'headers, "Name: value"',
             )
         yield HeaderRule(pattern, name, value.strip())
 

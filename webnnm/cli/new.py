@@ -1,4 +1,4 @@
-"""The command `new`: a page of one's own in an empty folder, with all that it needs."""
+"""The command `new`: a new page in an empty folder, with everything that it needs."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from webnnm.snapshots.snapshot import opened, verified
 
 KINDS = {
     "pyscript": "a program in the page, with PyScript",
-    "worker": "a program in a worker, under the strictest policy",
+    "worker": "a program in a worker, with the strictest content security policy",
     "element": "a saved model as <webnnm-model>, without a program",
 }
 MODEL = "model.safetensors"
-"""The snapshot of a page that has a model in place of a program."""
+"""The snapshot of a page that has a model instead of a program."""
 COMMON = "pages/common/"
 VENDOR = "vendor/"
 OF_KINDS = {"pyscript": ("pyscript",)}
 """Folders of vendor/ that only some kinds of pages need."""
 ON_REQUEST = ("onnxruntime", "tokenizers")
-"""Folders of vendor/ that pages need if they say so."""
+"""Folders of vendor/ that pages need on request."""
 LICENSES = ("LICENSE", "licenses/")
 """The licence of webnnm, and those of others: `licenses/PART.txt` and `licenses/PART-….txt`."""
 SCRIPTS = {"boot.js": ("pyscript",), service_worker.NAME: tuple(KINDS)}
 """Scripts of the site, and the kinds of pages that have them."""
 SELDOM = "vendor/onnxruntime/"
-"""Megabytes that browsers keep only once they were needed."""
+"""Large files that browsers only cache once they were needed."""
 
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "new", "write a page of one's own into an empty folder", _new)
-    one.add_argument("folder", metavar="FOLDER", help="a new or an empty folder")
+    one = command(commands, "new", "write a new page into an empty folder", _new)
+    one.add_argument("folder", metavar="FOLDER", help="a new or empty folder")
     kinds = "; ".join(f"{name}: {what}" for name, what in KINDS.items())
     one.add_argument(
         "--kind", choices=KINDS, default="pyscript", help=f"{kinds}; default: %(default)s"
@@ -57,7 +57,7 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "--model",
         metavar="SNAPSHOT",
-        help="what `save` wrote: the model of a page of the kind element",
+        help="a snapshot written by `save`: the model of a page of kind element",
     )
     one.add_argument(
         "--with",
@@ -66,13 +66,13 @@ def add(commands: Parsers) -> None:
         choices=ON_REQUEST,
         dest="further",
         help="also onnxruntime, for larger models in browsers without WebNN (40 MB), or "
-        "tokenizers, for models of Hugging Face; may be repeated",
+        "tokenizers, for Hugging Face models; may be repeated",
     )
     one.add_argument(
         "--runtime",
         metavar="PACKAGE",
-        help=f"archive or folder of the npm package {runtime_package.NAME}; default: the one in "
-        "the cache, or else fetched by npm",
+        help=f"archive or folder of the npm package {runtime_package.NAME}; default: the cached "
+        "one, else npm fetches it",
     )
 
 
@@ -85,7 +85,7 @@ def _new(given: argparse.Namespace) -> int:
     )
     page = {place(path): content for path, content in package.items() if path != "package.json"}
     if "index.html" not in page:
-        raise DataError("NNM715", f"the package has no pages of the kind {given.kind}")
+        raise DataError("NNM715", f"the package has no pages of kind {given.kind}")
     page |= snapshot
     _write(folder, page)
     size = sum(map(len, page.values()))
@@ -98,7 +98,7 @@ def _new(given: argparse.Namespace) -> int:
 
 
 def _snapshot(given: argparse.Namespace) -> dict[str, bytes]:
-    """Return the file of the model that a page shows; nothing for pages with a program."""
+    """Return the file of the model that a page shows; none for pages with a program."""
     if (given.kind == "element") != (given.model is not None):
         raise CommandError(
             "NNM704",
@@ -113,7 +113,7 @@ def _snapshot(given: argparse.Namespace) -> dict[str, bytes]:
 
 
 def _check_empty(folder: Path) -> None:
-    """Refuse a place where something is that might be lost (NNM807)."""
+    """Reject a folder with contents that might be lost (NNM807)."""
     if folder.is_dir():
         if not any(folder.iterdir()):
             return
@@ -126,7 +126,7 @@ def _check_empty(folder: Path) -> None:
 
 
 def is_needed(path: str, kind: str, further: Collection[str] = ()) -> bool:
-    """Tell whether a page needs a file of the package."""
+    """Return whether a page needs a file of the package."""
     if path.startswith((VENDOR, LICENSES[1])):
         part = re.split("[/.-]", path)[1]
         if part in ON_REQUEST:
@@ -138,19 +138,19 @@ def is_needed(path: str, kind: str, further: Collection[str] = ()) -> bool:
 
 
 def place(path: str) -> str:
-    """Return where a file of the package lies in a page."""
+    """Return the place of a file of the package in a page."""
     if path.startswith(LICENSES):
         return VENDOR + path
     return path.split("/", 2)[2] if path.startswith("pages/") else path
 
 
 def _first(page: dict[str, bytes]) -> str:
-    """Return the file that somebody reads first."""
+    """Return the file to read first."""
     return "main.py" if "main.py" in page else "index.html"
 
 
 def _write(folder: Path, page: dict[str, bytes]) -> None:
-    """Write the files of a page; a folder that cannot be filled is left empty."""
+    """Write the files of a page; if that fails, leave the folder empty."""
     kept = {
         name: content
         for name, content in page.items()
@@ -175,4 +175,4 @@ def _write(folder: Path, page: dict[str, bytes]) -> None:
                 each.rmdir()
         reason = error.strerror or os.strerror(error.errno or 0)
         message = f'"{folder}" cannot be written: {reason}'
-        raise DataError("NNM807", message, hint="free some space, or give another place") from error
+        raise DataError("NNM807", message, hint="free some space, or give another path") from error

@@ -1,4 +1,4 @@
-"""What can be said of an operator for its readers, found by looking at its record and samples."""
+"""Facts about an operator for its documentation, found in its record and samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RULES = ("decompose", "gradient", "reference", "infer")
 
 @cache
 def library() -> Mapping[str, AnyOperator]:
-    """Return the operators of the package by name; programs may have registered further ones."""
+    """Return the operators of the package by name, without those that programs registered."""
     return {name: operator for name, operator in ops.registry().items() if module_of(operator)}
 
 
@@ -42,13 +42,13 @@ def module_of(operator: AnyOperator) -> str:
     ]
     holding = [m for m in modules if any(value is operator for value in vars(m).values())]
     rules = {getattr(getattr(operator, rule), "__module__", "") for rule in RULES}
-    # Modules that only import the operator hold none of its rules.
+    # Modules that only import the operator have none of its rules.
     homes = [m for m in holding if m.__name__ in rules] or holding
     return homes[0].__name__.rpartition(".")[2] if homes else ""
 
 
 def title_of(module: str) -> str:
-    """Return what a module of webnnm.ops is for, from its first line.
+    """Return the purpose of a module of webnnm.ops, from its first line.
 
     >>> title_of("reduce")
     'Reductions along axes: sums, means, norms, extrema, products, variance'
@@ -89,7 +89,7 @@ def ranks_of(slot: Slot) -> str:
 
 
 def kind_of(check: Any) -> str:
-    """Return what values a check of an option accepts, from its docstring or its maker's.
+    """Return which values a check of an option accepts, from its docstring or that of its maker.
 
     >>> from webnnm.ops.declare import checks
     >>> kind_of(checks.boolean), kind_of(checks.word("left", "right"))
@@ -117,7 +117,7 @@ def kind_of(check: Any) -> str:
 
 
 def default_of(value: Any) -> str:
-    """Return a default in words; what None stands for is said by the values."""
+    """Return a default in words; the values say what None stands for."""
     if value is REQUIRED:
         return "required"
     return "–" if value is None else f"`{_plain(value)}`"
@@ -128,7 +128,7 @@ def _plain(value: Any) -> str:
 
 
 def call_in_notation(operator: AnyOperator) -> str:
-    """Return a layer of the notation with everything that can be written, "" if there is none.
+    """Return the operator as a layer in the notation, with all options, "" if there is none.
 
     >>> call_in_notation(ops.registry()["gemm"])
     'gemm(b, c=…, alpha=1.0, beta=1.0, aTranspose=false, bTranspose=false)'
@@ -156,7 +156,7 @@ Applied = tuple[list[Operand | None], tuple[Operand, ...]]
 
 
 def applied(operator: AnyOperator, sample: Sample) -> Applied:
-    """Apply an operator as a sample has it; return operands and results."""
+    """Apply an operator as in a sample; return operands and results."""
     b = GraphBuilder()
     dtypes = sample.dtypes or ("float32",) * len(sample.shapes)
     xs = [
@@ -179,7 +179,7 @@ def example_of(operator: AnyOperator) -> str:
     >>> example_of(ops.registry()["relu"])
     'float32[2, 3] → float32[2, 3]'
     """
-    if not operator.samples:  # of a user's own
+    if not operator.samples:  # registered by a user
         return ""
     # The first of those with most operands and options.
     shown = max(operator.samples, key=lambda s: (len(s.shapes), len(s.options)))
@@ -190,7 +190,7 @@ def example_of(operator: AnyOperator) -> str:
 
 
 def differentiable_operands(operator: AnyOperator) -> list[str]:
-    """Return the names of the operands that a gradient flows to, in some sample.
+    """Return the names of the operands to which a gradient flows in some sample.
 
     >>> differentiable_operands(ops.registry()["where"])
     ['trueValue', 'falseValue']

@@ -16,7 +16,7 @@ from webnnm.ops.declare.operator import AnyOperator, Composite
 def add(commands: Parsers) -> None:
     """Add the command."""
     one = command(commands, "ops", "list the operators, or describe one", _ops)
-    one.add_argument("operator", metavar="OPERATOR", nargs="?", help="in any of its spellings")
+    one.add_argument("operator", metavar="OPERATOR", nargs="?", help="in any spelling")
 
 
 def _ops(given: argparse.Namespace) -> int:

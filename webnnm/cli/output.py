@@ -1,4 +1,4 @@
-"""Output whose readers may leave: what a command does goes on, and what it tells is dropped."""
+"""Output whose readers may leave: the command continues, and its further output is dropped."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from contextlib import contextmanager
 from typing import Any
 
 LEFT = (errno.EPIPE, errno.EIO, *((errno.EINVAL,) if sys.platform == "win32" else ()))
-"""Numbers of errors by which a system tells that nobody reads any more: a program that has read
+"""Numbers of errors by which a system reports that nobody reads any more: a program that has read
 enough, a terminal that was closed."""
 
 
 class Lasting(io.RawIOBase):
-    """A stream that drops what it is given once it could not pass it on; `failed` tells why."""
+    """A stream that drops its input once writing has failed; `failed` says why."""
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
         self.failed: OSError | None = None
 
     def writable(self) -> bool:
-        """Tell that it takes bytes."""
+        """Return that bytes can be written."""
         return True
 
     def fileno(self) -> int:
@@ -30,11 +30,11 @@ class Lasting(io.RawIOBase):
         return self._raw.fileno()
 
     def isatty(self) -> bool:
-        """Tell whether that is a terminal."""
+        """Return whether that is a terminal."""
         return self._raw.isatty()
 
     def write(self, data: Any) -> int | None:
-        """Pass bytes on while that is possible; return how many were taken."""
+        """Pass bytes on while that is possible; return how many were accepted."""
         if self.failed is None:
             try:
                 return self._raw.write(data)
@@ -44,15 +44,15 @@ class Lasting(io.RawIOBase):
 
     @property
     def lost(self) -> OSError | None:
-        """Why something is lost that somebody would have read, None where nothing is."""
+        """Why output that somebody would have read is lost, None if nothing is lost."""
         return None if self.failed is None or self.failed.errno in LEFT else self.failed
 
 
 @contextmanager
 def lasting() -> Generator[Lasting | None]:
-    """Let the output and the error stream last, and encode any text; yield the output.
+    """Make the output and error streams robust, and able to encode any text; yield the output.
 
-    It is None where the output is not a stream of the system.
+    It is None if the output is not a stream of the system.
     """
     before: dict[str, Any] = {name: getattr(sys, name) for name in ("stdout", "stderr")}
     made: dict[str, Lasting] = {}

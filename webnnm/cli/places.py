@@ -1,4 +1,4 @@
-"""Where commands write: checked before they begin, replaced as a whole, never given up."""
+"""Where commands write: checked in advance, replaced as a whole, with a fallback."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from webnnm.core.errors import DataError
 from webnnm.formats.atomic import check_place, write_atomically
 
 WRITTEN = ("out", "history")
-"""Options that name what a command writes."""
+"""Options that name the files a command writes."""
 READ = ("model", "data", "rows", "names", "limits")
-"""What a command reads. A snapshot may be replaced by the one that is made of it."""
+"""Options that name the files a command reads. A snapshot may be replaced by its successor."""
 
 
 def check_places(given: argparse.Namespace) -> None:
-    """Refuse places that cannot be written, before there is anything to lose (NNM807, NNM704)."""
+    """Reject places that cannot be written, before there is anything to lose (NNM807, NNM704)."""
     named = [(name, getattr(given, name, None)) for name in WRITTEN]
     places = [(name, place) for name, place in named if place is not None]
     for name, place in places:
@@ -36,10 +36,10 @@ def check_places(given: argparse.Namespace) -> None:
 
 
 async def saved(save: Callable[[Path], Awaitable[Any]], place: str) -> tuple[str, DataError | None]:
-    """Save in a place, or where that fails in another one; return it, and what went wrong.
+    """Save in a place, or if that fails in another one; return it, and what went wrong.
 
-    The present folder is tried next, then that for temporary files; no file there is replaced.
-    Raises the first `DataError` NNM807 where nothing can be written anywhere.
+    The current folder is tried next, then that for temporary files; no file there is replaced.
+    Raises the first `DataError` NNM807 if nothing can be written anywhere.
     """
     try:
         await save(Path(place))

@@ -1,4 +1,4 @@
-"""The command `predict`: what a snapshot answers to rows."""
+"""The command `predict`: the predictions of a snapshot for rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _predict(given: argparse.Namespace) -> int:
 
 
 async def _predicted(given: argparse.Namespace) -> dict[str, Any]:
-    """Return output → its numbers, and the class of every row where there are classes."""
+    """Return output → its numbers, and the class of every row if there are classes."""
     check_table(given.rows)
     text = typed() if given.rows == "-" else await read_text(given.rows)
     async with await opened(given.model, learnt=True, backend=given.backend) as model:
@@ -84,7 +84,7 @@ def _answer(found: Any) -> dict[str, Any]:
 
 
 def _csv(found: dict[str, dict[str, Any]]) -> str:
-    """Return a row per row: the class where there are classes, then the numbers."""
+    """Return one row per row: the class if there are classes, then the numbers."""
     columns: dict[str, Sequence[Any]] = {}
     for name, answer in found.items():
         prefix = f"{name}." if len(found) > 1 else ""

@@ -1,4 +1,4 @@
-"""The command `probe`: what runs models on this machine."""
+"""The command `probe`: which backends run models on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webnnm.backends.probe import probe
 from webnnm.cli.common import FINE, Parsers, command, pairs, print_json
 
 LIBRARIES = ("numpy", "onnxruntime", "jax")
-"""Packages that a backend of the same name runs on."""
+"""Packages used by a backend of the same name."""
 
 
 def add(commands: Parsers) -> None:
@@ -32,7 +32,7 @@ def _probe(given: argparse.Namespace) -> int:
 
 
 def version_of(name: str) -> str | None:
-    """Return the version of a package, None where it is not installed."""
+    """Return the version of a package, None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The program: reads a command line, has a command carry it out, tells errors by exit codes."""
+"""The program: reads a command line, runs a command, reports errors by exit codes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ COMMANDS = (
 """Modules of commands, in the order of the help; each has `add`."""
 
 OF_THE_COMMAND = ("NNM703", "NNM704", "NNM709", "NNM715", "NNM807", "NNM808", "NNM903")
-"""Errors in what was asked for rather than in model or data, wherever they come from."""
+"""Errors in the request rather than in model or data, wherever they come from."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,14 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
       relu();
     0
 
-    `docs/command-line.md` tells of all commands. A MODEL is a path, a URL or `-` for the standard
-    input. With `--json` the result is JSON. Results go to the standard output, what is told on the
-    way to the error stream.
+    `docs/command-line.md` describes all commands. A MODEL is a path, a URL or `-` for the standard
+    input. With `--json` the result is JSON. Results go to the standard output, messages to the
+    error stream.
 
-    The exit code is 0 where nothing is wrong, 1 for an error in model or data and for a finding of
+    The exit code is 0 if nothing is wrong, 1 for an error in model or data and for a finding of
     severity error, 2 for a command that cannot be carried out: wrong words or values, a file that
-    cannot be read or written, or is of another kind. It is 130 where Ctrl-C ended the command
-    before its result. A reader of the output that leaves changes nothing else.
+    cannot be read or written, or is of another kind. It is 130 if Ctrl-C ended the command before
+    its result. A reader that closes the output early changes nothing else.
     """
     with lasting() as output:
         code = _carried_out(arguments)
@@ -106,15 +106,15 @@ class Version(argparse.Action):
     """Prints the version of the package and ends the program."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        """Look the version up when somebody asks for it, and not in every start."""
+        """Look up the version only when it is requested, not at every start."""
         print(f"webnnm {probe.version_of('webnnm') or 'of a checkout'}")
         parser.exit()
 
 
 def parser() -> Parser:
     """Return the parser of command lines."""
-    made = Parser(prog="webnnm", description="Neural networks in WebNNM text.")
-    made.add_argument("--version", action=Version, nargs=0, help="print the version, and end")
+    made = Parser(prog="webnnm", description="Neural networks as WebNNM text.")
+    made.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
     commands = made.add_subparsers(required=True, metavar="COMMAND", dest="command")
     made.set_defaults(json=False)
     for module in COMMANDS:

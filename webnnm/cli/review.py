@@ -1,4 +1,4 @@
-"""The command `review`: what the expert system finds before a training."""
+"""The command `review`: the findings of the expert system before a training."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add(commands: Parsers) -> None:
     add_model(one)
     add_table(one)
     one.add_argument(
-        "--length", type=int, metavar="N", help="positions of a sequence, where no data say so"
+        "--length", type=int, metavar="N", help="positions of a sequence, if no data determine it"
     )
     add_hyperparameters(one)
 

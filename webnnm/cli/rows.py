@@ -1,4 +1,4 @@
-"""Rows for a model that has no dataset any more: encoded as its snapshot says."""
+"""Rows for a model without its dataset: encoded as its snapshot says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webnnm.runtime.restored import Restored
 
 
 def csv_table(text: str, given: argparse.Namespace, encoders: Sequence[Encoder]) -> Table:
-    """Read a table; a first row that holds the names of all features names the columns."""
+    """Read a table; a first row with the names of all features names the columns."""
     known = [encoder.name for encoder in encoders]
     table = read_csv(text, delimiter=given.delimiter, header=given.header, known=known)
     if not table.row_count:
@@ -28,7 +28,7 @@ def csv_table(text: str, given: argparse.Namespace, encoders: Sequence[Encoder])
 
 
 def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
-    """Return by input what `model.predict` takes.
+    """Return the rows by input, as `model.predict` takes them.
 
     `rows` is a `Table`, a list of rows, or input → rows. Raises `DataError` NNM702, NNM710, NNM713
     for rows that do not fit.
@@ -76,9 +76,9 @@ def json_rows(text: str) -> Any:
 def labelled(
     model: NNModel, table: Table, label: str | None, split: Sequence[float] | None
 ) -> Dataset:
-    """Return a table as a dataset, scaled and encoded as the one was that trained a model.
+    """Return a table as a dataset, scaled and encoded as in the training of the model.
 
-    `label` names the column of the labels; by default the one of the training, else the last.
+    `label` names the column of the labels; by default that of the training, else the last column.
     Without `split` all rows are tested.
     """
     kept = model.state.restored or Restored()

@@ -1,4 +1,4 @@
-"""Finds what pages need besides this package: the npm package webnnm-runtime of its version."""
+"""Finds what pages need besides this package: the npm package webnnm-runtime of this version."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ RECORD = Path(__file__).parent / "runtime.json"
 ELSEWHERE = f"on a machine that has both, `npm pack {SPECIFIER}` makes {ARCHIVE}: copy it here"
 
 Wanted = Callable[[str], bool]
-"""Tells whether a file of the package is needed, by its path."""
+"""Says by its path whether a file of the package is needed."""
 
 
 def cache_folder() -> Path:
-    """Return where the user's programs keep what they can fetch again."""
+    """Return the cache folder of the user's programs."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
         return Path(base, "webnnm", "Cache")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "webnnm"
     given = os.environ.get("XDG_CACHE_HOME", "")
-    # The specification of base directories: relative ones are to be ignored.
+    # The XDG Base Directory specification: relative paths are to be ignored.
     base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
     return base / "webnnm"
 
 
 def files(place: str | None, wanted: Wanted, say: Callable[[str], None]) -> dict[str, bytes]:
-    """Return the files of the package that are wanted, by their paths in it.
+    """Return the requested files of the package, by their paths in it.
 
-    `place` is the package: an archive as `npm pack` makes it, or its folder. Without it the
-    package is taken from the cache, or else fetched by npm and kept there.
+    `place` is the package: an archive as `npm pack` makes it, or its folder. Without it the package
+    is taken from the cache, or else fetched by npm and cached.
 
-    Raises `DataError` NNM715 for a package that cannot be had or read, or is of another version,
-    NNM801 for one that is not what this version of webnnm was released with.
+    Raises `DataError` NNM715 for a package that cannot be obtained or read, or is of another
+    version, NNM801 for one that is not the one with which this version of webnnm was released.
     """
     if place is None:
         archive = _recorded(say)
@@ -71,8 +71,8 @@ def _recorded(say: Callable[[str], None]) -> bytes:
     if not RECORD.exists():
         raise DataError(
             "NNM715",
-            f"this webnnm {VERSION} was not installed from a release, so no {NAME} is known "
-            "that belongs to it",
+            f"this webnnm {VERSION} was not installed from a release, so the {NAME} that "
+            "belongs to it is unknown",
             hint=f"`make release` builds one: --runtime build/release/{ARCHIVE}",
         )
     integrity: str = json.loads(RECORD.read_text(encoding="utf-8"))["integrity"]
@@ -89,13 +89,13 @@ def _recorded(say: Callable[[str], None]) -> bytes:
             "NNM801",
             f"{SPECIFIER} has the hash {received}, not {integrity}",
             hint="try again; if that does not help, npm's registry has another file of this name: "
-            "look at `npm config get registry`",
+            "check `npm config get registry`",
         )
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, [archive])
     except (OSError, DataError) as error:  # the page can be written all the same
-        say(f"{ARCHIVE} is not kept for the next time: {error}")
+        say(f"{ARCHIVE} cannot be cached for next time: {error}")
     return archive
 
 
@@ -116,22 +116,22 @@ def _fetched() -> bytes:
             raise DataError(
                 "NNM715",
                 f"npm cannot fetch {SPECIFIER}: {_reason(done.stdout)}",
-                hint=f"look at `npm config get registry`; or, {ELSEWHERE}, and give "
-                f"--runtime {ARCHIVE}",
+                hint=f"check `npm config get registry`; or, {ELSEWHERE}, and give --runtime "
+                f"{ARCHIVE}",
             )
         return Path(folder, ARCHIVE).read_bytes()
 
 
 def _reason(told: str) -> str:
-    """Return what npm's JSON says of an error, or else all of it."""
+    """Return the error message in npm's JSON, or else all of it."""
     try:
         return json.loads(told)["error"]["summary"]
     except (ValueError, LookupError, TypeError):
-        return told.strip() or "it says no reason"
+        return told.strip() or "no reason given"
 
 
 def integrity_of(archive: bytes) -> str:
-    """Return the hash of an archive as npm writes it.
+    """Return the hash of an archive in the format of npm.
 
     >>> integrity_of(b"")[:20]
     'sha512-z4PhNX7vuL3xV'
@@ -141,12 +141,12 @@ def integrity_of(archive: bytes) -> str:
 
 
 def _unpacked(place: str, archive: bytes, wanted: Wanted) -> dict[str, bytes]:
-    """Return the files of an archive, whose paths begin with a folder that has any name."""
+    """Return the files of an archive, whose paths begin with a folder of any name."""
     try:
         with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as packed:
             return dict(_members(packed, wanted))
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise _no_package(place, f"it is no archive: {error}") from error
+        raise _no_package(place, f"it is not an archive: {error}") from error
 
 
 def _members(packed: tarfile.TarFile, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
@@ -168,7 +168,7 @@ def _in_folder(folder: Path, wanted: Wanted) -> dict[str, bytes]:
 
 
 def _check(place: str, found: dict[str, bytes]) -> None:
-    """Refuse what is not the package of this version."""
+    """Reject anything that is not the package of this version."""
     try:
         facts: Any = json.loads(found.get("package.json", b""))
         name, version = facts["name"], facts["version"]

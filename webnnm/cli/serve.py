@@ -1,4 +1,4 @@
-"""The command `serve`: a folder of pages on localhost, with the right types of files."""
+"""The command `serve`: a folder of pages on localhost, with the right media types."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ MIME_TYPES = {
 
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
-"""What this machine is called by itself."""
+"""The names of this machine for itself."""
 
 REFUSED = re.compile(r"^\.|[\\:\x00-\x1f]")
-"""What no part of an address has: files that are hidden, and what other systems take for a path."""
+"""Forbidden in parts of an address: hidden files, and path syntax of other systems."""
 
 
 FROM = re.compile(r"bytes=(\d{1,15})-")
@@ -76,7 +76,7 @@ class Handler(SimpleHTTPRequestHandler):
         super().__init__(*arguments, **options)
 
     def translate_path(self, path: str) -> str:
-        """Map an address to a file, without ever leaving the folder it belongs to."""
+        """Map an address to a file, without ever leaving the folder to which it belongs."""
         parts = _parts(path)
         root = Path(self.directory)
         if parts and parts[0] in self.extra_roots:
@@ -96,9 +96,9 @@ class Handler(SimpleHTTPRequestHandler):
         super().do_GET()
 
     def send_head(self) -> Any:
-        """Begin an answer, but to none who took this machine for another.
+        """Begin a response, unless the request is for another host name.
 
-        Any page can let its own name lead to this machine, and would then read what is served.
+        Any page can let its own name resolve to this machine, and could then read what is served.
         """
         name = named(self.headers.get("Host", ""))
         if name in self.hosts or ("*" in self.hosts and _is_address(name)):
@@ -110,9 +110,9 @@ class Handler(SimpleHTTPRequestHandler):
         return self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=why)
 
     def rest_of_file(self) -> Any:
-        """Begin an answer from some byte on, None where all of a file is asked for.
+        """Begin a response from some byte on, None if the whole file is requested.
 
-        A download that was interrupted goes on so (RFC 9110, section 14).
+        This resumes an interrupted download (RFC 9110, section 14).
         """
         found = FROM.fullmatch(self.headers.get("Range", ""))
         path = Path(self.translate_path(self.path))
@@ -133,7 +133,7 @@ class Handler(SimpleHTTPRequestHandler):
         return file
 
     def list_directory(self, path: Any) -> Any:
-        """Answer with links to what is in a folder, without what is hidden."""
+        """Respond with links to the files in a folder, without hidden ones."""
         try:
             found = sorted(each.name + "/" * each.is_dir() for each in Path(path).iterdir())
         except OSError:
@@ -166,7 +166,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 def _parts(path: str) -> list[str]:
-    """Return the parts of an address, without what leads nowhere."""
+    """Return the parts of an address, without empty ones."""
     return [part for part in unquote(urlsplit(path).path).split("/") if part not in ("", ".")]
 
 
@@ -183,7 +183,7 @@ def named(host: str) -> str:
 
 
 def _is_address(name: str) -> bool:
-    """Tell whether a name is a number, which leads to nobody else."""
+    """Return whether a name is an IP address, which cannot belong to another host."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -208,16 +208,16 @@ class QuietServer(ThreadingHTTPServer):
 
 
 class SiteServer:
-    """Context manager that serves a folder on localhost from a thread of its own.
+    """Context manager that serves a folder on localhost from its own thread.
 
     >>> with SiteServer(Path("build/site")) as server:                   # doctest: +SKIP
     ...     print(server.url)
     http://localhost:45327
 
     With port 0 the system chooses one. `extra_roots` are further folders by the first part of an
-    address. Nobody but this machine can reach it, unless `host` is the name or address of it that
-    others reach, or "0.0.0.0" for all of them. Requests for other names are refused (421). A file
-    `_headers` in a folder says what is sent with its pages.
+    address. Only this machine can reach it, unless `host` is a name or address by which others
+    reach the machine, or "0.0.0.0" for all of them. Requests for other names are rejected (421). A
+    file `_headers` in a folder lists the headers that are sent with its pages.
     """
 
     def __init__(
@@ -261,15 +261,17 @@ class SiteServer:
 def add(commands: Parsers) -> None:
     """Add the command."""
     one = command(commands, "serve", "serve a folder of pages on localhost until Ctrl-C", _serve)
-    one.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="default: this one")
+    one.add_argument(
+        "folder", metavar="FOLDER", nargs="?", default=".", help="default: the current folder"
+    )
     one.add_argument(
         "--host",
         default="localhost",
         metavar="NAME",
-        help="name or address that others reach this machine by; 0.0.0.0: all; default: localhost",
+        help="name or address by which others reach this machine; 0.0.0.0: all; default: localhost",
     )
     one.add_argument(
-        "--port", type=int, default=8000, metavar="N", help="default: 8000; 0: any that is free"
+        "--port", type=int, default=8000, metavar="N", help="default: 8000; 0: any free port"
     )
 
 

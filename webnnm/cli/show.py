@@ -38,7 +38,7 @@ from webnnm.model.report import summary
 
 ONNX = ".onnx"
 STAGES = ("lowering", *(each.name for each in PASSES))
-"""What a graph goes through on its way to a plan, in this order."""
+"""The passes from a graph to a plan, in order."""
 
 
 def add(commands: Parsers) -> None:
@@ -46,30 +46,32 @@ def add(commands: Parsers) -> None:
     one = command(
         commands,
         "show",
-        "show the layers, graph or plan of a model, or what is in a model of ONNX",
+        "show the layers, graph or plan of a model, or the contents of an ONNX model",
         _show,
     )
     add_model(one)
     what = one.add_mutually_exclusive_group()
-    what.add_argument("--graph", action="store_true", help="the tensor graph, a line per node")
+    what.add_argument("--graph", action="store_true", help="the tensor graph, one line per node")
     what.add_argument("--plan", action="store_true", help="the plan that the browser runs, as JSON")
     what.add_argument(
         "--svg", action="store_true", help="a diagram as SVG, which needs webnnm[diagram]"
     )
     what.add_argument("--mermaid", action="store_true", help="a diagram as text for Mermaid")
     what.add_argument(
-        "--values", action="store_true", help="the values of a model of ONNX, as at= names them"
+        "--values",
+        action="store_true",
+        help="the values of an ONNX model, by the names that at= takes",
     )
     one.add_argument(
         "--after",
         choices=STAGES,
         default="lowering",
         metavar="PASS",
-        help=f"show graph or plan behind a pass: {', '.join(STAGES)}; default: as written",
+        help=f"show graph or plan after a pass: {', '.join(STAGES)}; default: as written",
     )
-    one.add_argument("--limits", metavar="JSON", help="opSupportLimits() of a browser, as a file")
+    one.add_argument("--limits", metavar="JSON", help="file with opSupportLimits() of a browser")
     one.add_argument("--batch", type=int, default=1, metavar="N", help="rows; default: 1")
-    one.add_argument("--depth", type=int, metavar="N", help="blocks that a diagram opens")
+    one.add_argument("--depth", type=int, metavar="N", help="blocks to expand in a diagram")
     add_sequence(one)
 
 
@@ -107,12 +109,12 @@ def _show(given: argparse.Namespace) -> int:
 
 
 def _show_onnx(given: argparse.Namespace) -> int:
-    """Show inputs, outputs, weights and operators of a model of ONNX."""
+    """Show inputs, outputs, weights and operators of an ONNX model."""
     others = given.graph, given.plan, given.svg, given.mermaid, given.limits
     if any(others) or given.after != STAGES[0]:
         raise DataError(
             "NNM704",
-            "a model of ONNX is shown as a whole",
+            "an ONNX model can only be shown as a whole",
             hint="`(await webnnm.load_onnx(path)).graph(shapes)` is its graph",
         )
     model = read_model(read_bytes(given.model))
@@ -141,13 +143,13 @@ def _show_onnx(given: argparse.Namespace) -> int:
 
 
 def _after(graph: Graph, stage: str, limits: Mapping[str, Any] | None) -> tuple[Graph, list[str]]:
-    """Return the graph after a stage, and what was rewritten to fit."""
+    """Return the graph after a pass, and what was rewritten to fit."""
     target = Target(_unlimited(graph) if limits is None else limits)
     return transformed(graph, target, PASSES[: STAGES.index(stage)])
 
 
 def _unlimited(graph: Graph) -> dict[str, Any]:
-    """Return the limits of a browser that has all of WebNN."""
+    """Return the limits of a browser that supports all of WebNN."""
     used = {node.operator for node in graph.nodes() if isinstance(node, OperatorNode)}
     native = {operator.native for operator in (*ops.registry().values(), *used)}
     return {name: {} for name in native if name}
@@ -161,7 +163,7 @@ def _limits(place: str | None) -> dict[str, Any] | None:
     except ValueError as error:
         raise DataError("NNM704", f'"{place}" is not JSON: {error}') from error
     if not isinstance(found, dict):
-        raise DataError("NNM704", f'"{place}" holds no limits', hint="opSupportLimits() as JSON")
+        raise DataError("NNM704", f'"{place}" contains no limits', hint="opSupportLimits() as JSON")
     return found  # type: ignore[reportUnknownVariableType]
 
 

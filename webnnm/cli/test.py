@@ -1,4 +1,4 @@
-"""The command `test`: how well a snapshot answers the rows of a table."""
+"""The command `test`: how well a snapshot predicts the rows of a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webnnm.runtime.restored import Restored
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "test", "test a snapshot with the rows of a table", _test)
+    one = command(commands, "test", "test a snapshot on the rows of a table", _test)
     add_model(one, help="path of a snapshot")
     one.add_argument("--data", required=True, metavar="CSV", help="path or URL of a table")
     one.add_argument(

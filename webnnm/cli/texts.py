@@ -28,7 +28,7 @@ def add(commands: Parsers) -> None:
     add_model(several, nargs="+")
     whole = command(commands, "format", "print a text in canonical form", _format)
     add_model(whole)
-    whole.add_argument("--write", action="store_true", help="write it in place of the file")
+    whole.add_argument("--write", action="store_true", help="overwrite the file with it")
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def _check(given: argparse.Namespace) -> int:
 
 
 def _problems(place: str) -> list[ModelError | Warning]:
-    """Return what is wrong with a text, or with the files that it names."""
+    """Return the errors in a text, or in the files that it names."""
     try:
         document = model_document(place)
     except ModelError as error:

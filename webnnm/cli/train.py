@@ -1,4 +1,4 @@
-"""The command `train`: a model learns a table, and becomes a snapshot."""
+"""The command `train`: trains a model on a table and saves a snapshot."""
 
 from __future__ import annotations
 
@@ -42,17 +42,19 @@ if TYPE_CHECKING:
     from webnnm.trainer.training import Training
 
 COURSES = (".csv", ".json", ".svg")
-"""What the course of a training can be written as."""
+"""The formats of the history of a training."""
 
 
 def add(commands: Parsers) -> None:
     """Add the command."""
     usage = "webnnm train MODEL --data CSV --out FILE [--json] [options]"
-    one = command(commands, "train", "train a model with a table", _train, usage=usage)
+    one = command(commands, "train", "train a model on a table", _train, usage=usage)
     add_model(one)
-    one.add_argument("--out", required=True, metavar="FILE", help="where the snapshot goes")
+    one.add_argument("--out", required=True, metavar="FILE", help="path of the snapshot")
     one.add_argument(
-        "--resume", action="store_true", help="resume the training that the snapshot was saved from"
+        "--resume",
+        action="store_true",
+        help="resume the training from which the snapshot was saved",
     )
     one.add_argument(
         "--history", metavar="FILE", help=f"write the history of the training: {', '.join(COURSES)}"
@@ -84,7 +86,7 @@ def _train(given: argparse.Namespace) -> int:
 async def _trained(
     given: argparse.Namespace, dataset: CSVDataset
 ) -> tuple[dict[str, Any], list[DataError]]:
-    """Return where the model is, the course and the test; and what could not be written."""
+    """Return where the model is, the history and the test; and what could not be written."""
     settings = hyperparameters(given)
     shown = display("auto", sys.stderr)
     seed = settings.get("seed")
@@ -94,7 +96,7 @@ async def _trained(
         "seed": seed if type(seed) is int else 0,
     }
     async with await opened(given.model, log=say, **own) as model:
-        if isinstance(shown, Screen):  # which shows what the log would tell
+        if isinstance(shown, Screen):  # which shows what the log would report
             model.log = silent
         training = model.train(
             settings,
@@ -119,9 +121,9 @@ async def _trained(
 
 
 async def _until_interrupted(training: Training) -> History:
-    """Wait for a training; Ctrl-C ends it after the present chunk of steps.
+    """Wait for a training; Ctrl-C ends it after the current chunk of steps.
 
-    So does the end of the system or of the terminal.
+    So does a shutdown or the closing of the terminal.
     """
     waiting = asyncio.ensure_future(training)
     task = asyncio.current_task()

@@ -1,4 +1,4 @@
-"""Augmentation: training batches changed at random, differently in every epoch."""
+"""Augmentation: random changes to training batches, different in every epoch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def augmented(
     epoch: int,
     seed: int,
 ) -> Iterator[Batch]:
-    """Yield the batches of an epoch as a function changes them, see `augment_batch`."""
+    """Yield the batches of an epoch as changed by a function, see `augment_batch`."""
     for number, batch in enumerate(batches):
         yield augment_batch(batch, function, fields, (seed, epoch, number))
 
@@ -38,7 +38,7 @@ def augment_batch(
     fields: tuple[Mapping[str, Field], Mapping[str, Field]],
     place: tuple[int, int, int],
 ) -> Batch:
-    """Return a batch as a function changes it.
+    """Return a batch as changed by a function.
 
     >>> def double(inputs, outputs, stream, epoch):
     ...     return {"x": [2 * value for value in inputs["x"].values()]}, outputs
@@ -47,10 +47,10 @@ def augment_batch(
     >>> augment_batch(batch, double, fields, (0, 0, 0)).inputs["x"].tolist()
     [6.0, 0.0]
 
-    The function gets the rows that count, without those that fill up, and a stream of random
-    numbers that depends on `place` alone: seed, epoch and number of the batch. `fields` are the
-    inputs and outputs of the dataset. Raises `DataError` NNM702 for another shape, NNM707 for a
-    number that is not finite, NNM710 for a block that is not there.
+    The function gets the valid rows, without padding rows, and a stream of random numbers that
+    depends only on `place`: seed, epoch and number of the batch. `fields` are the inputs and
+    outputs of the dataset. Raises `DataError` NNM702 for another shape, NNM707 for a number that
+    is not finite, NNM710 for an unknown block.
     """
     seed, epoch, number = place
     stream = Stream(seed, Purpose.SHUFFLING, epoch, "augment", number)
@@ -94,10 +94,10 @@ def _checked(
             raise DataError(
                 "NNM702",
                 f"{where} has the shape {show(values.shape)}, the batch {show(expected)}",
-                hint="rows and their shape stay as they are",
+                hint="augmentation must not change the number of rows or their shape",
             )
         finite(where, values)
         valid = range(batch.valid_count)
-        # What lies behind the end of a sequence is zero again.
+        # Everything after the end of a sequence is zero again.
         result[block] = take(like(values, given[block].rows(valid)), valid, batch.batch_size)
     return result

@@ -1,4 +1,4 @@
-"""A batch: the rows that one training step or one dispatch takes."""
+"""A batch: the rows of one training step or one dispatch."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from webnnm.data.sequences import Sequences, lengths_of, masks_of
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of a dataset, always `batch_size` of them, the missing ones zero (spec G.1, E.9).
+    """Rows of a dataset, always `batch_size` of them, padded with zeros (spec G.1, E.9).
 
     >>> x = HostArray.of([[1, 2], [0, 0]])
     >>> Batch(2, 1, {"x": x}, {}, indices=[7]).valid_mask()
     HostArray(float32[2])
 
-    Attributes: `batch_size`; `valid_count`, the rows that count, which come first; `inputs` and
-    `outputs`, block → array `[batch, …]`; `masks`, block → `[batch, sequence]`, and `lengths`,
-    block → one length per row, 0 for missing rows, both for sequences of different lengths only;
+    Attributes: `batch_size`; `valid_count`, the number of valid rows, which come first; `inputs`
+    and `outputs`, block → array `[batch, …]`; `masks`, block → `[batch, sequence]`, and `lengths`,
+    block → one length per row, 0 for padding rows, both only for sequences of different lengths;
     `indices`, the number in the dataset of every valid row.
     """
 
@@ -36,7 +36,7 @@ class Batch:
     indices: Sequence[int] = ()
 
     def valid_mask(self) -> HostArray:
-        """Return float32 `[batch]`: 1 for rows that count, 0 for those that fill up."""
+        """Return float32 `[batch]`: 1 for valid rows, 0 for padding rows."""
         empty = self.batch_size - self.valid_count
         return HostArray.of([1.0] * self.valid_count + [0.0] * empty)
 
@@ -68,7 +68,7 @@ def cut(
     indices: Sequence[int],
     batch_size: int,
 ) -> Iterator[Batch]:
-    """Yield batches of these rows in this order, the last one filled up with zeros.
+    """Yield batches of these rows in this order, the last one padded with zeros.
 
     >>> x = HostArray.of([[1], [2], [3]])
     >>> [batch.inputs["x"].tolist() for batch in cut({"x": x}, {}, [2, 1, 0], 2)]
@@ -88,13 +88,13 @@ def cut(
 def row_order(
     subset: str, size: int, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
 ) -> list[int]:
-    """Return in which order an epoch takes the rows of a subset (spec G.3).
+    """Return the order in which an epoch visits the rows of a subset (spec G.3).
 
     >>> row_order("testing", 3), row_order("training", 3, shuffle=False)
     ([0, 1, 2], [0, 1, 2])
 
-    Training rows are shuffled unless `shuffle` is False, `full` if it is True, validation and
-    testing never. The order depends on seed and epoch alone.
+    Training rows are shuffled unless `shuffle` is False, those of `full` only if it is True,
+    validation and testing rows never. The order depends only on seed and epoch.
     """
     return row_orders(subset, size, [epoch], shuffle, seed)[0].tolist()
 

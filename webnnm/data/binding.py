@@ -1,4 +1,4 @@
-"""Binds a dataset to a network: which field feeds which block, in which form (spec G.2)."""
+"""Binds a dataset to a network: which field feeds which block, and in which form (spec G.2)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DataBinding:
 
     @property
     def streams(self) -> bool:
-        """Whether the rows come by and by, by `blocks`, and do not lie in memory."""
+        """Whether the rows are streamed with `blocks`, instead of being in memory."""
         return hasattr(self.dataset, "blocks")
 
     @property
@@ -64,9 +64,9 @@ class DataBinding:
     ) -> tuple[Arrays, Arrays]:
         """Return the inputs and targets of a subset by block, as the graphs take them.
 
-        Targets are float32 and class numbers one-hot, unless `labels` says otherwise: output block
-        → what its loss takes. Raises `DataError` NNM705 for a subset without rows, `ModelError`
-        NNM604 for class numbers where there are no classes.
+        Targets are float32 and class numbers are one-hot, unless `labels` says otherwise (output
+        block → what its loss takes). Raises `DataError` NNM705 for a subset without rows,
+        `ModelError` NNM604 for class numbers if there are no classes.
         """
         inputs, outputs, _ = whole_subset(self.dataset, subset)
         return self.bound(inputs, outputs, labels)
@@ -74,9 +74,9 @@ class DataBinding:
     def masks(self, subset: str) -> Arrays:
         """Return sequence name → float32 `[rows, length]`, 1 where a position counts.
 
-        Only of sequences whose rows have different lengths. Where rows have weights, these are
-        here, too, under `WEIGHT` and the output's name. Raises `DataError` NNM702 where two
-        blocks of one sequence differ in the lengths of their rows, NNM704 for weights of 0 alone.
+        Only for sequences whose rows have different lengths. If rows have weights, these are also
+        here, under `WEIGHT` and the output's name. Raises `DataError` NNM702 if two blocks of one
+        sequence differ in the lengths of their rows, NNM704 if all weights are 0.
         """
         _, outputs, masks = whole_subset(self.dataset, subset)
         found = self._by_sequence(masks)
@@ -93,13 +93,13 @@ class DataBinding:
     def orders(
         self, subset: str, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0
     ) -> list[array[int]]:
-        """Return in which order each of these epochs takes the rows of `arrays(subset)`."""
+        """Return the order in which each of these epochs visits the rows of `arrays(subset)`."""
         return orders_of(self.dataset, subset, epochs, shuffle, seed)
 
     async def blocks(
         self, subset: str, epoch: int, rows: int, labels: Mapping[str, Labels] | None = None
     ) -> AsyncGenerator[tuple[Arrays, Arrays, Arrays]]:
-        """Yield inputs, targets and masks of so many rows of a stream at a time, as `arrays` does.
+        """Yield inputs, targets and masks of a stream, a number of rows at a time, as in `arrays`.
 
         The last block may have fewer rows.
         """
@@ -120,7 +120,7 @@ class DataBinding:
     async def whole(
         self, subset: str, labels: Mapping[str, Labels] | None = None
     ) -> tuple[Arrays, Arrays, Arrays]:
-        """Return inputs, targets and masks of a whole subset, of a stream too.
+        """Return inputs, targets and masks of a whole subset, also of a stream.
 
         Raises `DataError` NNM705 for a subset without rows.
         """
@@ -149,7 +149,7 @@ class DataBinding:
         )
 
     def _by_sequence(self, masks: Mapping[str, HostArray]) -> Arrays:
-        """Return the masks of fields by sequence; blocks of one sequence shall agree."""
+        """Return the masks of fields by sequence; blocks of one sequence have to agree."""
         found: Arrays = {}
         for block, name in self.sequence_of[0].items():
             mask = masks.get(self.inputs[block].field)
@@ -168,11 +168,11 @@ def bind(
 ) -> DataBinding:
     """Bind a dataset to a network: by `mapping`, by name, or the only field to the only block.
 
-    Outputs of the dataset's `without_targets` are left out of it.
+    Outputs in the dataset's `without_targets` are left out.
 
-    Raises `DataError` NNM701 where a block has no field, NNM702 where sizes differ, NNM706 for
-    more classes than scores, NNM711 for sequences longer than the network's, NNM714 for what is
-    no dataset.
+    Raises `DataError` NNM701 if a block has no field, NNM702 if sizes differ, NNM706 for more
+    classes than scores, NNM711 for sequences longer than the network's, NNM714 for anything that
+    is not a dataset.
     """
     dataset = check_dataset(dataset)
     if mapping:
@@ -217,9 +217,9 @@ def bind(
 
 
 def with_targets(network: Network, dataset: AnyDataset) -> Network:
-    """Return a network with those of its outputs that a dataset has targets for.
+    """Return a network restricted to the outputs that a dataset has targets for.
 
-    Raises `DataError` NNM701 where none is left.
+    Raises `DataError` NNM701 if none is left.
     """
     if not getattr(dataset, "without_targets", ()):
         return network
@@ -236,7 +236,7 @@ def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, B
             raise DataError(
                 "NNM702",
                 f'input "{vertex.block}" takes {vertex.dtype}, and its numbers are standardised',
-                hint="leave standardize out: numbers of words are looked up, they do not measure",
+                hint="leave standardize out: token ids are looked up, they are not measurements",
             )
     if hasattr(dataset, "blocks") or not dataset.size("full"):
         return
@@ -247,7 +247,7 @@ def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, B
 
 
 def tables(network: Network) -> dict[str, tuple[str, int]]:
-    """Return input → name and rows of the table that an embedding looks its numbers up in."""
+    """Return input → name and row count of the table in which an embedding looks up its numbers."""
     found: dict[str, tuple[str, int]] = {}
     inputs = {vertex: vertex.block for vertex in network.inputs}
     for layer in network.layers:
@@ -261,14 +261,14 @@ def tables(network: Network) -> dict[str, tuple[str, int]]:
 def check_numbers(
     where: str, values: HostArray, table: str, rows: int, lengths: Sequence[int] = ()
 ) -> None:
-    """Raise `DataError` NNM702 for a number that a table of so many rows has not.
+    """Raise `DataError` NNM702 for a number that is outside a table of this many rows.
 
     >>> check_numbers('input "m"', HostArray.of([[1, 2], [3, 9]], "int32"), "words", 5)
     Traceback (most recent call last):
     webnnm.core.errors.DataError: NNM702: input "m": row 1, element 1 is 9, table words has 5 rows
-    hint: numbers are 0 … 4: write size=10 at the embedding, or give rare words one number
+    hint: ids are 0 … 4: write size=10 at the embedding, or give all rare words one id
 
-    Negative numbers count from the end; `lengths` are those of rows one behind another.
+    Negative numbers count from the end; `lengths` are those of concatenated rows.
     """
     flat = values.values()
     if not len(flat) or (max(flat) < rows and min(flat) >= -rows):
@@ -278,8 +278,8 @@ def check_numbers(
     raise DataError(
         "NNM702",
         f"{where}: {at} is {number:g}, table {table} has {rows} rows",
-        hint=f"numbers are 0 … {rows - 1}: write size={max(flat) + 1:g} at the embedding, or give "
-        "rare words one number",
+        hint=f"ids are 0 … {rows - 1}: write size={max(flat) + 1:g} at the embedding, or give "
+        "all rare words one id",
     )
 
 
@@ -288,11 +288,11 @@ def _names(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 
 
 def _same(where: str, name: str, one: HostArray | None, other: HostArray) -> None:
-    """Refuse a block whose rows have other lengths than those of its sequence."""
+    """Refuse a block whose rows have lengths other than those of its sequence."""
     if one is None:
         raise DataError(
             "NNM702",
-            f'{where}: its rows have different lengths, the input of sequence "{name}" has none',
+            f'{where}: its rows have different lengths, unlike the input of sequence "{name}"',
             hint="give the input as lists of the same lengths",
         )
     if one.shape == other.shape and one.data == other.data:
@@ -307,7 +307,7 @@ def _same(where: str, name: str, one: HostArray | None, other: HostArray) -> Non
     raise DataError(
         "NNM702",
         f'{where}: sequence "{name}" has {difference} in another input',
-        hint="blocks of one sequence have rows of the same lengths",
+        hint="in blocks of one sequence, rows have the same lengths",
     )
 
 
@@ -355,6 +355,6 @@ def _first_size(block: str, fields: Mapping[str, Field], *, alone: bool) -> int:
 
 
 def all_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:
-    """Return the names of the dimensions if every one has a name, else none."""
+    """Return the names of the dimensions if all have one, else none."""
     given = tuple(name for name in names if name is not None)
     return given if len(given) == len(names) and length is None else ()

@@ -11,11 +11,11 @@ from webnnm.core.shapes import count
 from webnnm.data.field import Field, Kind
 
 SUM_TOLERANCE = 1e-3
-"""How far the probabilities of a row may be from 1 in sum (spec D.4)."""
+"""How far the sum of the probabilities of a row may be from 1 (spec D.4)."""
 
 
 def top_classes(scores: HostArray) -> list[int]:
-    """Return the number of the largest score along the last dimension, the first of equals.
+    """Return the index of the largest score along the last dimension, the first of equal ones.
 
     >>> top_classes(HostArray.of([[0.1, 0.9], [0.5, 0.5]]))
     [1, 0]
@@ -41,7 +41,7 @@ def one_hot(numbers: Iterable[int], classes: int) -> HostArray:
 
 
 def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
-    """Tell what the numbers of an output mean; `named` if its classes have names.
+    """Return what the numbers of an output mean; `named` if its classes have names.
 
     >>> detect_kind(HostArray.of([[0, 1], [1, 0]]))
     'onehot'
@@ -50,7 +50,7 @@ def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
 
     One integer per row is a class if the integers are 0 … C-1 and all of them occur, or if they
     have names. A column of 0.0 and 1.0 is yes/no. Rows of two and more elements are one-hot,
-    yes/no or probabilities by what is in them. All else is continuous.
+    yes/no or probabilities, depending on their values. Everything else is continuous.
     """
     flat = values.values()
     row = values.shape[1:]
@@ -68,7 +68,7 @@ def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
 
 
 def class_of_rows(fields: Mapping[str, Field], arrays: Mapping[str, HostArray]) -> list[int] | None:
-    """Return the class of every row by the first output that has one per row, or None.
+    """Return the class of every row from the first output that has one per row, or None.
 
     >>> field = Field((2,), "float32", kind="onehot", classes=2)
     >>> class_of_rows({"y": field}, {"y": HostArray.of([[0, 1], [1, 0]])})

@@ -1,4 +1,4 @@
-"""Tables as named columns, and what the cells of a column are: numbers or words."""
+"""Tables as named columns, whose cells are numbers or words."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
-"""What stands for a missing number, in lower case. Among words only an empty cell is missing."""
+"""What stands for a missing number, in lower case. Among words only empty cells are missing."""
 
 MOSTLY_NUMBERS = 0.9
-"""Where more of the cells are numbers, a word among them stands for one that is missing."""
+"""If more of the cells than this are numbers, a word among them stands for a missing number."""
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]|$)")
 """How the text of a date begins."""
 
 NAMED = 20
-"""Columns that a message lists at most."""
+"""The maximum number of columns that a message lists."""
 
 HALF = re.compile(r"[\ud800-\udfff]")
-"""Halves of characters, which stand for what is not a text."""
+"""Halves of characters, which represent bytes that are not text."""
 
 MOST_COLUMNS = 100_000
-"""A table of more columns is one whose rows or cells are separated otherwise."""
+"""A table with more columns is one whose rows or cells are separated differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Table:
     'row 2, column b'
 
     Attributes: `names` of the columns; `columns`, the cells of each; `first_row`, the number that
-    messages give to the first row; `lines`, where each row begins in a file, or none.
+    messages give to the first row; `lines`, the line of a file in which each row begins, or none.
     """
 
     names: tuple[str, ...]
@@ -55,16 +55,16 @@ class Table:
         return len(self.columns[0]) if self.columns else 0
 
     def place(self, row: int, column: int) -> str:
-        """Return where a cell stands, in words."""
+        """Return the position of a cell in words."""
         number = row + self.first_row
         line = self.lines[row] if self.lines else number
         where = f"row {number}" if line == number else f"row {number} (line {line})"
         return f"{where}, column {self.names[column]}"
 
     def index(self, column: str | int) -> int:
-        """Return which column has a name, or a position counted as in a list.
+        """Return the index of a column, given by its name or by its position as in a list.
 
-        Raises `DataError` NNM710 where there is none.
+        Raises `DataError` NNM710 if there is none.
         """
         if column in self.names:
             return self.names.index(str(column))
@@ -88,7 +88,7 @@ class Column:
     missing: Sequence[int]
 
     def known_words(self, rows: Sequence[int]) -> list[str]:
-        """Return the words of some rows, without missing ones."""
+        """Return the words of some rows, without missing cells."""
         return [word for row in rows if (word := self.words[row]) is not None]
 
     def of_rows(self, rows: Sequence[int]) -> Column:
@@ -137,17 +137,19 @@ def table_of(value: Any) -> Table:
             )
         if cells and isinstance(cells[0], list | tuple):
             raise DataError(
-                "NNM702", f'column "{name}" holds lists', hint="Dataset takes arrays of any shape"
+                "NNM702",
+                f'column "{name}" holds lists',
+                hint="use Dataset, which takes arrays of any shape",
             )
     return Table(names, columns)
 
 
 def column_keys(value: Any) -> Sequence[Any] | None:
-    """Return by what the columns of a data frame are taken, None for anything but a data frame.
+    """Return the column keys of a data frame, None for anything but a data frame.
 
-    Raises `DataError` NNM702 for one whose rows are still to be computed.
+    Raises `DataError` NNM702 for a lazy one, whose rows are still to be computed.
     """
-    # A lazy frame that is asked itself computes its columns.
+    # Asking a lazy frame itself would compute its columns.
     if hasattr(value, "collect") and hasattr(type(value), "columns"):  # type: ignore[reportUnknownArgumentType]
         kind = type(value).__name__
         raise DataError("NNM702", f"a {kind} holds no rows yet", hint="call its collect() first")
@@ -156,7 +158,7 @@ def column_keys(value: Any) -> Sequence[Any] | None:
 
 
 def read_column(table: Table, index: int, numeric: bool | None = None) -> Column:
-    """Read a column as numbers or as words; as numbers, if not told, where most cells are.
+    """Read a column as numbers or as words; by default as numbers if most cells are numbers.
 
     >>> read_column(Table(("a",), (["1", "", "2.5"],)), 0).numbers
     array('d', [1.0, nan, 2.5])
@@ -191,22 +193,22 @@ def read_column(table: Table, index: int, numeric: bool | None = None) -> Column
             raise DataError(
                 "NNM707",
                 f'{table.place(row, index)} is "{cells[row]}", which is not finite in float32',
-                hint="drop the row, or put a number in its place",
+                hint="drop the row, or replace the value with a finite number",
             )
     missing = [row for row, number in enumerate(numbers) if number != number]
-    if numeric is None and len(missing) == len(numbers):  # nothing tells what it is
+    if numeric is None and len(missing) == len(numbers):  # nothing says what it is
         return _of_words(table, index)
     return Column(name, numbers, (), missing)
 
 
 def _check_dates(name: str, cells: Sequence[Any]) -> None:
-    """Refuse dates (NNM713): as words each would be a category that no new row has."""
+    """Refuse dates (NNM713): as words, each would be a category that no new row has."""
     if cells and all(DATE.match(str(cell)) for cell in cells):
         raise DataError(
             "NNM713",
             f'column "{name}" holds dates, such as {cells[0]}',
-            hint="put numbers in their place, as days since the first one, the month or the hour; "
-            "categorical=[column] takes each date as a word",
+            hint="replace them with numbers, such as days since the first, the month or the hour; "
+            "categorical=[column] treats each date as a category",
         )
 
 
@@ -227,7 +229,7 @@ def as_number(cell: Any) -> float | None:
 
 
 def repeated(names: Sequence[str]) -> list[str]:
-    """Return the names that stand in a list more than once.
+    """Return the names that occur more than once in a list.
 
     >>> repeated(["a", "b", "a"])
     ['a']
@@ -265,7 +267,7 @@ def check_writable(words: Sequence[str | None], place: Callable[[int], str]) -> 
 
 def _word(cell: Any) -> str | None:
     word = str(cell).strip()
-    # NaN, None and their kin are values that libraries use; as text they may be words.
+    # NaN, None and the like are values that libraries use; as text they may be words.
     gone = not word or (not isinstance(cell, str) and word.lower() in MISSING)
     return None if gone else word
 
@@ -283,7 +285,7 @@ def _cells(name: str, column: Any) -> list[Any]:
 
 def _remedy(word: str, numbers: float) -> str:
     if as_number(word.replace(",", ".")) is not None:
-        return "numbers have a decimal point"
+        return "write numbers with a decimal point"
     if numbers > MOSTLY_NUMBERS:
-        return "leave cells without a number empty, and say missing='mean'"
-    return "correct the cell; categorical=[column] takes all cells of a column as words"
+        return "leave cells without a number empty, and set missing='mean'"
+    return "correct the cell; categorical=[column] treats all cells of a column as categories"

@@ -45,7 +45,7 @@ class CSVDataset(TableDataset):
         `header` and `delimiter` are those of `read_csv`, all other options those of `TableDataset`
         and `Dataset`. `name` defaults to the file name. Raises the errors of `TableDataset`, and
         `DataError` NNM713 if the text is not a valid table, NNM715 if the source cannot be read or
-        several are given.
+        several sources are given.
         """
         given = [place for place in (url, path, text) if place is not None]
         if len(given) != 1:
@@ -83,5 +83,5 @@ def _other_delimiter(text: str, delimiter: str) -> str:
     counts = {mark: text.count(mark) for mark in DELIMITERS if mark != delimiter}
     best = max(counts, key=counts.__getitem__)
     if not counts[best]:
-        return "a table has a label and at least one feature"
-    return f"delimiter={best!r} tells that it separates the columns"
+        return "a table needs a label and at least one feature"
+    return f"set delimiter={best!r} if it separates the columns"

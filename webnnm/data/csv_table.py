@@ -20,7 +20,7 @@ from webnnm.data.columns import (
 Header = bool | Literal["auto"]
 
 DELIMITERS = ",;\t|"
-"""What commonly separates cells."""
+"""Common separators of cells."""
 
 
 def read_csv(
@@ -30,20 +30,20 @@ def read_csv(
     header: Header = "auto",
     known: Collection[str | int] = (),
 ) -> Table:
-    """Return the columns of a text whose cells are separated by commas, or another character.
+    """Return the columns of a text whose cells are separated by commas or another character.
 
     >>> table = read_csv('width,kind\\n# a comment\\n1.5,"big, red"\\n')
     >>> table.names, table.columns
     (('width', 'kind'), (('1.5',), ('big, red',)))
 
-    Quotes are those of RFC 4180; blank lines and lines that start with `#` are left out, and blanks
-    around a cell do not count. `header` tells whether the first row names the columns; "auto" says
-    so if it holds all names that are `known`; if one of its cells is not a number although most of
-    its column are; or if none of its cells is repeated in its column, although all other cells of
-    some column are, as labels are. Columns without a name are called column_1, column_2 …
+    Quoting follows RFC 4180; blank lines and lines that start with `#` are skipped, and spaces
+    around a cell are ignored. `header` says whether the first row names the columns. "auto" decides
+    that it does if it contains all `known` names; if one of its cells is not a number although most
+    cells of the column are; or if none of its cells is repeated in its column, although all other
+    cells of some column are, as labels are. Columns without a name are called column_1, column_2 …
     `delimiter` "auto" is the one of , ; tab | that divides the first lines into the most cells,
-    equally many in each. Raises `DataError` NNM713 with row and column for quotes that do not match
-    and for rows of unequal length, NNM704 for unknown options.
+    with the same number in each. Raises `DataError` NNM713 with row and column for quotes that do
+    not match and for rows of unequal length, NNM704 for unknown options.
     """
     if not isinstance(header, bool) and header != "auto":  # type: ignore[reportUnnecessaryComparison]
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
@@ -60,7 +60,7 @@ def read_csv(
             raise DataError(
                 "NNM713",
                 f"row {len(rows) + 1} has {len(cells):,} cells, more than {MOST_COLUMNS:,}",
-                hint="a row ends with its line, and delimiter= tells what separates cells",
+                hint="a row ends at the end of its line; delimiter= sets what separates cells",
             )
         rows.append(cells)
         lines.append(line)
@@ -72,7 +72,7 @@ def read_csv(
         del lines[0]
         if twice := repeated([name for name in names if name]):
             places = [str(place) for place, name in enumerate(names, 1) if name == twice[0]]
-            raise DataError("NNM713", f'row 1 calls columns {" and ".join(places)} "{twice[0]}"')
+            raise DataError("NNM713", f'row 1 names columns {" and ".join(places)} "{twice[0]}"')
         check_writable(names, lambda place: f"row 1, column {place + 1}")
         first_row = 2
     else:
@@ -96,7 +96,7 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         nonlocal line
         for content in StringIO(text.removeprefix("\ufeff"), newline=""):
             line += 1
-            # Inside of quotes a line is part of a cell, whatever it looks like.
+            # Inside quotes a line is part of a cell, whatever it looks like.
             if record or (content.strip(blanks) and not content.startswith("#")):
                 record.append(content)
                 yield content
@@ -117,7 +117,7 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         raise DataError(
             "NNM713",
             f"{where}, column {column}: {cause or error}",
-            hint='a quoted cell is "…" from end to end, and a quote inside of it is doubled',
+            hint='a quoted cell is "…" from end to end, and a quote inside it is doubled',
         ) from error
 
 
@@ -155,7 +155,7 @@ def _is_header(rows: Sequence[Sequence[str]], known: Collection[Any]) -> bool:
 
 
 def _is_above_labels(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Tell whether cells stand above words that come again, and do not come again themselves."""
+    """Return whether cells are above words that are repeated, and are not repeated themselves."""
     if any(not cell or as_number(cell) is not None for cell in first):
         return False
     again = False
@@ -174,7 +174,7 @@ def _check_widths(table: Table, rows: Sequence[Sequence[str]]) -> None:
             raise DataError(
                 "NNM713",
                 f"{table.place(row, len(cells))} is missing: the row has {len(cells)} cells, "
-                f"row 1 {width}",
+                f"row 1 has {width}",
                 hint="empty cells need their delimiters too",
             )
         if len(cells) > width:
@@ -182,6 +182,6 @@ def _check_widths(table: Table, rows: Sequence[Sequence[str]]) -> None:
             raise DataError(
                 "NNM713",
                 f"{where}, column {width + 1} is one too many: the row has {len(cells)} cells, "
-                f"row 1 {width}",
-                hint='a cell with a delimiter inside is written "…"',
+                f"row 1 has {width}",
+                hint='put quotes around a cell that contains a delimiter: "…"',
             )

@@ -37,7 +37,7 @@ class Dataset:
     - `name`: a name for logs.
     - `batch_size`: rows per batch, at least 1.
     - `split`: three fractions, counts or lists of row numbers, for training, validation and
-      testing; no row is in two of the lists.
+      testing; no row may be in two of the lists.
     - `seed`: the random seed of the split; the same seed gives the same subsets.
     - `method`: "stratified" (if there are classes), "random" or "sequential". `stratify=False`
       turns "stratified" into "random".
@@ -56,8 +56,8 @@ class Dataset:
       different lengths: "max", "bucket" (the next power of two) or an integer; either for the only
       input and all such lists, or a dict by block. Padding is zeros (class -1) and does not count
       in statistics and metrics.
-    - `sample_weight`: how much each row counts in the losses of training, validation and test,
-      numbers from 0, one for each row; all alike by default.
+    - `sample_weight`: the weight of each row in the losses of training, validation and test: one
+      non-negative number per row; all equal by default.
 
     Raises `DataError` NNM702 for mismatched sizes, NNM704 for invalid options, NNM705 without rows,
     NNM706 for invalid labels, NNM707 for non-finite numbers, NNM710 for unknown names, NNM711 for
@@ -140,7 +140,7 @@ class Dataset:
     @batch_size.setter
     def batch_size(self, batch_size: int) -> None:
         if not isinstance(batch_size, int) or not 1 <= batch_size < 2**31:  # type: ignore[reportUnnecessaryIsInstance]
-            hint = "an integer from 1, below 2³¹"
+            hint = "an integer from 1 to below 2³¹"
             raise DataError("NNM704", f"batch_size is {batch_size!r}"[:60], hint=hint)
         self._batch_size = batch_size
 
@@ -250,14 +250,14 @@ class Dataset:
         )
 
     def held_back(self, share: float, seed: int | None = None) -> Dataset:
-        """Return the same data with a share of the training rows for validation instead.
+        """Return the same data with a share of the training rows used for validation.
 
         >>> data = Dataset([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1], split=(1, 0, 0))
         >>> data.held_back(0.5).size("validation")
         2
 
-        Rows are drawn by `seed` (by default that of the dataset), of classes in equal shares.
-        Standardisation stays that of all these rows.
+        Rows are drawn with `seed` (by default that of the dataset), stratified by class.
+        The standardisation remains that of all these rows.
 
         Raises `DataError` NNM704 for a share that is not from 0 to 1, NNM705 without training rows.
         """
@@ -311,8 +311,8 @@ class Dataset:
         >>> [(fold.rows("training"), fold.rows("testing")) for fold in data.folds(2, seed=2)]
         [([2, 3], [0, 1]), ([0, 1], [2, 3])]
 
-        The rows of `subset` are divided at random by `seed` (by default that of the dataset), with
-        classes in equal shares. All other rows of the subset are for training; standardisation is
+        The rows of `subset` are divided at random with `seed` (by default that of the dataset),
+        stratified by class. All other rows of the subset are for training; standardisation is
         computed from these. The folds share the arrays of this dataset.
 
         Raises `DataError` NNM704 for fewer than two folds or more folds than rows.
@@ -337,10 +337,11 @@ class Dataset:
 
         The function receives the inputs and outputs of a batch, as dicts from block to `HostArray`
         (without padding rows), a random `Stream` that depends only on the seed, epoch and batch,
-        and the epoch. Arrays are as the model gets them: standardised, pictures scaled and in the
-        layout of the dataset. It returns inputs and outputs of the same shapes, as lists, NumPy
-        arrays or `HostArray`; blocks that it leaves out are unchanged. None removes the function.
-        A review tries it on a hundred rows, to see whether they still look like their class.
+        and the epoch. Arrays are in the form that the model gets: standardised, with pictures
+        scaled and in the layout of the dataset. It returns inputs and outputs of the same shapes,
+        as lists, NumPy arrays or `HostArray`; blocks that it leaves out are unchanged. None removes
+        the function. A review tries it on a hundred rows, to see whether they still look like their
+        class.
         """
         other = self._copy()
         other.augmentation = function
@@ -349,8 +350,8 @@ class Dataset:
     def decode(self, block: str | None, values: Any) -> Any:
         """Convert predictions to class names, or to class numbers if there are no names.
 
-        Continuous values, as of `predict(…, raw=True)`, are converted to the units of the data. See
-        `webnnm.data.decode.decode`.
+        Continuous values, such as those of `predict(…, raw=True)`, are converted to the units of
+        the data. See `webnnm.data.decode.decode`.
         """
         from webnnm.data.decode import decode
 
@@ -359,8 +360,8 @@ class Dataset:
             scale, values = self.target_standardization[block], HostArray.of(values)
             if scale.doubts(values, own=True):
                 warn(
-                    f'output "{block}": the values look like numbers in the units of the data, as '
-                    "predict returns them; decode takes those of predict(…, raw=True)"
+                    f'output "{block}": the values look like predictions in units of the data, as '
+                    "predict returns them; decode takes the values of predict(…, raw=True)"
                 )
             values = scale.undo(values)
         return decode(values, self.outputs[block], self._labels.get(block))
@@ -385,7 +386,7 @@ class Dataset:
         return next(self._cursors[subset], None)
 
     def _divide(self, parts: Rows) -> None:
-        """Take these rows for the subsets, and scale by those for training."""
+        """Use these rows for the subsets, and compute the scaling from the training rows."""
         self._rows: dict[str, Sequence[int]] = dict(zip(PARTS, parts, strict=True))
         self._rows["full"] = range(self._row_count)
         self.inputs, self._inputs, self.standardization = self._given_inputs.scaled(parts[0])
@@ -413,7 +414,7 @@ class Dataset:
             raise DataError(
                 "NNM705",
                 f'subset "{subset}" of {self.name} has no rows',
-                hint="split=(training, validation, testing) decides on the sizes",
+                hint="split=(training, validation, testing) sets the sizes",
             )
         return rows
 

@@ -1,4 +1,4 @@
-"""Predictions as names: what a model's numbers say."""
+"""Predictions as names: what a model's numbers mean."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.data.field import Field
 
 
 def decode(values: Any, field: Field, labels: Sequence[str] | None, threshold: float = 0.5) -> Any:
-    """Return the class of every row, one for a single row; continuous values as nested lists.
+    """Return the class of every row, or of a single row; continuous values as nested lists.
 
     >>> iris = Field((3,), "float32", kind="onehot", classes=3)
     >>> decode([[0.1, 0.7, 0.2]], iris, ["setosa", "versicolor", "virginica"])
@@ -22,10 +22,10 @@ def decode(values: Any, field: Field, labels: Sequence[str] | None, threshold: f
     >>> decode([0.1, 0.7, 0.2], iris, None)
     1
 
-    `values` are scores `[rows, classes]` or integers that are classes already; a class is given by
-    its name, or its number if the classes have none. A yes/no field of one element gives one class
-    per row (1 from `threshold` on), one of several the list of those that are on. Raises
-    `DataError` NNM702 where the values do not have the field's shape, NNM706 for an unknown class.
+    `values` are scores `[rows, classes]`, or integers that already are classes; a class is returned
+    as its name, or its number if the classes have no names. A yes/no field of one element gives one
+    class per row (1 from `threshold` up), a field of several the list of those that are 1. Raises
+    `DataError` NNM702 if the values do not have the field's shape, NNM706 for an unknown class.
     """
     given = _array(values)
     if field.kind == "continuous":

@@ -1,4 +1,4 @@
-"""What separates the cells of a text where nobody says it."""
+"""Detects what separates the cells of a text."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import csv
 from itertools import islice
 
 TRIED_LINES = 20
-"""So many lines tell it."""
+"""How many lines are examined."""
 
 
 def found_delimiter(text: str, marks: str) -> str:
-    """Return which character separates the cells of a text.
+    """Return the character that separates the cells of a text.
 
     >>> found_delimiter("width;kind\\n1,5;a\\n2,5;b", ",;")
     ';'
 
-    It is the one that divides the first lines into the most cells, equally many in each; if none
-    does, the one that most of these lines have: rows of unequal length are a fault, which is told
-    with their places.
+    It is the one that divides the first lines into the most cells, the same number in each; if none
+    does, the one that most of these lines have: rows of unequal length are an error, which is
+    reported with its position.
     """
     plain = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
     lines = [*islice(plain, TRIED_LINES)]

@@ -1,4 +1,4 @@
-"""What the columns of a table seem to be, before somebody says what to learn from them."""
+"""What the columns of a table seem to be, before anybody decides what to learn from them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from webnnm.data.columns import Column, Table, as_number, read_column, table_of
 Content = Literal["number", "category", "text", "empty"]
 
 MOST_VALUES = 50
-"""Words of more different values than these are texts."""
+"""Words with more distinct values than this are texts."""
 REPEATED = 2
-"""Words that do not come so often on average are texts, or names of single rows."""
+"""Words that occur less often than this on average are texts, or names of single rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class ColumnDescription:
 
     Attributes: `name`; `content`, "number", "category", "text" for words that hardly repeat, such
     as names and remarks, or "empty"; `missing`, the cells without a value; `low` and `high`, the
-    bounds of numbers; `values`, words and how often each one comes, the most frequent first;
-    `problem`, why it is not taken as it stands, "" if it is.
+    bounds of numbers; `values`, words and how often each one occurs, the most frequent first;
+    `problem`, why the column cannot be used as it is, or "".
     """
 
     name: str
@@ -65,9 +65,9 @@ def describe_table(table: Any) -> list[ColumnDescription]:
     age: number, 31 … 45
 
     `table` is what `TableDataset` takes: a dict from column name to values, a data frame, or what
-    `read_csv` returned. Nothing is refused for its cells: a word among numbers, a date and
-    decimal commas are the `problem` of their column. Raises `DataError` NNM702 for something that
-    is not a table.
+    `read_csv` returned. No table is refused because of its cells: a word among numbers, dates and
+    decimal commas are reported as the `problem` of their column. Raises `DataError` NNM702 for
+    anything that is not a table.
     """
     table = table_of(table)
     return [_described(table, index) for index in range(len(table.names))]
@@ -88,12 +88,12 @@ def _described(table: Table, index: int) -> ColumnDescription:
 
 def _of_words(column: Column, missing: int, problem: str) -> ColumnDescription:
     words = [word for word in column.words if word is not None]
-    if all(number != number for number in map(as_number, words)):  # signs for what is missing
+    if all(number != number for number in map(as_number, words)):  # marks for missing values
         problem = f"column {column.name} has no value in any row"
         return ColumnDescription(column.name, "empty", len(column.words), problem=problem)
     counts = tuple(Counter(words).most_common())
     if not problem and all(as_number(word.replace(",", ".")) is not None for word in words):
-        problem = f"{words[0]} is not a number: numbers have a decimal point"
+        problem = f"{words[0]} is not a number: numbers need a decimal point"
     repeats = len(counts) <= MOST_VALUES and len(words) >= REPEATED * len(counts)
     content: Content = "category" if repeats else "text"
     return ColumnDescription(column.name, content, missing, values=counts, problem=problem)

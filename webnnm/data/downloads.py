@@ -1,4 +1,4 @@
-"""Large files of the network: with progress, checked, and kept by browsers."""
+"""Downloads of large files: with progress, verified, and kept by browsers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from webnnm.core.errors import DataError
 
 Progress = Callable[[str, int, int], object]
-"""Told of the name of a file, the bytes of it that are there, and all; 0 where that is unknown."""
+"""Called with the name of a file, the bytes loaded so far, and the total (0 if unknown)."""
 Tell = Callable[[int, int], object]
 CHUNK = 1 << 20
 
@@ -23,10 +23,10 @@ CHUNK = 1 << 20
 class Downloads:
     """How files are fetched.
 
-    - `progress`: told of the bytes of each file as they come.
-    - `keep`: in pages, whether the browser keeps files for the next visit; one that did not come
-      whole goes on from where it ended.
-    - `hashes`: name of a file → the SHA-256 that it has to have, in hexadecimal digits.
+    - `progress`: called with the bytes of each file as they arrive.
+    - `keep`: in pages, whether the browser keeps files for the next visit; an interrupted download
+      is resumed.
+    - `hashes`: name of a file → the SHA-256 that it must have, in hexadecimal digits.
     """
 
     progress: Progress | None = None
@@ -36,7 +36,7 @@ class Downloads:
     async def bytes(self, place: str | Path) -> Any:
         """Return the bytes of a file.
 
-        Raises `DataError` NNM715 for what cannot be read, NNM801 for another hash.
+        Raises `DataError` NNM715 if it cannot be read, NNM801 for a wrong hash.
         """
         address = str(place)
         name = address.rpartition("/")[2].partition("?")[0]
@@ -53,12 +53,12 @@ class Downloads:
             found = hashlib.sha256(data).hexdigest() if wanted else ""
         if found != wanted:
             message = f'"{address}" has the SHA-256 {found}, not {wanted}'
-            raise DataError("NNM801", message, hint="the file is damaged, or of another version")
+            raise DataError("NNM801", message, hint="the file is damaged, or is another version")
         return data
 
 
 async def _in_page(address: str, tell: Tell, wanted: str, *, keep: bool) -> tuple[bytearray, str]:
-    """Return the bytes of a file, relative to the page, and its hash if one is wanted."""
+    """Return the bytes of a file, relative to the page, and its hash if one is required."""
     from webnnm.backends import pyodide_host
 
     module: Any = await pyodide_host.load_module("downloads")
@@ -76,7 +76,7 @@ async def _in_page(address: str, tell: Tell, wanted: str, *, keep: bool) -> tupl
         raise DataError(
             "NNM715",
             f'"{address}" cannot be fetched: {words.message}',
-            hint="what has come is kept: load it once more to go on" if keep else "",
+            hint="the part that arrived is kept: load it again to resume" if keep else "",
         ) from error
     finally:
         told.destroy()
@@ -84,7 +84,7 @@ async def _in_page(address: str, tell: Tell, wanted: str, *, keep: bool) -> tupl
 
 
 async def _on_desktop(address: str, tell: Tell) -> Any:
-    """Return the bytes of a file; the pages of one on a disk are read when they are needed."""
+    """Return the bytes of a file; a file on disk is memory-mapped."""
     try:
         if "://" in address:
             return await open_url(address, tell)
@@ -97,9 +97,9 @@ async def _on_desktop(address: str, tell: Tell) -> Any:
 
 
 async def open_url(address: str, tell: Tell | None = None) -> bytearray:
-    """Return what an address answers with, on a desktop.
+    """Return the response of a URL, on a desktop.
 
-    Raises `OSError` where it does not answer, `ValueError` where the answer is not whole.
+    Raises `OSError` if there is no response, `ValueError` if the response is incomplete.
     """
     from urllib.request import urlopen
 
@@ -115,17 +115,17 @@ async def open_url(address: str, tell: Tell | None = None) -> bytearray:
             raise ValueError(f"the connection ended after {len(data)} of {total} bytes")
         return data
 
-    # In a thread: other tasks go on while the answer is on its way.
+    # In a thread: other tasks continue while the response arrives.
     return await asyncio.to_thread(load)
 
 
 async def forget_downloads() -> None:
-    """Remove the files of weights that the browser keeps for this site.
+    """Remove the weight files that the browser keeps for this site.
 
     >>> import asyncio
     >>> asyncio.run(forget_downloads())
 
-    Outside of pages nothing is kept.
+    Outside pages nothing is kept.
     """
     if sys.platform == "emscripten":
         from webnnm.backends import pyodide_host

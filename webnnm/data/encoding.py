@@ -1,4 +1,4 @@
-"""Encoders of columns: what they saw of the training rows decides what they make of others."""
+"""Encoders of columns, fitted to the training rows and applied to all others."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.data.columns import Column, Table, as_number, read_column, table_of
 
 Unknown = Literal["error", "zeros"]
-"""What becomes of a word that no training row has."""
+"""What happens to a word that no training row has."""
 
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 
 MOST_CATEGORIES = 1000
-"""More different words than this are not categories but names or numbers of single rows."""
+"""More distinct words than this are not categories but names or numbers of single rows."""
 
 NAMED = 8
-"""Words that a message lists at most."""
+"""The maximum number of words that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberEncoder:
-    """Passes numbers on; a missing one is `fill`, if that is not None.
+    """Passes numbers through; replaces missing numbers with `fill`, if it is not None.
 
     >>> NumberEncoder("age", fill=30.0).encode(Column("age", array("d", [math.nan, 4]), (), [0]))
     [array('f', [30.0, 4.0])]
@@ -39,11 +39,11 @@ class NumberEncoder:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of what comes out."""
+        """The names of the resulting features."""
         return (self.name,)
 
     def encode(self, column: Column, place: str = "row") -> list[array[float]]:
-        """Return one number per row. Raises `DataError` NNM713 for a missing one without `fill`."""
+        """Return one number per row. Raises `DataError` NNM713 if one is missing without `fill`."""
         numbers = array("f", column.numbers or ())
         if column.missing and self.fill is None:
             raise _absent(place, column)
@@ -52,7 +52,7 @@ class NumberEncoder:
         return [numbers]
 
     def filled(self, shares: Sequence[float]) -> NumberEncoder:
-        """Return the same with the mean of the training rows for missing numbers."""
+        """Return the same encoder with the mean of the training rows for missing numbers."""
         return NumberEncoder(self.name, *shares)
 
 
@@ -67,7 +67,7 @@ class OneHotEncoder:
     [[0.0, 1.0], [1.0, 0.0]]
 
     Attributes: `name` of the column; `categories`, sorted; `unknown`, "error" or "zeros" for other
-    words; `fill`, the numbers in place of a missing word, () where that is an error.
+    words; `fill`, the numbers for a missing word, or () if that is an error.
     """
 
     name: str
@@ -77,9 +77,10 @@ class OneHotEncoder:
 
     @classmethod
     def fit(cls, name: str, words: Iterable[str], unknown: Unknown = "zeros") -> OneHotEncoder:
-        """Take the categories of the training rows.
+        """Fit the encoder to the words of the training rows.
 
-        Raises `DataError` NNM713 where there are more than 1000, NNM704 for another `unknown`.
+        Raises `DataError` NNM713 if there are more than 1000 categories, NNM704 for another
+        `unknown`.
         """
         if unknown not in UNKNOWN:
             raise DataError("NNM704", f'unknown="{unknown}"', hint=f"one of {', '.join(UNKNOWN)}")
@@ -87,21 +88,22 @@ class OneHotEncoder:
         if len(categories) > MOST_CATEGORIES:
             raise DataError(
                 "NNM713",
-                f"column {name} has {len(categories)} different words, of which "
-                f'"{categories[0]}" is one: too many for categories',
+                f"column {name} has {len(categories)} different words, such as "
+                f'"{categories[0]}": too many for categories',
                 hint="leave it out with features=[…]",
             )
         return cls(name, categories, unknown)
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of what comes out."""
+        """The names of the resulting features."""
         return tuple(f"{self.name}={category}" for category in self.categories)
 
     def encode(self, column: Column, place: str = "row") -> list[array[float]]:
         """Return for each category 0 or 1 per row.
 
-        Raises `DataError` NNM706 for an unknown word if that is an error, NNM713 for a missing one.
+        Raises `DataError` NNM706 for an unknown word if that is an error, NNM713 for a missing
+        word.
         """
         if column.missing and not self.fill:
             raise _absent(place, column)
@@ -118,7 +120,7 @@ class OneHotEncoder:
         return result
 
     def filled(self, shares: Sequence[float]) -> OneHotEncoder:
-        """Return the same with the shares of the categories for missing words."""
+        """Return the same encoder with the shares of the categories for missing words."""
         return OneHotEncoder(self.name, self.categories, self.unknown, tuple(shares))
 
 
@@ -156,7 +158,7 @@ class LabelEncoder:
             raise DataError(
                 "NNM706",
                 f"column {name} has {len(classes)} different labels: too many for classes",
-                hint='task="regression" takes numbers as numbers',
+                hint='set task="regression" to treat numbers as numbers',
             )
         return cls(name, classes)
 
@@ -171,7 +173,7 @@ class LabelEncoder:
         return result
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
-        """Return the names of classes. Raises `DataError` NNM706 for a number that has none."""
+        """Return the names of classes. Raises `DataError` NNM706 for a number without a class."""
         result: list[str] = []
         for number in numbers:
             if not 0 <= number < len(self.classes):
@@ -186,8 +188,8 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
     >>> encode_rows([NumberEncoder("a"), OneHotEncoder("b", ("x", "y"))], [[5, "y"]]).tolist()
     [[5.0, 0.0, 1.0]]
 
-    Raises `DataError` NNM702 for rows of another length, NNM710 for a column that is not there,
-    and what the encoders raise.
+    Raises `DataError` NNM702 for rows of another length, NNM710 for a missing column, and what the
+    encoders raise.
     """
     names = tuple(encoder.name for encoder in encoders)
     if isinstance(rows, list | tuple):
@@ -221,7 +223,7 @@ def side_by_side(columns: Sequence[array[float]], rows: int) -> HostArray:
 
 
 def sorted_words(words: Iterable[str]) -> tuple[str, ...]:
-    """Return different words in order: numbers by value, others by code point.
+    """Return distinct words in order: numbers by value, other words by code point.
 
     >>> sorted_words(["b", "a", "b"]), sorted_words(["10", "9"])
     (('a', 'b'), ('9', '10'))
@@ -234,7 +236,7 @@ def sorted_words(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
-    """Return an encoder as JSON can hold it, to be kept with a model.
+    """Return an encoder as JSON values, to be saved with a model.
 
     >>> to_dict(LabelEncoder("y", ("no", "yes")))
     {'name': 'y', 'classes': ['no', 'yes']}
@@ -277,5 +279,5 @@ def _absent(place: str, column: Column) -> DataError:
 def _unknown(where: str, word: str, known: Sequence[str]) -> DataError:
     shown = ", ".join(known[:NAMED]) + (f" … ({len(known)} in all)" if len(known) > NAMED else "")
     return DataError(
-        "NNM706", f'{where} is "{word}"', hint=suggestion(word, known) or f"known are {shown}"
+        "NNM706", f'{where} is "{word}"', hint=suggestion(word, known) or f"known: {shown}"
     )

@@ -1,4 +1,4 @@
-"""Rows as a training gets them, augmented: all of an epoch, or some to look at."""
+"""Augmented rows as training gets them: all rows of an epoch, or some to inspect."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def epoch_arrays(
     >>> epoch_arrays(halved)[0]["model"].tolist()
     [[0.5], [1.0]]
 
-    For trainings that hold the rows of an epoch on the device: taken by `Dataset.order` of the
-    same epoch, shuffle and seed they are the batches of `Dataset.batches`.
+    For training with the rows of an epoch on the device: in the order of `Dataset.order` for the
+    same epoch, shuffle and seed, they are the batches of `Dataset.batches`.
     """
     if dataset.augmentation is None:
         return dataset.arrays("training")
@@ -39,7 +39,7 @@ def epoch_arrays(
 
 
 def augmented_rows(dataset: Dataset, numbers: Sequence[int]) -> tuple[Arrays, Arrays]:
-    """Return the inputs and outputs of these rows, as a first epoch may deliver them.
+    """Return the inputs and outputs of these rows, as a first epoch might deliver them.
 
     >>> from webnnm.data.dataset import Dataset
     >>> data = Dataset([[1.0], [2.0]], [[0.5], [1.5]], split=(1, 0, 0), batch_size=1)
@@ -58,7 +58,7 @@ def augmented_rows(dataset: Dataset, numbers: Sequence[int]) -> tuple[Arrays, Ar
 
 
 def _gathered(batches: Iterable[Batch]) -> tuple[Arrays, Arrays]:
-    """Return the rows of batches as whole arrays, without those that fill up."""
+    """Return the rows of batches as whole arrays, without padding rows."""
     every = list(batches)
 
     def whole(sides: list[Arrays]) -> Arrays:

@@ -1,4 +1,4 @@
-"""What a dataset says about one of its arrays: shape, type, names, kind of content."""
+"""The description of one array of a dataset: shape, type, names, kind of content."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Field:
 
     Attributes: `shape` of one row, `dtype`, `names` of the dimensions (or none), `sequence` (the
     name of the sequence dimension, False without one), `kind`, `features` (names along the last
-    dimension, or none), `classes` (how many, 0 where there are none), `declared` (whether somebody
-    said of what kind it is).
+    dimension, or none), `classes` (how many, 0 if there are none), `declared` (whether its kind was
+    given, not detected).
     """
 
     shape: Shape
@@ -41,7 +41,7 @@ class Field:
     declared: bool = field(default=False, repr=False, compare=False)
 
     def of_position(self) -> Field:
-        """Return the field of one position of a sequence, which runs along the first axis.
+        """Return the field of one position of a sequence along the first axis.
 
         >>> steps = Field((8, 3), "float32", ("time", "axis"), sequence="time")
         >>> steps.of_position().shape, steps.of_position().names

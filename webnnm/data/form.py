@@ -1,4 +1,4 @@
-"""What the rows of an input are where they come from, and how they become a field's numbers."""
+"""The original form of an input's rows, and how they become a field's numbers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a dataset was given for an input.
+    """The form in which a dataset was given an input.
 
     >>> form = Form(Field((2,), "float32", features=("width", "height")))
     >>> form.rows("input", {"height": 5, "width": 3}).tolist()
     [[3.0, 5.0]]
 
-    Attributes: `field`; `light`, where the rows are pictures; `letters`, the characters of which
-    the numbers 0, 1, … are made, where the rows are text; `encoders` of the columns, where they
-    are rows of a table.
+    Attributes: `field`; `light`, if the rows are pictures; `letters`, the characters that the
+    numbers 0, 1, … stand for, if the rows are text; `encoders` of the columns, if they are rows
+    of a table.
     """
 
     field: Field
@@ -38,15 +38,15 @@ class Form:
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of the columns that a table shall have, () where its order decides."""
+        """The names of the columns that a table must have, or () if their order decides."""
         return [encoder.name for encoder in self.encoders] or self.field.features
 
     def plain(self, where: str, values: Any) -> Any:
         """Return pictures and rows of tables as an array, texts as lists of numbers.
 
-        Whatever else there is stays as it is. Raises `DataError` NNM702 for pictures of another
-        size, NNM706 for an unknown character or word, NNM710 for a column that is not there,
-        NNM713 for a cell that is empty or not a number.
+        Anything else is returned unchanged. Raises `DataError` NNM702 for pictures of another size,
+        NNM706 for an unknown character or word, NNM710 for a missing column, NNM713 for a cell that
+        is empty or not a number.
         """
         if self.letters:
             return _numbers_of(where, values, self.letters)
@@ -61,7 +61,7 @@ class Form:
         return values
 
     def rows(self, where: str, values: Any) -> HostArray:
-        """Return the rows of an input without positions, or one row alone, as `[rows, …]`."""
+        """Return the rows of an input without positions, or a single row, as `[rows, …]`."""
         found = HostArray.of(self.plain(where, values))
         return rows_of(where, found, self.field.shape, self.field.names)
 
@@ -89,7 +89,7 @@ class Form:
 
 
 def is_table(value: Any) -> bool:
-    """Tell whether something is columns with names, or rows of cells with names.
+    """Return whether something is columns with names, or rows of cells with names.
 
     >>> is_table({"width": [1, 2]}), is_table([{"width": 1}]), is_table([[1, 2]])
     (True, True, False)
@@ -102,7 +102,7 @@ def is_table(value: Any) -> bool:
 
 
 def numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
-    """Return numbers as an array of at least one row; an error says which input they are of."""
+    """Return numbers as an array of at least one row; errors name the input."""
     try:
         found = HostArray.of(values, dtype)
     except DataError as error:
@@ -113,7 +113,7 @@ def numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
 
 
 def _as_table(value: Any) -> Table | None:
-    """Return what has named columns as a table, None for rows without names."""
+    """Return anything with named columns as a table, None for rows without names."""
     if not is_table(value):
         return None
     if isinstance(value, Mapping) and not any(map(_is_column, cast("Any", value).values())):
@@ -131,7 +131,7 @@ def _as_table(value: Any) -> Table | None:
 
 
 def _is_series(value: Any) -> bool:
-    """Tell whether something may be a row of a data frame, as pandas has them."""
+    """Return whether something may be a row of a pandas data frame."""
     return hasattr(value, "to_dict") and hasattr(value, "index") and not hasattr(value, "columns")
 
 
@@ -142,12 +142,12 @@ def _is_column(value: Any) -> bool:
 
 
 def _unnamed(table: Table) -> bool:
-    """Tell whether the columns have no names but their numbers, or none at all."""
+    """Return whether the columns have only numbers as names, or none at all."""
     return table.first_row == 1 or all(name.isdecimal() for name in table.names)
 
 
 def _several(rows: Any) -> list[Any]:
-    """Return rows of cells; one row alone becomes the only one."""
+    """Return rows of cells; a single row becomes the only one."""
     given: list[Any] = list(rows) if isinstance(rows, list | tuple) else [rows]  # type: ignore[reportUnknownArgumentType]
     plain = [row.tolist() if hasattr(row, "tolist") else row for row in given]
     return [plain] if plain and not isinstance(plain[0], list | tuple) else plain
@@ -165,6 +165,6 @@ def _numbers_of(where: str, values: Any, letters: Sequence[str]) -> Any:
                 raise DataError(
                     "NNM706",
                     f"{where}, row {row}: character {place} {letter!r} is not in the dataset's",
-                    hint=f"known are {''.join(letters)!r}",
+                    hint=f"known characters: {''.join(letters)!r}",
                 )
     return [[known[letter] for letter in text] for text in texts]

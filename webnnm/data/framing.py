@@ -17,9 +17,9 @@ def framed_product(b: GraphBuilder, signal: Any, frames: int, parts: Sequence[Ho
     >>> framed_product(b, b.input("x", "float32", [1, 7]), 3, parts).shape
     (1, 3, 1)
 
-    A frame begins as many samples behind the one before as the first part has rows. The matrix lies
-    in parts of so many rows, the last of which may have fewer: their products with the parts of
-    frames, which do not overlap, add up. What the signal `[batch, length]` lacks is zeros.
+    The distance between frames is the row count of the first part. The matrix is divided into parts
+    of this many rows, the last of which may have fewer: their products with the parts of the
+    frames, which do not overlap, are added up. The signal `[batch, length]` is padded with zeros.
     """
     batch, length = signal.shape
     hop = parts[0].shape[0]

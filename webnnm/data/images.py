@@ -1,4 +1,4 @@
-"""Datasets of images: pixels from arrays, in 0 … 1, with names of their dimensions."""
+"""Datasets of images: pixels from arrays, scaled to 0 … 1, with named dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking the arrays that a dataset is made of."""
+"""Checks the arrays that a dataset is made from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from webnnm.data.sequences import (
 )
 
 ONLY_BLOCK = "model"
-"""The name of the only input or output where none is given."""
+"""The name of the only input or output if none is given."""
 
 SEQUENCE = "sequence"
 """The name of the positions of a sequence whose dimensions have no names."""
@@ -36,7 +36,7 @@ Side = tuple[dict[str, Field], dict[str, HostArray]]
 
 
 def by_block(value: Any) -> dict[str, Any]:
-    """Return block → array of what may be a single array.
+    """Return block → array from a dict or a single array.
 
     >>> by_block([1, 2])
     {'model': [1, 2]}
@@ -45,12 +45,12 @@ def by_block(value: Any) -> dict[str, Any]:
 
 
 def per_block(value: Any, blocks: Iterable[str], what: str) -> dict[str, Any]:
-    """Return block → option of what may be one option for the only block.
+    """Return block → option from a dict or a single option for the only block.
 
     >>> per_block(["no", "yes"], ["answer"], "labels")
     {'answer': ['no', 'yes']}
 
-    `what` names the option in a message. Raises `DataError` NNM710 for a block that is not there.
+    `what` names the option in a message. Raises `DataError` NNM710 for an unknown block.
     """
     known = list(dict.fromkeys(blocks))
     if value is None:
@@ -77,8 +77,8 @@ def lengths_for(
     >>> lengths_for("max", {"x": [[1, 2], [3]]}, {"y": [0, 1]})
     ({'x': 'max'}, {})
 
-    One length is for the only input and for all lists of arrays of different lengths; by block, it
-    is of the input if both have the name, and of the output if that is such a list.
+    A single length applies to the only input and to all lists of arrays of different lengths; in a
+    dict, it applies to the input if both have the name, and to the output if that is such a list.
     """
     if not isinstance(value, Mapping):
         if value is None:
@@ -98,12 +98,12 @@ def lengths_for(
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return a hint that lists the names there are.
+    """Return a hint that lists the available names.
 
     >>> listed(["left", "right"])
-    'there is "left", "right"'
+    'available: "left", "right"'
     """
-    return "there is " + ", ".join(f'"{name}"' for name in names)
+    return "available: " + ", ".join(f'"{name}"' for name in names)
 
 
 def take_all(
@@ -112,13 +112,13 @@ def take_all(
     labels: Mapping[str, Sequence[str]],
     options: Mapping[str, Any],
 ) -> tuple[Side, Side]:
-    """Return fields and arrays of all inputs, and of all outputs, by the options of `Dataset`.
+    """Return fields and arrays of all inputs and all outputs, given the options of `Dataset`.
 
     >>> take_all({"x": [1.5]}, {"y": [0.5]}, {}, {})[1][1]
     {'y': HostArray(float32[1])}
 
-    `options` may hold "kinds", "names", "features" and "length". Where an input and an output have
-    the same name the kind is of the output, all else of the input.
+    `options` may hold "kinds", "names", "features" and "length". If an input and an output have
+    the same name, the kind is that of the output, all else that of the input.
     """
     blocks = [*inputs, *outputs]
     kinds = per_block(options.get("kinds"), blocks, "kinds")
@@ -156,7 +156,7 @@ def take_input(
     features: Sequence[str] = (),
     length: Length | None = None,
 ) -> Taken:
-    """Return field and array of an input, its first dimension the rows.
+    """Return field and array of an input, whose first dimension is the rows.
 
     >>> take_input("model", [[1, 2], [3, 4]])[0].shape
     (2,)
@@ -198,7 +198,7 @@ def take_output(
     >>> take_output("model", [[0, 2], [1]], length="max")[1].tolist()
     [[0, 2], [1, -1]]
 
-    The positions behind the end of a sequence have class -1, other values are zero. Raises
+    Positions after the end of a sequence have class -1, or zero for other values. Raises
     `DataError` as `take_input` does, and NNM706 for a label that the kind does not allow.
     """
     where = f'output "{block}"'
@@ -233,7 +233,7 @@ def row_count_of(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArra
     >>> row_count_of({"x": HostArray.of([[1], [2]])}, {})
     2
 
-    Raises `DataError` NNM702 where they differ, NNM705 where there are none.
+    Raises `DataError` NNM702 if they differ, NNM705 if there are none.
     """
     counts = {f'input "{block}"': len(values) for block, values in inputs.items()}
     counts |= {f'output "{block}"': len(values) for block, values in outputs.items()}
@@ -251,10 +251,10 @@ def finite(where: str, values: HostArray, lengths: Sequence[int] = (), *, first:
 
     >>> finite("input", HostArray.of([1.0, 2.0]))
 
-    `lengths` are those of rows whose positions lie one behind another, `first` is the number of
-    the first row.
+    `lengths` are those of rows whose positions are concatenated, `first` is the number of the
+    first row.
     """
-    # One sum tells at full speed whether there is something to look for.
+    # A single sum shows quickly whether there is something to look for.
     if is_float(values.dtype) and not math.isfinite(sum(values.values())):
         for place, found in enumerate(values.values()):
             if not math.isfinite(found):
@@ -262,7 +262,7 @@ def finite(where: str, values: HostArray, lengths: Sequence[int] = (), *, first:
                 raise DataError(
                     "NNM707",
                     f"{where}: {at} is {found}",
-                    hint="drop the row, or put a number in its place",
+                    hint="drop the row, or replace the value with a finite number",
                 )
 
 
@@ -354,9 +354,9 @@ def _class_numbers(
             raise DataError(
                 "NNM706",
                 f"{where}: {at if lengths else at.split(',')[0]} has class {number:g}",
-                hint=f"classes are whole numbers 0 … {high:g}"
+                hint=f"classes are integers 0 … {high:g}"
                 if labels
-                else "classes count from 0",
+                else "classes are numbered from 0",
             )
         numbers.append(int(number))
     return HostArray.of(numbers, "int32", shape)
@@ -368,7 +368,7 @@ def _check_labels(where: str, kind: Kind, classes: int, labels: Sequence[str]) -
         raise DataError(
             "NNM702",
             f"{where} has {len(labels)} labels but its values are continuous",
-            hint='say what they are: kinds={"block": "classes"}',
+            hint='set their kind: kinds={"block": "classes"}',
         )
     if len(labels) != (2 if binary else classes):
         raise DataError("NNM702", f"{where}: {len(labels)} labels for {classes} classes")
@@ -389,7 +389,7 @@ def _checked(where: str, kind: Kind | None) -> Kind | None:
 
 
 def _integers_only(value: Any) -> bool:
-    """Tell whether nested lists hold nothing but integers: floats mean measurements."""
+    """Return whether nested lists hold nothing but integers: floats mean measurements."""
     if isinstance(value, list | tuple | range):
         elements = list(cast("Iterable[Any]", value))
         return bool(elements) and all(map(_integers_only, elements))

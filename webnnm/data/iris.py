@@ -103,6 +103,6 @@ async def _read(url: str | Path) -> str:
 
 
 def _shipped() -> str:
-    # importlib.resources, which does the same, takes a page longer to import than training takes.
+    # importlib.resources does the same, but importing it takes a page longer than training.
     loader: Any = __loader__
     return loader.get_data(str(Path(__file__).with_name("iris.csv"))).decode()

@@ -1,4 +1,4 @@
-"""Measures what a loss is chosen by: facts about the labels of an output."""
+"""Measures the facts about the labels of an output that determine its loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webnnm.data.standardize import Standardization, moments
 from webnnm.training.loss_choice import MAD_TO_STD, LabelFacts
 
 ROUNDED = 1e-5
-"""An integer that was standardised in float32 is one again but for this share of it."""
+"""An integer that was standardised in float32 is restored to within this share of it."""
 
 EXCESS_KURTOSIS = 3.0
 ROBUST_LIMIT = 3.0
@@ -31,7 +31,7 @@ def label_facts(
     mask: HostArray | None = None,
     fitted: Standardization | None = None,
 ) -> LabelFacts:
-    """Measure the labels of an output, which shall be those of the training rows.
+    """Measure the labels of an output, which should be those of the training rows.
 
     >>> facts = label_facts(HostArray.of([[0, 1], [1, 0], [0, 1]]), Field((2,), "float32",
     ...     kind="onehot", classes=2))
@@ -39,8 +39,8 @@ def label_facts(
     ((1, 2), True)
 
     `values` are `[rows, …]` as the dataset has them, `field` describes them. `mask`,
-    `[rows, length]` of 0 and 1, tells the positions of a sequence that count, else all do; `fitted`
-    is how they were standardised, None if they are as they were given.
+    `[rows, length]` of 0 and 1, marks the positions of a sequence that count, by default all;
+    `fitted` is how they were standardised, None if they were not.
     """
     shape = values.shape[1:]
     flat: list[float] = list(values.values())
@@ -143,8 +143,8 @@ def _spread(
     """Return the median absolute deviation, and whether there are outliers.
 
     Each column is measured in units of its own spread, and all are judged together: among many
-    columns one would look unusual by chance. Constant columns, and for the second test those of
-    which most values are equal, have no unit and are left out.
+    columns one would look unusual by chance. Constant columns, and for the second test columns
+    most of whose values are equal, have no unit and are left out.
     """
     fourth = far = 0.0
     judged = robust = 0
@@ -166,8 +166,8 @@ def _spread(
 
 
 def _long_tailed(columns: Sequence[Sequence[float]]) -> bool:
-    """Tell whether values that have outliers are from 0 on, and their logarithms have none: those
-    of 1 + value/median where values may be 0, as counts are."""
+    """Return whether values with outliers are non-negative, and their logarithms have none: those
+    of 1 + value/median if values may be 0, as counts may."""
     centres = [_median(column) for column in columns]
     least = min(map(min, columns))
     if least < 0 or min(centres) <= 0:

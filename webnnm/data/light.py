@@ -1,4 +1,4 @@
-"""Pixels as light: numbers of any scale brought to 0 … 1."""
+"""Pixels as light: numbers of any scale, scaled to 0 … 1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FULL_BYTE = 255.0
 
 @dataclass(frozen=True, slots=True)
 class Light:
-    """How the pixels of a dataset became light, for pictures that come later.
+    """How the pixels of a dataset were scaled, for later pictures.
 
     >>> Light(255.0, of_bytes=True).of("picture", HostArray.of([0, 51], "uint8")).tolist()[0]
     0.0
@@ -28,7 +28,7 @@ class Light:
 
     @classmethod
     def measured(cls, pixels: HostArray, white: float | None = None) -> Light:
-        """Return the light of a dataset's pixels, where `white` is not given by their scale.
+        """Return the light of a dataset's pixels; without `white`, it follows from their scale.
 
         >>> Light.measured(HostArray.of([0, 300]))
         Light(white=65535.0, of_bytes=False)
@@ -48,8 +48,8 @@ class Light:
     def of(self, where: str, pixels: HostArray) -> HostArray:
         """Return new pixels in 0 … 1.
 
-        Of pixels that were bytes in the dataset and are other numbers now, fractions up to 1 are
-        light already. Raises `DataError` NNM702 where nothing tells whether 1 is black or white.
+        If the pixels were bytes in the dataset and are other numbers now, fractions up to 1 are
+        already scaled. Raises `DataError` NNM702 if it is unclear whether 1 is black or white.
         """
         bytes_now = pixels.dtype == "uint8"
         if bytes_now and not self.of_bytes:
@@ -60,8 +60,8 @@ class Light:
                 if not any(value % 1 for value in flat):
                     raise DataError(
                         "NNM702",
-                        f"{where}: all pixels are 0 or 1, where white was {self.white:g}",
-                        hint="give bytes (uint8), of which 255 is white; or fractions in 0 … 1",
+                        f"{where}: all pixels are 0 or 1, but white was {self.white:g}",
+                        hint="give bytes (uint8), where 255 is white; or fractions in 0 … 1",
                     )
                 return to_unit(pixels, 1.0)
         return to_unit(pixels, self.white)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a model expects of one row at an input or output.
+    """What a model expects one row of an input or output to be.
 
     Attributes: `shape` of the row, `dtype`, `names` of its dimensions (or none).
     """
@@ -33,8 +33,8 @@ class Slot:
 class Binding:
     """How the rows of a field become what a model expects (spec G.2).
 
-    Attributes: `field`, its name in the dataset; `slot`, what the model expects; `axes`, the order
-    in which its dimensions are taken, () where they stay; `classes`, for fields of class numbers;
+    Attributes: `field`, its name in the dataset; `slot`, what the model expects; `axes`, the
+    permutation of its dimensions, () if they stay; `classes`, for fields of class numbers;
     `kind` of the field.
     """
 
@@ -66,13 +66,14 @@ class Binding:
         """Return the rows of an output as the targets of a loss that takes `labels` (spec D.4).
 
         "classes" are int32 numbers `[rows, positions…]`, -1 where a position does not count;
-        "signs" are -1 and 1 in place of 0 and 1; else targets are as the output, classes one-hot.
+        "signs" are -1 and 1 instead of 0 and 1; otherwise targets are like the output, with
+        classes one-hot.
 
         >>> scores = Binding("y", Slot((2,)), kind="onehot")
         >>> scores.targets(HostArray.of([[0, 1], [1, 0]]), "classes").tolist()
         [1, 0]
 
-        Raises `ModelError` NNM604 where class numbers are asked for and there are no classes.
+        Raises `ModelError` NNM604 if class numbers are requested and there are no classes.
         """
         if labels == "classes":
             if self.classes:
@@ -80,7 +81,7 @@ class Binding:
             if self.kind != "onehot":
                 raise ModelError(
                     "NNM604",
-                    f'output "{self.field}": the loss takes classes, the data are {self.kind}',
+                    f'output "{self.field}": the loss needs classes, the data are {self.kind}',
                     hint='kinds={"' + self.field + '": "classes"}, or another loss',
                 )
             rows = self.apply(values)
@@ -98,7 +99,7 @@ class Binding:
 
 
 def field_name(block: str, fields: Mapping[str, Field], *, alone: bool) -> str:
-    """Return the field that feeds a block: of its name, or the only one for a block that is alone.
+    """Return the field that feeds a block: the one of its name, or the only one for an only block.
 
     >>> field_name("model", {"x": Field((4,), "float32")}, alone=True)
     'x'
@@ -114,9 +115,9 @@ def bind(
     >>> bind({"x": Field((4,), "float32")}, {"model": Slot((4,))}, "input")["model"].field
     'x'
 
-    A field binds to the block of its name; an only field binds to the only block. Dimensions that
-    both sides name are brought into the model's order. Raises `DataError` NNM701 for a block that
-    no field feeds, NNM702 where the sizes differ, NNM706 for more classes than scores.
+    A field binds to the block of its name; a single field binds to the only block. Dimensions that
+    both sides name are transposed to the model's order. Raises `DataError` NNM701 for a block that
+    no field feeds, NNM702 if the sizes differ, NNM706 for more classes than scores.
     """
     bindings: dict[str, Binding] = {}
     for block, slot in slots.items():
@@ -135,7 +136,7 @@ def bind(
 def bound(where: str, name: str, field: Field, slot: Slot) -> Binding:
     """Return how the rows of one field, called `name`, become what a model expects.
 
-    Raises `DataError` NNM702 where the sizes differ, NNM706 for more classes than scores.
+    Raises `DataError` NNM702 if the sizes differ, NNM706 for more classes than scores.
     """
     if field.kind == "classes" and slot.shape and slot.shape[-1] > 1:
         classes, positions = slot.shape[-1], slot.shape[:-1]

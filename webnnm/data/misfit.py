@@ -1,4 +1,4 @@
-"""Says of labels and values that a model cannot take what they are, and what to do about it."""
+"""Explains what labels and values that do not fit a model are, and what to do about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webnnm.data.field import Field
 from webnnm.data.matching import Slot, bound, field_name
 
 MOST_WORDS = 4
-"""So many words a message shows."""
+"""How many words a message shows."""
 
 
 def explained(
@@ -22,15 +22,15 @@ def explained(
     slots: Mapping[str, Slot],
     values: Mapping[str, HostArray],
 ) -> DataError:
-    """Return an error on outputs that do not fit with what the labels are and what would fit.
+    """Return an error on outputs that do not fit, with what the labels are and what would fit.
 
     >>> numbers = {"y": HostArray.of([1, 3, 2], "int32")}
     >>> fields = {"y": Field((), "int32")}
     >>> found = explained(DataError("NNM702", ""), fields, {"m": Slot((3,))}, numbers)
     >>> print(found.message, "→", found.hint)
-    output "m": labels count from 1 to 3, classes from 0 to 2 → subtract 1 from the labels
+    output "m": labels are numbered from 1 to 3, classes from 0 to 2 → subtract 1 from the labels
 
-    - `fields`, `values`: of the dataset, by field; `slots`: of the model, by block.
+    - `fields`, `values`: those of the dataset, by field; `slots`: those of the model, by block.
     """
     for block, slot in slots.items():
         name = field_name(block, fields, alone=len(slots) == 1)
@@ -48,7 +48,7 @@ def explained(
 
 
 def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str, str]:
-    """Return what the labels are beside the scores of a model, and what to do."""
+    """Return what the labels are, compared with the scores of a model, and what to do."""
     scores = slot.shape[-1] if slot.shape else 1
     if field.kind == "onehot" and field.shape:
         classes = field.shape[-1]
@@ -61,11 +61,11 @@ def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str
         return "", "" if field.sequence else f"write shape={own} at the output"
     low, high = int(min(flat)), int(max(flat))
     if field.kind == "multilabel" and scores == 2:
-        message = f"labels are 0 and 1 as {field.dtype}, which read as yes and no, not as 2 classes"
+        message = f"labels are 0 and 1 as {field.dtype}, which means yes and no, not 2 classes"
         fit = "write shape=[1] at the output and end in sigmoid()"
-        return message, f'say kinds={{"{name}": "classes"}}, or {fit}'
+        return message, f'set kinds={{"{name}": "classes"}}, or {fit}'
     if low == 1 and high == scores:
-        message = f"labels count from 1 to {high}, classes from 0 to {scores - 1}"
+        message = f"labels are numbered from 1 to {high}, classes from 0 to {scores - 1}"
         return message, "subtract 1 from the labels"
     if low == -1 and high == 1 and 0 not in flat:
         return "labels are −1 and 1", "make them 0 and 1: (labels + 1) / 2, as integers"
@@ -77,13 +77,13 @@ def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str
     if low >= 0:
         every = len(set(flat)) == scores
         kind = f"as {values.dtype}" if every else f"not all of 0 … {scores - 1}"
-        message = f"labels are whole numbers {low} … {high}, {kind}, which reads as measurements"
-        return message, f'give integers, and say kinds={{"{name}": "classes"}}'
+        message = f"labels are integers {low} … {high}, {kind}, which means measurements"
+        return message, f'give integers, and set kinds={{"{name}": "classes"}}'
     return "", ""
 
 
 def words_of(where: str, value: Any) -> DataError | None:
-    """Return an error for values that are words, None where there are none.
+    """Return an error for values that are words, None if there are none.
 
     >>> print(words_of('output "model"', ["ash", "oak", "ash"]).message)
     output "model" has words, "ash", "oak"
@@ -94,9 +94,9 @@ def words_of(where: str, value: Any) -> DataError | None:
     some = ", ".join(f'"{word}"' for word in islice(found, MOST_WORDS))
     if where.startswith("output"):
         listed = f"labels=[{some}]" if len(found) <= MOST_WORDS else "labels=[…]"
-        hint = f"TableDataset numbers words by itself; or give numbers from 0 and {listed}"
+        hint = f"TableDataset numbers words itself; or give numbers from 0 and {listed}"
     else:
-        hint = "TableDataset takes columns of words; a text is split into tokens before"
+        hint = "use TableDataset for columns of words; split texts into tokens first"
     return DataError("NNM702", f"{where} has words, {some}", hint=hint)
 
 

@@ -18,21 +18,21 @@ LAYOUTS = {
     "hwc": ("height", "width", "channels"),
     "chw": ("channels", "height", "width"),
 }
-"""Order of dimensions → their names; a model that uses the same names gets its own order."""
+"""Layout → names of the dimensions; a model that uses the same names gets its own order."""
 
 CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
-"""Modes of image objects of one byte per channel."""
+"""Modes of image objects with one byte per channel."""
 
 
 def pictures(where: str, values: Any, field: Field) -> HostArray:
-    """Return new pictures as rows of a field, their pixels as they are.
+    """Return new pictures as rows of a field, with their pixels unchanged.
 
     >>> grey = Field((2, 2), "float32", names=("height", "width"))
     >>> pictures("input", bytes(8), grey)
     HostArray(uint8[2, 2, 2])
 
-    `values` are what `ImageDataset` takes, or one picture of it; in a page also what a canvas can
-    draw (a canvas, a video, an image, an ImageBitmap or VideoFrame) and ImageData of any size.
+    `values` are what `ImageDataset` takes, or a single picture; in a page also anything a canvas
+    can draw (a canvas, a video, an image, an ImageBitmap or VideoFrame) and ImageData of any size.
     Raises `DataError` NNM702 for pictures of another size, mode or layout.
     """
     if isinstance(values, list | tuple) and values and _is_picture(values[0]):  # type: ignore[reportUnknownArgumentType]
@@ -40,7 +40,7 @@ def pictures(where: str, values: Any, field: Field) -> HostArray:
         found = [_rows(f"{where}, picture {row}", one, field) for row, one in enumerate(given)]
         kinds = {values.dtype for values in found}
         if len(kinds) > 1:
-            raise DataError("NNM702", f"{where}: pictures of {' and '.join(sorted(kinds))}")
+            raise DataError("NNM702", f"{where}: pictures with {' and '.join(sorted(kinds))}")
         return joined(found)
     return _rows(where, values, field)
 
@@ -93,12 +93,12 @@ def _flat_or_laid_out(where: str, found: HostArray, field: Field) -> HostArray:
 
 
 def _is_picture(value: Any) -> bool:
-    """Tell whether an element of a list is a picture, not a list of numbers."""
+    """Return whether an element of a list is a picture, not a list of numbers."""
     return not isinstance(value, list | tuple | int | float)
 
 
 def _is_object(value: Any) -> bool:
-    """Tell whether something is an image of PIL, or a canvas' ImageData."""
+    """Return whether something is a PIL image or the ImageData of a canvas."""
     sized = hasattr(value, "width") and hasattr(value, "data") and hasattr(value, "height")
     return hasattr(value, "mode") or sized
 
@@ -107,7 +107,7 @@ def _with_channels(where: str, pixels: HostArray, channels: int) -> HostArray:
     """Return RGBA as grey (1), grey with alpha (2), RGB (3), or as it is (4).
 
     Grey is the luma of ITU-R BT.601, as PIL computes it. Raises `DataError` NNM702 for transparent
-    pixels where there is no alpha: nothing tells what lies behind them.
+    pixels if the dataset has no alpha: their background is unknown.
     """
     if channels == 4:
         return pixels
@@ -115,7 +115,7 @@ def _with_channels(where: str, pixels: HostArray, channels: int) -> HostArray:
     if channels in (1, 3) and alpha.count(255) < len(alpha):
         raise DataError(
             "NNM702",
-            f"{where} has transparent pixels, pictures of the dataset have {channels} channels",
+            f"{where} has transparent pixels, the dataset's pictures {channels} channels",
             hint="fill the canvas with a colour before drawing on it",
         )
     planes = [red, green, blue]
@@ -157,7 +157,7 @@ def _image(where: str, image: Any) -> HostArray:
     if channels is None:
         raise DataError(
             "NNM702",
-            f'{where} has mode "{image.mode}", known are {", ".join(CHANNELS)}',
+            f'{where} has mode "{image.mode}", known modes: {", ".join(CHANNELS)}',
             hint='image.convert("RGB") or image.convert("L")',
         )
     width, height = image.size

@@ -1,4 +1,4 @@
-"""Points of two classes in the plane: small data to see what a model learns."""
+"""Points of two classes in the plane: small data that show what a model learns."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ FEATURES: Mapping[str, Callable[[float, float], float]] = {
     "sin x1": lambda x, _: math.sin(math.pi * x),
     "sin x2": lambda _, y: math.sin(math.pi * y),
 }
-"""What a model may be told of a point, by name. The sines have the period of the plane."""
+"""The features of a point, by name. The sines have the period of the plane."""
 
 
 def make_moons(rows: int = 200, *, noise: float = 0.1, seed: int = 0) -> Points:
-    """Return two half circles that reach into one another.
+    """Return two interleaving half circles.
 
     >>> points, classes = make_moons(2, noise=0)
     >>> [(round(x, 3), round(y, 3)) for x, y in points], classes
     ([(-0.333, 0.5), (0.333, -0.5)], [0, 1])
 
     - `rows`: how many points, of both classes in turn.
-    - `noise`: the standard deviation of what is added to both coordinates.
+    - `noise`: the standard deviation of the noise added to both coordinates.
     - `seed`: the same seed gives the same points.
 
-    All lie about 0, from -1 to 1 without noise. Raises `DataError` NNM704 for less than two points,
-    or noise below 0.
+    All are centred at 0, from -1 to 1 without noise. Raises `DataError` NNM704 for fewer than two
+    points, or negative noise.
     """
 
     def place(number: int, share: float, random: Random) -> Point:
@@ -51,7 +51,7 @@ def make_moons(rows: int = 200, *, noise: float = 0.1, seed: int = 0) -> Points:
 
 
 def make_circles(rows: int = 200, *, noise: float = 0.1, seed: int = 0) -> Points:
-    """Return a circle within another, of half its size.
+    """Return a circle within another of twice its size.
 
     >>> points, classes = make_circles(4, noise=0)
     >>> [round(math.hypot(*point), 3) for point in points], classes
@@ -68,7 +68,7 @@ def make_circles(rows: int = 200, *, noise: float = 0.1, seed: int = 0) -> Point
 
 
 def make_spirals(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Points:
-    """Return two arms that wind around one another.
+    """Return two intertwined spiral arms.
 
     >>> points, classes = make_spirals(4, noise=0)
     >>> [round(math.hypot(*point), 3) for point in points], classes
@@ -86,7 +86,7 @@ def make_spirals(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Poin
 
 
 def make_xor(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Points:
-    """Return four squares, of which those that meet at a corner are of one class.
+    """Return four squares; those that touch at a corner have the same class.
 
     >>> points, classes = make_xor(100, noise=0)
     >>> all((x * y > 0) == (number == 0) for (x, y), number in zip(points, classes))
@@ -104,12 +104,13 @@ def make_xor(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Points:
 
 
 def plane_features(points: Iterable[Sequence[float]], names: Sequence[str]) -> list[list[float]]:
-    """Return what a model is told of points: a row of features for each.
+    """Return the features of points, a row for each.
 
     >>> plane_features([(0.5, 2.0)], ["x1", "x2²", "x1·x2"])
     [[0.5, 4.0, 1.0]]
 
-    `names` are some of `FEATURES`. Raises `DataError` NNM710 for another name, NNM704 for none.
+    `names` are some of `FEATURES`. Raises `DataError` NNM710 for an unknown name, NNM704 without
+    names.
     """
     for name in names:
         if name not in FEATURES:
@@ -133,7 +134,7 @@ def _made(
     """Return points of both classes in turn, spread evenly over the shape of each."""
     if rows < 2 or noise < 0:
         raise DataError(
-            "NNM704", f"rows={rows}, noise={noise}", hint="two points at least, noise from 0"
+            "NNM704", f"rows={rows}, noise={noise}", hint="at least two points, noise from 0"
         )
     random = Random(seed)
     points: list[Point] = []

@@ -1,4 +1,4 @@
-"""What a dataset is: the members that a model uses, whoever wrote the class (spec G.1)."""
+"""The dataset protocol: the members that a model uses, of any class (spec G.1)."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ NEEDED = ("name", "inputs", "outputs", "batch_size", "labels", "size")
 
 @runtime_checkable
 class AnyDataset(Protocol):
-    """What every dataset tells of itself, be it in memory or a stream.
+    """What every dataset provides, whether in memory or a stream.
 
     >>> from webnnm.data.dataset import Dataset
     >>> isinstance(Dataset([1.0], [0.5]), AnyDataset)
     True
 
-    `inputs` and `outputs` are block → `Field`. A class needs no common base: it has these members,
-    and those of `BatchedDataset` or of `StreamedDataset`.
+    `inputs` and `outputs` are block → `Field`. A class needs no common base: it needs these
+    members, and those of `BatchedDataset` or `StreamedDataset`.
     """
 
     @property
     def name(self) -> str:
-        """A text for logs."""
+        """The name in logs."""
         ...
 
     @property
     def inputs(self) -> Mapping[str, Field]:
-        """What the inputs are, by block."""
+        """The descriptions of the inputs, by block."""
         ...
 
     @property
     def outputs(self) -> Mapping[str, Field]:
-        """What the outputs are, by block."""
+        """The descriptions of the outputs, by block."""
         ...
 
     @property
     def batch_size(self) -> int:
-        """The rows of a batch."""
+        """The number of rows per batch."""
         ...
 
     def set_batch_size(self, batch_size: int) -> None:
-        """Set the rows of a batch, at least 1."""
+        """Set the number of rows per batch, at least 1."""
         ...
 
     def labels(self, block: str | None = None) -> list[str] | None:
@@ -76,12 +76,12 @@ class AnyDataset(Protocol):
 
 @runtime_checkable
 class BatchedDataset(AnyDataset, Protocol):
-    """A dataset whose batches can be had at any time; `Dataset` is one."""
+    """A dataset with random access to its batches; `Dataset` is one."""
 
     def batches(
         self, subset: str, epoch: int = 0, shuffle: bool | None = None, seed: int = 0
     ) -> Iterator[Batch]:
-        """Return the batches of an epoch; every call has a cursor of its own."""
+        """Return the batches of an epoch; every call returns an independent iterator."""
         ...
 
     def sample(self, index: int) -> tuple[Arrays, Arrays]:
@@ -89,26 +89,26 @@ class BatchedDataset(AnyDataset, Protocol):
         ...
 
     def statistics(self, subset: str = "training") -> Statistics:
-        """Return the figures of a subset."""
+        """Return statistics of a subset."""
         ...
 
 
 @runtime_checkable
 class StreamedDataset(AnyDataset, Protocol):
-    """A dataset that is larger than memory and comes by and by; `StreamDataset` is one."""
+    """A dataset that is larger than memory and is streamed; `StreamDataset` is one."""
 
     def blocks(
         self, subset: str, epoch: int = 0, rows: int | None = None
     ) -> AsyncIterator[tuple[Arrays, ...]]:
-        """Return inputs and outputs of so many rows at a time, fewer in the last block.
+        """Return inputs and outputs of this many rows at a time, fewer in the last block.
 
-        Rows that have weights bring {"sample_weight": float32 `[rows]`} as the third.
+        If rows have weights, the third item is {"sample_weight": float32 `[rows]`}.
         """
         ...
 
 
 def check_dataset(value: Any) -> AnyDataset:
-    """Return what was given if a model can use it as a dataset.
+    """Return the argument if a model can use it as a dataset.
 
     >>> from webnnm.data.dataset import Dataset
     >>> check_dataset(Dataset([1.0], [0.5], name="two")).name
@@ -123,7 +123,7 @@ def check_dataset(value: Any) -> AnyDataset:
         raise DataError(
             "NNM714",
             f"a {type(value).__name__} is not a dataset: it lacks {', '.join(lacking)}",
-            hint="Dataset(inputs, outputs) makes one of arrays",
+            hint="Dataset(inputs, outputs) makes one from arrays",
         )
     return value
 
@@ -135,8 +135,8 @@ def whole_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arra
     >>> whole_subset(Dataset([1.5, 2.5], [0.5, 1.5], split=(1, 0, 0)), "training")[0]["model"]
     HostArray(float32[2])
 
-    A dataset without `arrays` and `masks` is asked for its batches. Raises `DataError` NNM705 for
-    a subset without rows, NNM702 for a stream.
+    The batches are used if a dataset has no `arrays` and `masks`. Raises `DataError` NNM705 for a
+    subset without rows, NNM702 for a stream.
     """
     given = cast(Any, dataset)
     if hasattr(given, "arrays") and hasattr(given, "masks"):
@@ -173,9 +173,9 @@ def orders_of(
     shuffle: bool | None = None,
     seed: int = 0,
 ) -> list[array[int]]:
-    """Return in which order each of these epochs takes the rows of `whole_subset` (spec G.3).
+    """Return the order in which each of these epochs visits the rows of `whole_subset` (spec G.3).
 
-    A dataset may have a method `order` of its own for one epoch.
+    A dataset may have its own method `order` for one epoch.
 
     >>> from webnnm.data.dataset import Dataset
     >>> orders_of(Dataset([1.5, 2.5], [0.5, 1.5], split=(0, 0, 1)), "testing", [1, 2])

@@ -1,4 +1,4 @@
-"""Measures facts about a dataset that tell good data from bad, for the rules of spec F.2."""
+"""Measures facts about a dataset that distinguish good data from bad, for the rules of spec F.2."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from webnnm.data.standardize import channel_axis, elements_of, moments
 from webnnm.data.statistics import class_counts
 
 MOST_ELEMENTS = 10**7
-"""Of larger inputs the figures come from every n-th row, so that they take seconds."""
+"""For larger inputs only every n-th row is measured, so that it takes seconds."""
 
 EXACT = 1e-4
-"""How near to 0 and 1 mean and deviation of standardised data are, in float32."""
+"""How close to 0 and 1 the mean and deviation of standardised data are, in float32."""
 
 
 NARROW = 16
@@ -37,12 +37,12 @@ by chance: those of Iris, of questionnaires, of short sentences."""
 
 @dataclass(frozen=True, slots=True)
 class FeatureFacts:
-    """What the training rows have at one place of an input.
+    """Statistics of the training rows at one place of an input.
 
     Attributes: `block`, `index` of the place (the channel of an image) and its `name` or ""; `mean`
     and `std` (population), `minimum`, `maximum`; `binary`, whether it is only 0 and 1; `foreign`,
-    whether it was standardised by figures of the whole dataset, not of the training rows;
-    `distinct`, how many values it has.
+    whether it was standardised with statistics of the whole dataset, not of the training rows;
+    `distinct`, how many distinct values it has.
     """
 
     block: str
@@ -64,7 +64,7 @@ class FeatureFacts:
 
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
-    """How the classes of an output are spread over the subsets.
+    """How the classes of an output are distributed over the subsets.
 
     >>> kinds = ClassFacts("y", ("no", "yes"), {"training": (8, 2), "testing": (3, 0),
     ...     "full": (11, 2)}, in_order=False)
@@ -82,12 +82,12 @@ class ClassFacts:
 
     @property
     def training(self) -> tuple[int, ...]:
-        """The training rows of every class."""
+        """The number of training rows of every class."""
         return self.counts.get("training", (0,) * len(self.counts["full"]))
 
     @property
     def imbalance(self) -> float:
-        """The largest count of training rows by the smallest, of the classes that have some."""
+        """The largest nonzero count of training rows of a class divided by the smallest."""
         present = [number for number in self.training if number]
         return max(present, default=1) / min(present, default=1)
 
@@ -97,7 +97,7 @@ class ClassFacts:
         return max(self.training, default=0) / max(1, sum(self.training))
 
     def absent(self, subset: str) -> tuple[int, ...]:
-        """Return the classes that the whole has and a subset, if it has rows, lacks."""
+        """Return the classes of the whole dataset that a subset, if it has rows, lacks."""
         counts = self.counts.get(subset, self.counts["full"])
         return tuple(
             number
@@ -116,7 +116,7 @@ class ClassFacts:
 
 @dataclass(frozen=True, slots=True)
 class DataQuality:
-    """What the rules E601 … E612 of the expert system judge.
+    """The facts on which the rules E601 … E612 of the expert system are based.
 
     Attributes: `sizes`, subset → rows; `method` of the split, "" if unknown; `classes`, for each
     output that has them; `features`, for each place of an input that holds measurements;
@@ -133,16 +133,16 @@ class DataQuality:
 
     @property
     def constant(self) -> tuple[FeatureFacts, ...]:
-        """The features that never change in training."""
+        """The features that are constant in training."""
         return tuple(feature for feature in self.features if feature.constant)
 
     @property
     def foreign(self) -> tuple[FeatureFacts, ...]:
-        """The features that were standardised by figures of more than the training rows."""
+        """The features that were standardised with statistics of more than the training rows."""
         return tuple(feature for feature in self.features if feature.foreign)
 
     def unscaled(self, most_mean: float, stds: tuple[float, float]) -> tuple[FeatureFacts, ...]:
-        """Return the features whose |mean| is larger, or whose std is outside of the limits.
+        """Return the features whose |mean| is larger, or whose std is outside the limits.
 
         Constant features and those of 0 and 1 are left out.
         """
@@ -155,7 +155,7 @@ class DataQuality:
         )
 
     def repeated_share(self, subset: str = "testing") -> float:
-        """Return which share of the rows of a subset is also in training."""
+        """Return the share of the rows of a subset that are also in training."""
         return self.repeated.get(subset, 0) / max(1, self.sizes[subset])
 
 
@@ -168,7 +168,7 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
     >>> [feature.index for feature in quality.constant], quality.repeated_share("testing")
     ([1], 1.0)
 
-    Raises `DataError` NNM702 for a stream, whose rows come but once.
+    Raises `DataError` NNM702 for a stream, whose rows come only once.
     """
     sizes = {subset: dataset.size(subset) for subset in SUBSETS}
     arrays = {subset: whole_subset(dataset, subset)[:2] for subset, n in sizes.items() if n}
@@ -197,7 +197,7 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
 
 
 def _coarse(dataset: AnyDataset, features: Sequence[FeatureFacts], rows: int) -> bool:
-    """Tell whether rows of few numbers with few values each are equal by chance."""
+    """Return whether rows of few numbers with few values each may be equal by chance."""
     width = sum(count(field.shape) for field in dataset.inputs.values())
     return width <= NARROW and all(feature.distinct < rows * FEW for feature in features)
 
@@ -247,7 +247,7 @@ def _features(
             exact = elements_of(measured(training, field)[0], shaped.shape, index, repeat, size)
             low, high = min(exact), max(exact)
         foreign = False
-        # Only what is nearly standardised may have been standardised by other rows.
+        # Only features that are nearly standardised may have been standardised with other rows.
         distinct = len(set(column))
         if low < high and step == 1 and abs(mean) < 1 and 0.3 < std < 3 and distinct > 2:
             others = list(elements_of(whole, shaped.shape, index, repeat, size))
@@ -262,7 +262,7 @@ def _every(values: HostArray, step: int) -> HostArray:
 
 
 def _moments(column: Sequence[float], total: float, squares: float) -> tuple[float, float]:
-    """Return mean and deviation from the sums, by the exact way where these lose too much."""
+    """Return mean and deviation from the sums, or exactly if the sums lose too much precision."""
     mean = total / len(column)
     variance = squares / len(column) - mean * mean
     if variance < 1e-6 * mean * mean:
@@ -271,13 +271,13 @@ def _moments(column: Sequence[float], total: float, squares: float) -> tuple[flo
 
 
 def _standard(column: Sequence[float], mean: float, std: float) -> bool:
-    """Tell whether values have mean 0 and deviation 1, of a population or of a sample."""
+    """Return whether values have mean 0 and deviation 1, of a population or of a sample."""
     sample = std * math.sqrt(len(column) / max(1, len(column) - 1))
     return abs(mean) < EXACT and (abs(std - 1) < EXACT or abs(sample - 1) < EXACT)
 
 
 def row_marks(*sides: Mapping[str, HostArray]) -> list[bytes]:
-    """Return bytes for every row of inputs, or of inputs and outputs, that are equal where it is.
+    """Return bytes for every row of inputs, or of inputs and outputs, equal for equal rows.
 
     >>> a, b, c = row_marks({"x": HostArray.of([[1, 2], [3, 4], [1, 2]])})
     >>> a == c, a == b
@@ -308,6 +308,6 @@ def _classes(
     if "training" in arrays:
         numbers = class_of_rows({block: field}, arrays["training"][1]) or []
         changes = sum([a != b for a, b in pairwise(numbers)])
-        # As many stretches as classes: each class stands in one, and not all are of one row.
+        # As many stretches as classes: each class is in one, and not all have a single row.
         in_order = 1 < changes + 1 == len(set(numbers)) < len(numbers)
     return ClassFacts(block, tuple(dataset.labels(block) or ()), counts, in_order)

@@ -1,4 +1,4 @@
-"""Sound at another rate, band-limited, computed on a device.
+"""Resamples sound, band-limited, on a device.
 
 Source: J. Smith, "Digital audio resampling", https://ccrma.stanford.edu/~jos/resample/.
 """
@@ -16,18 +16,18 @@ from webnnm.data.framing import framed_product
 from webnnm.graph.builder import GraphBuilder
 
 MOST_TERMS = 1000
-"""The largest denominator of a ratio of two rates; for others the next such ratio is taken, less
-than a thousandth away. All usual rates have smaller ones."""
+"""The largest denominator of a ratio of two rates; other ratios are rounded to the nearest such
+ratio, less than a thousandth away. All usual rates have smaller denominators."""
 CROSSINGS = 32
 """Zeros of the sinc function on either side."""
 ROLL_OFF = 0.95
 """The part of the band up to which frequencies are kept."""
 CHUNK = 160_000
-"""Samples that a graph gives at once, about."""
+"""About how many samples a graph returns per run."""
 
 
 async def resampled(samples: HostArray, rate: int, wanted: int, backend: Backend) -> HostArray:
-    """Return samples, float32 `[length]`, of a rate at another one.
+    """Return samples, float32 `[length]`, resampled from one rate to another.
 
     >>> import asyncio
     >>> from webnnm import backend
@@ -64,7 +64,7 @@ async def resampled(samples: HostArray, rate: int, wanted: int, backend: Backend
 
 @cache
 def _filter(ratio: Fraction) -> tuple[int, list[HostArray]]:
-    """Return how many zeros precede the samples, and what turns blocks of them into others."""
+    """Return how many zeros precede the samples, and the matrices that resample blocks of them."""
     cutoff = ROLL_OFF * min(1.0, float(ratio))
     reach = math.ceil(CROSSINGS / cutoff)
     times = -(-2 * reach // ratio.denominator)

@@ -1,4 +1,4 @@
-"""The weights of rows: what was given of them, and by what losses are multiplied."""
+"""The weights of rows: as they were given, and as factors of the losses."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from webnnm.training.forward import WEIGHT
 
 
 def checked(given: Any, rows: int, training: Sequence[int]) -> HostArray:
-    """Return the weights of so many rows as float32 `[rows]`, or say what is wrong with them.
+    """Check the weights of this many rows, and return them as float32 `[rows]`.
 
     >>> checked([1, 0.5, 0], 3, [0, 1]).tolist()
     [1.0, 0.5, 0.0]
 
-    Raises `DataError` NNM702 for another number of them, NNM704 for negative ones and for training
-    rows that have none but 0, NNM707 for one that is not finite.
+    Raises `DataError` NNM702 for another number of weights, NNM704 for negative weights and if all
+    training rows have weight 0, NNM707 for a weight that is not finite.
     """
     try:
         found = HostArray.of(given, "float32", copy=True)
     except DataError as error:
-        hint = "TableDataset takes the name of a column, too" if isinstance(given, str) else ""
+        hint = "TableDataset also takes the name of a column" if isinstance(given, str) else ""
         raise DataError(error.code, f"sample_weight: {error.message}", hint=hint) from error
     if count(found.shape) != rows or len(found) != rows:
         raise DataError(
             "NNM702",
-            f"sample_weight is {show(found.shape)}, and there are {rows} rows",
-            hint="give one number for each row of the dataset, whatever subset it is in",
+            f"sample_weight has the shape {show(found.shape)}, but there are {rows} rows",
+            hint="give one number for each row of the dataset, in all subsets",
         )
     finite("sample_weight", found)
     require_weights(found)
     values = found.values()
     if training and not any(values[row] for row in training):
         message = f"sample_weight is 0 for all {len(training)} training rows"
-        raise DataError("NNM704", message, hint="some row has to count")
+        raise DataError("NNM704", message, hint="give at least one of them a weight above 0")
     return HostArray("float32", (rows,), found.data)
 
 
@@ -49,21 +49,21 @@ def require_weights(given: HostArray, first: int = 0) -> None:
     """
     for row, weight in enumerate(given.values(), first):
         if weight < 0:
-            hint = "a row of weight 0 is left out of the loss, none can count less"
+            hint = "weight 0 leaves a row out of the loss; weights cannot be negative"
             raise DataError("NNM704", f"sample_weight: row {row} has {weight:g}", hint=hint)
 
 
 def of_table(
     table: Table, given: str | int | Callable[[dict[str, Any]], float] | Any, rows: Sequence[int]
 ) -> Any:
-    """Return the weights of the rows that are kept of a table.
+    """Return the weights of the kept rows of a table.
 
     >>> people = Table(("age", "trust"), ([31, 64], [0.5, 2]))
     >>> of_table(people, "trust", [0, 1]), of_table(people, lambda row: row["age"] / 2, [1])
     ([0.5, 2.0], [32.0])
 
-    They are given by the name of a column, by a function of a row, name → cell, or as numbers,
-    one for each row of the table. Raises `DataError` NNM702, NNM710, NNM713.
+    They are given as the name of a column, a function of a row (name → cell), or numbers, one for
+    each row of the table. Raises `DataError` NNM702, NNM710, NNM713.
     """
     if isinstance(given, str | int):
         column = read_column(table, table.index(given), True)
@@ -84,7 +84,7 @@ def of_table(
 
 
 def of_stream(given: Mapping[str, HostArray], outputs: Iterable[str]) -> dict[str, HostArray]:
-    """Return for each output by what the losses of rows of a stream are multiplied: as given.
+    """Return, for each output, the factors of the losses of rows of a stream: the given weights.
 
     >>> found = of_stream({"sample_weight": HostArray.of([2.0, 0.5])}, ["m"])
     >>> found["weight/m"].tolist()
@@ -99,16 +99,16 @@ def weights_of(
     outputs: Mapping[str, tuple[str, HostArray]],
     masks: Mapping[str, HostArray],
 ) -> dict[str, HostArray]:
-    """Return for each output, float32 `[rows]`, by what the losses of a subset are multiplied.
+    """Return, for each output, the factors of the losses of a subset, float32 `[rows]`.
 
     >>> rows = HostArray.of([[1.5], [2.5]])
     >>> weights_of("training", [3, 1], {"m": ("continuous", rows)}, {})["weight/m"].tolist()
     [1.5, 0.5]
 
-    They are in proportion to the weights of the rows, and so large that the mean loss is Σ w·ℓ/Σ w
-    over all positions that count: the same as of rows that are repeated. `outputs` are by block the
-    kind and the rows, `masks` the positions that count where these differ. Raises `DataError`
-    NNM704 where all rows that count have weight 0.
+    They are proportional to the weights of the rows, and scaled so that the mean loss is
+    Σ w·ℓ/Σ w over all positions that count, as if rows were repeated. `outputs` are the kind and
+    the rows by block, `masks` the positions that count if these differ. Raises `DataError`
+    NNM704 if all rows that count have weight 0.
     """
     found: dict[str, HostArray] = {}
     for block, (kind, rows) in outputs.items():

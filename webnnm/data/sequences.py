@@ -1,4 +1,4 @@
-"""Rows of different lengths: padded at the end, their lengths kept beside them (spec G.6)."""
+"""Rows of different lengths: padded at the end, with their lengths stored (spec G.6)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Length = int | Literal["max", "bucket"]
 
 
 class Sequences(HostArray):
-    """An array `[rows, length, …]` that knows how many positions of every row count.
+    """An array `[rows, length, …]` with the number of valid positions of every row.
 
     >>> words = Sequences("int32", (2, 2), bytes(16), [2, 1])
     >>> words.mask().tolist(), words.rows([1]).lengths
     ([[1.0, 1.0], [1.0, 0.0]], (1,))
 
-    Attributes: those of `HostArray`, and `lengths`, one for each row; without them all are full.
+    Attributes: those of `HostArray`, and `lengths`, one per row; by default all rows are full.
     """
 
     __slots__ = ("lengths",)
@@ -43,16 +43,16 @@ class Sequences(HostArray):
         return Sequences(found.dtype, found.shape, found.data, lengths)
 
     def copy(self) -> Sequences:
-        """Return the array, with its lengths, in memory of its own, which cannot be written."""
+        """Return a read-only copy of the array, with its lengths, in its own memory."""
         return Sequences(self.dtype, self.shape, bytes(self.data), self.lengths)
 
     def mask(self) -> HostArray:
-        """Return float32 `[rows, length]`: 1 where a position counts, 0 where it fills up."""
+        """Return float32 `[rows, length]`: 1 for valid positions, 0 for padding."""
         return mask_of(self.lengths, self.shape[1])
 
 
 def mask_of(lengths: Iterable[int], length: int) -> HostArray:
-    """Return float32 `[rows, length]` with as many ones in each row as its length says.
+    """Return float32 `[rows, length]` with as many ones in each row as its length.
 
     >>> mask_of([1, 0], 2).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
@@ -87,7 +87,7 @@ def lengths_of(arrays: Iterable[Mapping[str, HostArray]]) -> dict[str, list[int]
 
 
 def check_shared(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> None:
-    """Refuse an output with other lengths than the input of its name: one name has one mask.
+    """Refuse an output whose lengths differ from those of the input of its name: they share a mask.
 
     Raises `DataError` NNM702.
     """
@@ -97,12 +97,12 @@ def check_shared(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArra
             raise DataError(
                 "NNM702",
                 f'the rows of input "{block}" and output "{block}" have different lengths',
-                hint="give the two different names",
+                hint="give the two sequences different names",
             )
 
 
 def is_ragged(value: Any) -> bool:
-    """Tell whether something is a list of rows that differ in length.
+    """Return whether something is a list of rows that differ in length.
 
     >>> is_ragged([[1, 2], [3]]), is_ragged([[1], [2]]), is_ragged([1, 2])
     (True, False, False)
@@ -132,7 +132,7 @@ def padded_size(where: str, length: Length, lengths: Sequence[int], *, first: in
         raise DataError(
             "NNM704",
             f"{where}: length is {length!r:.60}",
-            hint='"max", "bucket" or a number from 1 on, below 2**31',
+            hint='"max", "bucket" or an integer from 1 to below 2**31',
         )
     if longest > length:
         row = first + list(lengths).index(longest)
@@ -147,7 +147,7 @@ def padded_size(where: str, length: Length, lengths: Sequence[int], *, first: in
 def positions_of(
     where: str, value: Any, dtype: DataType | None = None, *, first: int = 0
 ) -> tuple[HostArray, list[int]]:
-    """Return the positions of all rows one behind the other, and how many each row has.
+    """Return the concatenated positions of all rows, and how many each row has.
 
     >>> flat, lengths = positions_of("x", [[1, 2], [3]])
     >>> flat.tolist(), lengths
@@ -162,7 +162,7 @@ def positions_of(
         if len(values.shape) < 2:
             raise DataError(
                 "NNM702",
-                f"{where} has a length, but its rows {show(values.shape[1:])} no positions",
+                f"{where} has a length, but its rows {show(values.shape[1:])} have no positions",
                 hint="a sequence is [rows, length, …], or a list of arrays",
             )
         rows, size = values.shape[:2]
@@ -184,12 +184,12 @@ def positions_of(
 
 
 def padded(flat: HostArray, lengths: Sequence[int], size: int, *, fill: bytes = b"\0") -> HostArray:
-    """Return `[rows, size, …]` of positions that lie one behind the other.
+    """Return concatenated positions as `[rows, size, …]`.
 
     >>> padded(HostArray.of([1, 2, 3], "int32"), [2, 1], 2, fill=b"\\xff").tolist()
     [[1, 2], [3, -1]]
 
-    `fill` is the byte behind the end of a row. What needs no padding comes as a plain array.
+    `fill` is the byte after the end of a row. If no padding is needed, a plain array is returned.
     """
     shape = (len(lengths), size, *flat.shape[1:])
     if all(n == size for n in lengths):
@@ -202,7 +202,7 @@ def padded(flat: HostArray, lengths: Sequence[int], size: int, *, fill: bytes = 
 
 
 def measured(values: HostArray, field: Field) -> tuple[HostArray, Field]:
-    """Return what figures are taken of: the positions that count in place of rows (spec G.4).
+    """Return the values that statistics are computed from: valid positions, not rows (spec G.4).
 
     >>> words = Field((2,), "int32", sequence="words")
     >>> measured(Sequences("int32", (2, 2), bytes(16), [2, 1]), words)[0].shape
@@ -219,7 +219,7 @@ def measured(values: HostArray, field: Field) -> tuple[HostArray, Field]:
 
 
 def like(values: HostArray, before: HostArray) -> HostArray:
-    """Return values as sequences again, zero behind their ends, if they were before.
+    """Return values as sequences again, with zeros after their ends, if they were sequences before.
 
     >>> like(HostArray.of([[5, 5]]), Sequences("int32", (1, 2), bytes(8), [1])).tolist()
     [[5.0, 0.0]]
@@ -236,7 +236,7 @@ def like(values: HostArray, before: HostArray) -> HostArray:
 
 
 def spot(place: int, width: int, lengths: Sequence[int] = (), first: int = 0) -> str:
-    """Say where an element is: its row, its position if the rows have `lengths`, its number.
+    """Return where an element is, in words: its row, position (given `lengths`) and number.
 
     >>> spot(7, 3), spot(2, 1, [2, 1])
     ('row 2, element 1', 'row 1, position 0')

@@ -1,4 +1,4 @@
-"""Arrays as rows of a shape, however many of their dimensions were written."""
+"""Arrays as rows of a shape, whichever of their dimensions were given."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from webnnm.core.shapes import Shape, count, show
 def rows_of(
     where: str, found: HostArray, shape: Shape, names: Sequence[str | None] = ()
 ) -> HostArray:
-    """Return an array as rows of a shape; one row alone becomes the only one.
+    """Return an array as rows of a shape; a single row becomes the only one.
 
     >>> rows_of("x", HostArray.of([1, 2]), (2,)).shape, rows_of("x", HostArray.of([1, 2]), ()).shape
     ((1, 2), (2,))
 
     Dimensions of size 1 may be left out or added, and rows may be flat. Raises `DataError` NNM702
-    for any other shape, of as many elements too: its order would be another.
+    for any other shape, even with as many elements: their order would differ.
     """
     given, width = found.shape, count(shape)
     if given[1:] == shape and given:

@@ -1,4 +1,4 @@
-"""Sound for models: one channel of samples at a rate, of files, arrays, and microphones."""
+"""Sound for models: one channel of samples at a rate, from files, arrays and microphones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webnnm.data.source_bytes import read_bytes
 from webnnm.formats import wav
 
 RATE = 16_000
-"""Samples in a second as models of speech hear them."""
+"""The samples per second that speech models expect."""
 
 
 class Sound:
@@ -30,19 +30,19 @@ class Sound:
     >>> sound.samples.tolist(), sound.rate, sound.seconds
     ([0.25, 0.5], 8000, 0.00025)
 
-    - `samples`: numbers from −1 to 1, `[length]`, or with channels, of which there are fewer than
-      samples: `[length, channels]` or `[channels, length]`. Channels are mixed.
-    - `rate`: samples in a second.
+    - `samples`: numbers from −1 to 1, `[length]`, or with channels `[length, channels]` or
+      `[channels, length]` (the shorter axis is the channels). Channels are mixed.
+    - `rate`: samples per second.
 
-    Raises `DataError` NNM702 for other shapes and for whole numbers, NNM704 for another rate.
+    Raises `DataError` NNM702 for other shapes and for integers, NNM704 for an invalid rate.
     """
 
     def __init__(self, samples: Any, rate: int) -> None:
         if not is_integer(rate) or rate < 1:
-            raise DataError("NNM704", f"rate is {rate!r}", hint="samples in a second, from 1")
+            raise DataError("NNM704", f"rate is {rate!r}", hint="samples per second, at least 1")
         found = HostArray.of(samples)
         if not is_float(found.dtype):
-            hint = "divide them by what stands for 1, such as 32768"
+            hint = "divide them by the value that stands for 1, such as 32768"
             raise DataError(
                 "NNM702", f"samples are {found.dtype}, not numbers from −1 to 1", hint=hint
             )
@@ -56,29 +56,30 @@ class Sound:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """The duration in seconds."""
         return self.samples.shape[0] / self.rate
 
     def __repr__(self) -> str:
-        return f"<Sound of {self.seconds:.2f} s, {self.rate} samples a second>"
+        return f"<Sound of {self.seconds:.2f} s, {self.rate} samples per second>"
 
 
 async def load_sound(source: Any) -> Sound:
-    """Return the sound of a file: a path, an address, or bytes.
+    """Load a sound from a path, a URL, or bytes.
 
     >>> import asyncio
     >>> asyncio.run(load_sound(wav.packed([0.5, -0.5], 8000)))
-    <Sound of 0.00 s, 8000 samples a second>
+    <Sound of 0.00 s, 8000 samples per second>
 
-    WAV files are read everywhere. Others are read in pages if the browser plays them, then at
-    16,000 samples a second, and on desktops if the package `soundfile` does: FLAC, OGG, MP3.
+    WAV files can be read everywhere. Other formats can be read in pages if the browser plays them,
+    and are then resampled to 16,000 samples per second, and on desktops if the package `soundfile`
+    reads them: FLAC, OGG, MP3.
 
-    Raises `DataError` NNM715 where there is no such file, NNM801 and NNM802 for what is no sound,
-    `BackendError` NNM709 where something is missing to read it.
+    Raises `DataError` NNM715 if there is no such file, NNM801 and NNM802 if it is not a sound,
+    `BackendError` NNM709 if something is missing to read it.
     """
     data = await read_bytes(source) if isinstance(source, str | Path) else source
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise DataError("NNM702", f"sound cannot be made of a {type(data).__name__}")
+        raise DataError("NNM702", f"sound cannot be made from a {type(data).__name__}")
     view: memoryview[int] = memoryview(data).cast("B")  # type: ignore[reportUnknownArgumentType]
     if wav.is_wav(view):
         file = wav.read(view)
@@ -91,7 +92,7 @@ async def load_sound(source: Any) -> Sound:
 
 
 class Microphone:
-    """What the microphone of a page hears, as sounds one after the other.
+    """The microphone of a page, as an asynchronous iterator of sounds.
 
     >>> async def record(seconds):
     ...     async with Microphone() as microphone:
@@ -100,8 +101,8 @@ class Microphone:
     ...             if seconds <= 0:
     ...                 return
 
-    The page asks its user first. Raises `BackendError` NNM709 outside of pages, or where the user
-    or the system refuse. Attributes: `rate`, samples in a second; `block`, in each sound.
+    The browser asks the user for permission. Raises `BackendError` NNM709 outside pages, or if the
+    user or the system refuses. Attributes: `rate`, samples per second; `block`, samples per sound.
     """
 
     def __init__(self, rate: int = RATE, block: int = 4000) -> None:
@@ -112,8 +113,8 @@ class Microphone:
 
     async def __aenter__(self) -> Self:
         if not pyodide_host.in_browser():
-            hint = "record a file, and load it: load_sound"
-            raise BackendError("NNM709", "microphones are opened in pages alone", hint=hint)
+            hint = "record a file, and load it with load_sound"
+            raise BackendError("NNM709", "microphones can only be opened in pages", hint=hint)
         module = await pyodide_host.load_module("sounds")
         self._proxy = pyodide_host.callback(self._take)
         try:
@@ -121,7 +122,7 @@ class Microphone:
         except pyodide_host.js_error() as error:
             self._proxy.destroy()
             message = f"the microphone cannot be opened: {getattr(error, 'message', error)}"
-            hint = "allow it in the settings of the page; pages need https or localhost"
+            hint = "allow it in the browser's settings for the page; pages need https or localhost"
             raise BackendError("NNM709", message, hint=hint) from error
         return self
 
@@ -137,12 +138,12 @@ class Microphone:
             self._proxy.destroy()
 
     async def __aiter__(self) -> AsyncGenerator[Sound]:
-        """Yield what is heard until `stop`, and what was heard until then."""
+        """Yield what is recorded until `stop`, including what was recorded before."""
         while (sound := await self._heard.get()) is not None:
             yield sound
 
     def stop(self) -> None:
-        """End what is heard."""
+        """Stop recording."""
         self._heard.put_nowait(None)
 
     def _take(self, samples: Any) -> None:
@@ -150,7 +151,7 @@ class Microphone:
 
 
 def _mixed(array_: HostArray, axis: int | None = None) -> HostArray:
-    """Return the mean of channels, which lie along the shorter axis unless that is told."""
+    """Return the mean of the channels, by default along the shorter axis."""
     rows, columns = array_.shape
     axis = int(columns <= rows) if axis is None else axis
     count = array_.shape[axis]
@@ -163,19 +164,19 @@ def _mixed(array_: HostArray, axis: int | None = None) -> HostArray:
         for place in range(count)
     ]
     if not parts:
-        raise DataError("NNM702", "sound without channels")
+        raise DataError("NNM702", "the sound has no channels")
     mean = array("f", (sum(each) / count for each in zip(*parts, strict=True)))
     return HostArray("float32", [size], mean)
 
 
 async def _decoded(data: memoryview[int]) -> Sound:
-    """Return what the browser makes of a file."""
+    """Return a file as decoded by the browser."""
     module = await pyodide_host.load_module("sounds")
     try:
         samples = await module.decode(data, RATE)
     except pyodide_host.js_error() as error:
         message = f"the browser cannot read this sound: {getattr(error, 'message', error)}"
-        hint = "WAV, MP3 and FLAC are read by all; in workers WAV alone"
+        hint = "all browsers read WAV, MP3 and FLAC; workers read only WAV"
         raise DataError("NNM802", message, hint=hint) from error
     return Sound(samples.to_py(), RATE)
 
@@ -183,7 +184,7 @@ async def _decoded(data: memoryview[int]) -> Sound:
 def _by_soundfile(data: memoryview[int]) -> Sound:
     try:
         package: Any = importlib.import_module("soundfile")
-    except (ImportError, OSError) as error:  # it is there, the library that it loads is not
+    except (ImportError, OSError) as error:  # it is installed, but the library that it loads is not
         raise BackendError(
             "NNM709",
             "sound other than WAV needs the package soundfile",
@@ -191,7 +192,7 @@ def _by_soundfile(data: memoryview[int]) -> Sound:
         ) from error
     try:
         samples, rate = package.read(io.BytesIO(data), dtype="float32", always_2d=True)
-    except Exception as error:  # the package has no common class for what it raises
+    except Exception as error:  # the package has no common base class for its exceptions
         message = f"this sound cannot be read: {str(error)[:200]}"
         raise DataError("NNM802", message, hint="check what the path leads to") from error
     return Sound(_mixed(HostArray.of(samples, "float32"), 1), rate)

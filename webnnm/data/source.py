@@ -1,4 +1,4 @@
-"""Reading a text from where it lies."""
+"""Reads a text from a path or URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _REMOTE = ("http://", "https://", "file://")
 
 
 async def read_text(location: str | Path) -> str:
-    """Return the text of a file, or of what an http, https or file URL answers with.
+    """Return the text of a file, or of an http, https or file URL.
 
     >>> import asyncio, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -20,7 +20,7 @@ async def read_text(location: str | Path) -> str:
     '1,2'
 
     In a page every location is fetched, relative to the page, unless the file system of Pyodide
-    has a file of that name. Raises `DataError` NNM715 for another kind of URL, or for one that
+    has a file of that name. Raises `DataError` NNM715 for other kinds of URLs, and if it
     cannot be read.
     """
     address = str(location)

@@ -1,4 +1,4 @@
-"""Reading bytes from where they lie."""
+"""Reads bytes from a path or URL."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from webnnm.data.downloads import open_url
 
 
 async def read_bytes(location: str | Path) -> Any:
-    """Return the bytes of a file, or of what an http, https or file URL answers with.
+    """Return the bytes of a file, or of an http, https or file URL.
 
     In a page every location is fetched, relative to the page, unless the file system of Pyodide
-    has a file of that name. Raises `DataError` NNM715 for what cannot be read.
+    has a file of that name. Raises `DataError` NNM715 if it cannot be read.
     """
     address = str(location)
     try:

@@ -19,12 +19,12 @@ METHODS: tuple[Method, ...] = get_args(Method)
 PARTS = ("training", "validation", "testing")
 
 _BILLION = 10**9
-"""Shares are kept as whole billionths: 0.15 of 50 rows is then a tie exactly."""
+"""Shares are rounded to billionths, so that 0.15 of 50 rows is exactly a tie."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How a dataset is to be divided: the options of `split_rows` that do not depend on the rows.
+    """How to split a dataset: the options of `split_rows` that do not depend on the rows.
 
     >>> Split((2, 0, 1), method="sequential").rows(4)
     ([0, 1], [], [2])
@@ -38,12 +38,12 @@ class Split:
     method: Method = "stratified"
 
     def rows(self, row_count: int, classes: Sequence[int] | None = None) -> Rows:
-        """Divide rows, by their classes where those are known."""
+        """Divide rows, by their classes if these are known."""
         method = self._method()
         return split_rows(row_count, self.parts, method=method, classes=classes, seed=self.seed)
 
     def applied(self, classes: Sequence[int] | None) -> Method | Literal["explicit"]:
-        """Return the method by which `rows` divides: "explicit" where it is given lists of rows."""
+        """Return the method by which `rows` divides: "explicit" if it is given lists of rows."""
         if not all(isinstance(part, int | float) for part in parts_of(self.parts)):
             return "explicit"
         method = self._method()
@@ -70,14 +70,14 @@ def split_rows(
     ([0, 1], [], [2])
 
     `split` holds three shares that add up to 1, or three counts (rows beyond them are left out),
-    or three lists of row numbers, which are taken as they are. `classes` gives the class of every
+    or three lists of row numbers, which are used as they are. `classes` gives the class of every
     row; "stratified" without it is "random". Raises `DataError` NNM704 for an impossible split.
     """
     if method not in METHODS:
         hint = suggestion(str(method), METHODS) or f"one of {', '.join(METHODS)}"
         raise DataError("NNM704", f'unknown split method "{method}"', hint=hint)
     if seed is not None and not is_integer(seed):  # type: ignore[reportUnnecessaryComparison]
-        raise DataError("NNM704", f"seed is {seed!r}", hint="a whole number")
+        raise DataError("NNM704", f"seed is {seed!r}", hint="an integer")
     split = parts_of(split)
     if not all(isinstance(part, int | float) for part in split):
         return _explicit(row_count, split)
@@ -97,7 +97,7 @@ def split_rows(
         raise DataError(
             "NNM704",
             f"the shares of split {tuple(split)} add up to {sum(split):g}",
-            hint="shares add up to 1; counts are whole numbers",
+            hint="shares add up to 1; counts are integers",
         )
     parts: Rows = ([], [], [])
     for group in groups:
@@ -109,7 +109,7 @@ def split_rows(
 
 
 def parts_of(split: Any) -> Sequence[Any]:
-    """Return the three parts of a split. Raises `DataError` NNM704 where it has not as many.
+    """Return the three parts of a split. Raises `DataError` NNM704 if it has another number.
 
     >>> parts_of([0.7, 0, 0.3])
     (0.7, 0, 0.3)
@@ -126,18 +126,18 @@ def parts_of(split: Any) -> Sequence[Any]:
 def fold_rows(
     row_count: int, k: int, *, classes: Sequence[int] | None = None, seed: int = 0
 ) -> list[list[int]]:
-    """Deal rows to k folds of equal size, and of equal share of every class; in file order.
+    """Deal rows to k folds of equal size with equal shares of every class, in file order.
 
     >>> fold_rows(6, 3, classes=[0, 0, 0, 1, 1, 1])
     [[1, 5], [2, 4], [0, 3]]
 
-    Sizes differ by one row at most, and so does the count of each class. Raises `DataError`
-    NNM704 for fewer than two folds or more than rows.
+    Sizes differ by at most one row, and so do the counts of each class. Raises `DataError`
+    NNM704 for fewer than two folds or more folds than rows.
     """
     if not isinstance(k, int) or not 2 <= k <= row_count:  # type: ignore[reportUnnecessaryIsInstance]
-        raise DataError("NNM704", f"{k} folds of {row_count} rows", hint=f"2 … {row_count} folds")
+        raise DataError("NNM704", f"{k} folds for {row_count} rows", hint=f"2 … {row_count} folds")
     stream = Stream(seed, Purpose.SPLITTING, "folds")
-    # Dealt one by one from class to class: no fold begins again, so that none collects the rests.
+    # Dealt one by one across classes without starting over: no fold collects all remainders.
     dealt = [
         group[i] for group in by_class(row_count, classes) for i in stream.permutation(len(group))
     ]
@@ -169,14 +169,14 @@ def _shared_out(total: int, shares: Sequence[float]) -> list[int]:
 
 
 def _by_counts(row_count: int, counts: Sequence[float], groups: list[list[int]]) -> Rows:
-    """Cut exact counts from the rows, the classes spread evenly over them."""
+    """Cut exact counts from the rows, with the classes spread evenly over them."""
     if any(part != int(part) for part in counts) or sum(counts) > row_count:
         raise DataError(
             "NNM704",
             f"split {tuple(counts)} does not fit {row_count} rows",
-            hint=f"give shares that add up to 1, or counts of {row_count} rows at most",
+            hint=f"give shares that add up to 1, or counts that add up to {row_count} at most",
         )
-    # Row j of n of its class stands at (j + ½)/n: every stretch has all classes in proportion.
+    # Row j of n of its class is placed at (j + ½)/n: every stretch has all classes in proportion.
     placed = [
         ((2 * j + 1) / (2 * len(group)), number, row)
         for number, group in enumerate(groups)
@@ -199,7 +199,7 @@ def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
             if not 0 <= row < row_count:
                 raise DataError("NNM704", f"{name}: row {row} of 0 … {row_count - 1}")
             if row in seen:
-                raise DataError("NNM704", f"row {row} is in {seen[row]} and again in {name}")
+                raise DataError("NNM704", f"row {row} is in both {seen[row]} and {name}")
             seen[row] = name
         parts.append(part)
     return tuple(parts)  # type: ignore[return-value]

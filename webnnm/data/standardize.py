@@ -1,4 +1,4 @@
-"""Scaling of fields by figures of their training rows: z = (x - mean)/std."""
+"""Scales fields by statistics of their training rows: z = (x - mean)/std."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from webnnm.data.field import Field
 from webnnm.data.sequences import like, measured
 
 SMALLEST_STD = 1e-8
-"""A feature that varies less is taken as constant: its std counts as 1."""
+"""A feature that varies less than this is treated as constant: its std counts as 1."""
 
 LOOKED_AT, FAR = 64, 3.0
-"""Rows that tell the units of numbers, and deviations from the training rows that are too many."""
+"""How many rows show the units of numbers, and how many deviations from the training rows are too
+many."""
 
 CHANNELS = ("channel", "channels")
 
@@ -42,9 +43,9 @@ class Standardization:
     [12.0, 5.0]
 
     Attributes: `mean` and `std`, population values in float64; `repeat`, how many neighbouring
-    elements share a pair of them (1, or the pixels of a channel that comes first); `scale`, what
-    the pair is. Of "minmax" `mean` is the minimum and `std` the range: the same map brings the
-    training rows to 0 … 1.
+    elements share a pair of them (1, or the pixels of a channel if channels come first); `scale`,
+    what the pair is. For "minmax" `mean` is the minimum and `std` the range: the same formula
+    scales the training rows to 0 … 1.
     """
 
     mean: tuple[float, ...]
@@ -53,25 +54,25 @@ class Standardization:
     scale: Scale = "standard"
 
     def apply(self, values: HostArray) -> HostArray:
-        """Return (x - mean)/std in float32; rows, several or one, keep their shape."""
+        """Return (x - mean)/std in float32, with the shape unchanged, for one or more rows."""
         means, stds = self._figures(values)
         flat = array("f", map(truediv, map(sub, values.values(), means), stds))  # type: ignore[reportUnknownArgumentType]
         return HostArray("float32", values.shape, flat)
 
     def undo(self, values: HostArray) -> HostArray:
-        """Return z·std + mean in float32, what `apply` was given."""
+        """Return z·std + mean in float32, the inverse of `apply`."""
         means, stds = self._figures(values)
         flat = array("f", map(add, map(mul, values.values(), stds), means))
         return HostArray("float32", values.shape, flat)
 
     def doubts(self, values: HostArray, *, own: bool, applied: HostArray | None = None) -> bool:
-        """Tell whether numbers that are said to be standardised, `own`, or not, seem the contrary.
+        """Return whether numbers declared as standardised (`own`) or not seem to be the opposite.
 
         >>> Standardization((1000.0,), (10.0,)).doubts(HostArray.of([990, 1005]), own=True)
         True
 
-        They do where they lie far from the training rows, and would not in the other units.
-        `applied` is what `apply` makes of them, if that is known already.
+        They do if they are far from the training rows, and would not be in the other units.
+        `applied` is the result of `apply` for them, if it is already known.
         """
         width = len(self.mean) * self.repeat
         size = min(count(values.shape), LOOKED_AT * width)
@@ -87,14 +88,14 @@ class Standardization:
         return said > FAR and self._distance(scaled() if own else given) <= said / 2
 
     def _distance(self, flat: Sequence[float]) -> float:
-        """Return how far standardised numbers lie from the training rows, in deviations."""
-        if self.scale == "minmax":  # as far as a uniform distribution spreads
+        """Return how far standardised numbers are from the training rows, in deviations."""
+        if self.scale == "minmax":  # as wide as a uniform distribution
             flat = [(value - 0.5) * math.sqrt(12) for value in flat]
         total = sum(map(mul, flat, flat))
         return math.sqrt(total / len(flat)) if math.isfinite(total) else 0.0
 
     def _figures(self, values: HostArray) -> tuple[Iterator[float], Iterator[float]]:
-        """Return the mean and the deviation of every element of the rows, again and again."""
+        """Return the mean and the deviation of every element of the rows, repeated endlessly."""
         if count(values.shape) % (len(self.mean) * self.repeat):
             raise DataError(
                 "NNM702",
@@ -112,14 +113,14 @@ class Standardization:
 
 @dataclass(frozen=True, slots=True)
 class Unscaled:
-    """Fields and arrays as they were given, with which of them are to be scaled, and how.
+    """Fields and arrays as they were given, and which of them are to be scaled and how.
 
     >>> given = Unscaled.of({"x": Field((), "float32")}, {"x": HostArray.of([1, 3, 99])}, True)
     >>> given.scaled([0, 1])[1]["x"].tolist()
     [-1.0, 1.0, 97.0]
 
     Attributes: `fields`, `arrays`; `chosen`, block → names of the features that are scaled, None
-    for all of them; `scale`. Kept by a dataset so that other training rows can be measured.
+    for all of them; `scale`. Kept by a dataset so that it can be refitted to other training rows.
     """
 
     fields: Mapping[str, Field]
@@ -135,7 +136,7 @@ class Unscaled:
         chosen: bool | Iterable[str],
         scale: Scale = "standard",
     ) -> Unscaled:
-        """Take a user's choice: True for all continuous fields, or names of fields and features.
+        """Apply a user's choice: True for all continuous fields, or names of fields and features.
 
         Raises `DataError` NNM704 for an unknown scale, NNM710 for an unknown name.
         """
@@ -148,7 +149,7 @@ class Unscaled:
         names = list(given) if hasattr(given, "__iter__") else []
         strange = not isinstance(given, bool) and not hasattr(given, "__iter__")
         if strange or not all(isinstance(name, str) for name in names):
-            hint = "True for all of them, or a list of names of fields and features"
+            hint = "True for all, or a list of names of fields and features"
             raise DataError("NNM704", f"standardize is {chosen!r}", hint=hint)
         whole = fields if chosen is True else ()
         wanted = set(names)
@@ -165,15 +166,15 @@ class Unscaled:
         return cls(dict(fields), dict(arrays), scaled, scale)
 
     def renamed(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
-        """Return the same under other names, `rename` being what renames the keys of a dict."""
+        """Return the same under other names; `rename` renames the keys of a dict."""
         return Unscaled(rename(self.fields), rename(self.arrays), rename(self.chosen), self.scale)
 
     def scaled(
         self, training: Sequence[int]
     ) -> tuple[dict[str, Field], dict[str, HostArray], dict[str, Standardization]]:
-        """Return fields, arrays and what was measured of the training rows.
+        """Return fields, arrays and the standardisations fitted to the training rows.
 
-        Arrays that are not scaled are shared, integers that are become float32. Raises `DataError`
+        Arrays that are not scaled are shared; scaled integers become float32. Raises `DataError`
         NNM705 without training rows.
         """
         if self.chosen and not training:
@@ -194,7 +195,7 @@ def fit(
     chosen: Sequence[str] | None = None,
     scale: Scale = "standard",
 ) -> Standardization:
-    """Measure rows, which shall be the training rows, for scaling a field.
+    """Fit the scaling of a field to rows, which should be the training rows.
 
     >>> fit(HostArray.of([[1, 5], [3, 5]]), Field((2,), "float32"))
     Standardization(mean=(2.0, 5.0), std=(1.0, 1.0), repeat=1, scale='standard')
@@ -202,8 +203,8 @@ def fit(
     ...     HostArray.of([1, 2, 5])).tolist()
     [0.0, 0.25, 1.0]
 
-    `chosen` restricts it to features of these names. Images are measured per channel: along the
-    dimension called `channels`, else along the smaller of the first and the last of three.
+    `chosen` restricts it to features of these names. Images are measured per channel, along the
+    dimension called `channels`, or else the smaller of the first and last of three dimensions.
     """
     channel = channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
@@ -219,7 +220,7 @@ def fit(
 
 
 def moments(values: Sequence[float]) -> tuple[float, float]:
-    """Return mean and population standard deviation, in float64 without loss by summation.
+    """Return mean and population standard deviation, in float64 with exact summation.
 
     >>> moments([1.0, 3.0])
     (2.0, 1.0)
@@ -241,7 +242,7 @@ def extent(values: Sequence[float]) -> tuple[float, float]:
 def elements_of(
     values: HostArray, shape: Shape, index: int, repeat: int, size: int
 ) -> Sequence[float]:
-    """Return what all rows have at one of `size` places, each of `repeat` neighbours."""
+    """Return the elements of all rows at one of `size` places, each of `repeat` neighbours."""
     flat, width, period = values.values(), count(shape), size * repeat
     if width == period and repeat == 1:
         return flat[index::width]
@@ -260,7 +261,7 @@ def channel_axis(field: Field) -> int | None:
             return axis
     if len(field.shape) != 3 or field.names:
         return None
-    # Unnamed: an image has fewer channels than rows or columns, whichever end they stand at.
+    # Unnamed: an image has fewer channels than rows or columns, wherever the channels are.
     return 0 if field.shape[0] <= field.shape[2] else 2
 
 
@@ -269,5 +270,5 @@ def _feature(field: Field, index: int) -> str:
 
 
 def warn(message: str) -> None:
-    """Warn that numbers seem to be in other units than they are said to be."""
+    """Warn that numbers seem to be in other units than declared."""
     warnings.warn(message, UserWarning, stacklevel=3)

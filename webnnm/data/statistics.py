@@ -1,4 +1,4 @@
-"""Figures of a subset: means, spreads, extremes, class counts."""
+"""Statistics of a subset: means, spreads, extremes, class counts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from webnnm.data.standardize import channel_axis, elements_of, moments
 
 @dataclass(frozen=True, slots=True)
 class FieldStatistics:
-    """Figures of one field, one number per element of a row, or of a position of a sequence.
+    """Statistics of one field, one number per element of a row or of a sequence position.
 
-    Images are measured per channel, sequences over the positions that count.
+    Images are measured per channel, sequences over the valid positions.
 
-    Attributes: `mean`, `std` (population), `min`, `max`; `class_counts`, rows per class, () where
+    Attributes: `mean`, `std` (population), `min`, `max`; `class_counts`, rows per class, () if
     there are no classes.
     """
 
@@ -31,14 +31,14 @@ class FieldStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Figures of a subset as its batches deliver it: block → `FieldStatistics`."""
+    """Statistics of a subset as its batches deliver it: block → `FieldStatistics`."""
 
     inputs: dict[str, FieldStatistics]
     outputs: dict[str, FieldStatistics]
 
 
 def measure(values: HostArray, field: Field) -> FieldStatistics:
-    """Return the figures of one array.
+    """Return the statistics of one array.
 
     >>> measure(HostArray.of([[1, 0], [3, 0]]), Field((2,), "float32")).mean
     (2.0, 0.0)
@@ -59,7 +59,7 @@ def measure(values: HostArray, field: Field) -> FieldStatistics:
 
 
 def class_counts(values: HostArray, field: Field) -> tuple[int, ...]:
-    """Return how many rows, or positions, each class has; () where there are no classes.
+    """Return how many rows, or positions, each class has; () if there are no classes.
 
     >>> species = Field((), "int32", kind="classes", classes=2)
     >>> class_counts(HostArray.of([0, 1, 1], "int32"), species)

@@ -1,4 +1,4 @@
-"""Datasets larger than memory: rows that come one after another, or in blocks."""
+"""Datasets larger than memory: rows that are streamed one by one, or in blocks."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from webnnm.data.stream_items import (
 Arrays = dict[str, HostArray]
 Items = Literal["rows", "blocks"]
 Source = Callable[[str, int], Any]
-"""`source(subset, epoch)` → iterable or async iterable of inputs, outputs and maybe weights."""
+"""`source(subset, epoch)` → iterable or async iterable of inputs, outputs, optional weights."""
 
 MEASURED = 1024
-"""Rows at the start of the training rows that fields are measured by."""
+"""How many of the first training rows are used to detect fields."""
 
 
 class StreamDataset:
@@ -60,7 +60,7 @@ class StreamDataset:
     - `rows`: the number of rows in each subset; subsets that are left out are empty.
     - `items`: "rows" if the source yields single rows, "blocks" if it yields several at a time as
       the first dimension.
-    - `weighted`: whether the source yields weights; `create` sees it.
+    - `weighted`: whether the source yields weights; `create` detects it.
     - `name`, `batch_size`, `labels`: see `Dataset`.
 
     Raises `DataError` NNM704 for invalid options, NNM705 for unknown subsets.
@@ -202,7 +202,7 @@ class StreamDataset:
         """Yield the inputs and outputs of `rows` rows at a time, by default of one batch.
 
         The last block can be smaller. Sequences of different lengths are `Sequences`, which provide
-        their masks. Where rows have weights, the third is {"sample_weight": float32 `[rows]`}.
+        their masks. If rows have weights, the third item is {"sample_weight": float32 `[rows]`}.
         Raises `DataError` NNM702 for rows of the wrong shape and for more or fewer rows than
         declared, NNM704 for weights below 0, NNM706 for invalid classes, NNM707 for non-finite
         numbers, NNM711 for sequences that are too long.
@@ -227,7 +227,7 @@ class StreamDataset:
                     raise DataError(
                         "NNM702",
                         f'"{subset}" of {self.name} has more rows than the {expected} declared',
-                        hint="rows= says how many the source yields",
+                        hint="set rows= to the number of rows that the source yields",
                     )
                 for kept, side in zip(waiting, sides, strict=True):
                     for block, values in side.items():
@@ -238,7 +238,7 @@ class StreamDataset:
                 for start in range(0, held - held % rows, rows):
                     part = range(start, start + rows)
                     yield tuple(part_of(side, part) for side in whole)
-                    await asyncio.sleep(0)  # a source that never waits lets others run, too
+                    await asyncio.sleep(0)  # other tasks run even if the source never waits
                 rest = range(held - held % rows, held)
                 held %= rows
                 for kept, side in zip(waiting, whole, strict=True):
@@ -250,7 +250,7 @@ class StreamDataset:
             raise DataError(
                 "NNM702",
                 f'"{subset}" of {self.name} ended after {seen} rows, {expected} were declared',
-                hint="rows= says how many the source yields",
+                hint="set rows= to the number of rows that the source yields",
             )
         if held:
             yield tuple({b: together(parts) for b, parts in kept.items()} for kept in waiting)
@@ -314,7 +314,7 @@ def _checked_rows(rows: Mapping[str, int]) -> dict[str, int]:
     for subset, size in rows.items():
         _check_subset(subset, SUBSETS[:3])
         if not is_integer(size) or size < 0:
-            raise DataError("NNM704", f'rows of "{subset}" are {size!r}', hint="a whole number")
+            raise DataError("NNM704", f'rows of "{subset}" are {size!r}', hint="an integer")
     return dict(rows)
 
 

@@ -1,4 +1,4 @@
-"""What a stream yields, row by row or in blocks, as checked arrays of rows."""
+"""Converts what a stream yields, row by row or in blocks, to checked arrays of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLAIN = (list, tuple, int, float, str)
 
 
 async def iterate(given: Any) -> AsyncGenerator[Any]:
-    """Yield what an iterable or async iterable yields, and close it if that ends early."""
+    """Yield what an iterable or async iterable yields, and close it if iteration ends early."""
     if inspect.isawaitable(given):
         given = await given
     try:
@@ -48,7 +48,7 @@ async def iterate(given: Any) -> AsyncGenerator[Any]:
 
 
 def parts_of(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ...]:
-    """Return inputs, outputs and weights, name → array, of what the source yielded at a row.
+    """Return inputs, outputs and weights, name → array, from what the source yielded at a row.
 
     >>> parts_of(([1, 2], {"y": 0.5}), 0, weighted=False)
     ({'model': [1, 2]}, {'y': 0.5}, {})
@@ -64,7 +64,7 @@ def parts_of(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ..
             f"row {row}: the source yielded a {type(item).__name__}{of}",  # type: ignore[reportUnknownArgumentType]
             hint="yield inputs, outputs, weights"
             if weighted
-            else "yield inputs, outputs; with weighted=True weights of the rows as the third",
+            else "yield inputs, outputs; with weighted=True, the rows' weights as a third item",
         )
     inputs, outputs, *weights = cast("Sequence[Any]", item)
     named = {SAMPLE_WEIGHT: weights[0]} if weighted else {}
@@ -72,7 +72,7 @@ def parts_of(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ..
 
 
 def has_weights(item: Any) -> bool:
-    """Tell whether a source yielded weights beside inputs and outputs.
+    """Return whether a source yielded weights in addition to inputs and outputs.
 
     >>> has_weights(([1, 2], [0.5], 3)), has_weights(([1, 2], [0.5]))
     (True, False)
@@ -81,7 +81,7 @@ def has_weights(item: Any) -> bool:
 
 
 def gathered(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return block → all rows, arrays as one array where they have one shape and type.
+    """Return block → all rows, as one array if they have the same shape and type.
 
     >>> gathered([{"x": 1.5}, {"x": 2.5}])
     {'x': [1.5, 2.5]}
@@ -101,7 +101,7 @@ def gathered(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def rows_of(where: str, value: Any, field: Field, first: int) -> HostArray:
-    """Return rows in the form of their field; `first` is the number of the first of them.
+    """Return rows in the form of their field; `first` is the number of the first row.
 
     >>> rows_of("x", [[1], [2]], Field((), "float32"), 0).tolist()
     [1.0, 2.0]
@@ -116,7 +116,7 @@ def rows_of(where: str, value: Any, field: Field, first: int) -> HostArray:
     else:
         lengths, shape = (), field.shape
         try:
-            values = HostArray.of(value, dtype, copy=True)  # a source may fill one array anew
+            values = HostArray.of(value, dtype, copy=True)  # a source may reuse one array
         except DataError as error:
             at = f"{where}, from row {first} on"
             raise DataError(error.code, f"{at}: {error.message}", hint=error.hint) from error
@@ -158,12 +158,12 @@ def _check_classes(
             raise DataError(
                 "NNM706",
                 f"{where}: {at} has class {number}",
-                hint=f"classes are 0 … {field.classes - 1}; labels= or Field(classes=…) tell them",
+                hint=f"classes are 0 … {field.classes - 1}; set labels= or Field(classes=…)",
             )
 
 
 def together(parts: list[HostArray]) -> HostArray:
-    """Return arrays one behind the other, sequences with their lengths."""
+    """Return arrays concatenated, sequences with their lengths."""
     found = joined(parts)
     lengths = [n for part in parts if isinstance(part, Sequences) for n in part.lengths]
     return Sequences(found.dtype, found.shape, found.data, lengths) if lengths else found

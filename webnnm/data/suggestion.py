@@ -1,4 +1,4 @@
-"""The text of a model for a table: what to begin with."""
+"""Suggests the text of a model for a table, as a starting point."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from webnnm.core.errors import DataError
 from webnnm.data.protocol import AnyDataset
 
 WIDTHS = (8, 64)
-"""Units of a hidden layer, at least and at most."""
+"""The minimum and maximum number of units of a hidden layer."""
 MANY_ROWS = 1000
-"""From so many training rows on there are two hidden layers."""
+"""From this many training rows, there are two hidden layers."""
 
 BEGINNING = """\
 {name}:name {name};
@@ -41,10 +41,10 @@ def suggest_model(dataset: AnyDataset, name: str = "model") -> str:
       activation();
     <BLANKLINE>
 
-    Classes end in softmax, quantities in a layer without activation. There are about as many
-    parameters as training rows, in a hidden layer of 8 to 64 units; of 1000 rows and more, in
-    two. Raises `DataError` NNM702 for datasets of several inputs or outputs, and for rows that
-    are no list of numbers.
+    Models of classes end in softmax, models of quantities in a layer without activation. There are
+    about as many parameters as training rows, in one hidden layer of 8 to 64 units, or two from
+    1000 rows. Raises `DataError` NNM702 for datasets of several inputs or outputs, and for rows
+    that are not a list of numbers.
     """
     fields = [*dataset.inputs.values(), *dataset.outputs.values()]
     shapes = [field.shape for field in fields]
@@ -52,7 +52,7 @@ def suggest_model(dataset: AnyDataset, name: str = "model") -> str:
         raise DataError(
             "NNM702",
             f"{dataset.name} has inputs and outputs {', '.join(str([*shape]) for shape in shapes)}",
-            hint="suggestions are for tables: one input of several numbers, and one output",
+            hint="suggestions are for tables: one input of several numbers, one output",
         )
     (inputs,), kind = shapes[0], fields[1].kind
     outputs = fields[1].classes if kind == "classes" else shapes[1][0] if shapes[1] else 1

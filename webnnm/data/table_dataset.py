@@ -29,10 +29,10 @@ Task = Literal["auto", "classification", "regression"]
 Missing = Literal["error", "drop", "mean"]
 
 FOUND = {"labels", "kinds"}
-"""Options of `Dataset` that the columns of a table decide."""
+"""Options of `Dataset` that are determined by the columns of a table."""
 
 MOST_INTEGER_CLASSES = 20
-"""Integer labels of more values than this are quantities (spec G.5)."""
+"""Integer labels with more distinct values than this are quantities (spec G.5)."""
 
 
 ColumnKind = Literal["numbers", "categories", "target", "classes"]
@@ -43,7 +43,7 @@ _KINDS: dict[tuple[bool, bool], ColumnKind] = {
     (True, False): "target",
     (True, True): "classes",
 }
-"""The kind of a column by whether it is the label, and whether it is read as words."""
+"""The kind of a column, by whether it is the label and whether it is read as words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +99,21 @@ class TableDataset(Dataset):
       "none": "error", "drop" (leave out their rows) or "mean" (fill in the mean of the training
       rows, or the class frequencies of a category; rows without a label are left out).
     - `categorical`: columns to treat as categories although their cells look like numbers.
-    - `sample_weight`: the column of the weights, which then is no feature; a function of a row,
-      name → cell; or one number for each row of the table: see `Dataset`.
+    - `sample_weight`: the column of the weights, which then is not a feature; a function of a row
+      (name → cell); or one number for each row of the table: see `Dataset`.
     - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
       "error".
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
 
-    A column whose cells are words becomes a feature for each of them: `inputs["model"].shape` is
-    what the text of the model declares.
+    A column of words becomes a feature for each distinct word: `inputs["model"].shape` is the shape
+    that the text of the model has to declare.
 
     Raises the errors of `Dataset`, and `DataError` NNM706 for labels that are not classes, NNM710
     for unknown columns, NNM713 with row and column for cells that are empty or not numbers.
 
     Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
-    regression; `report`, what was detected in the columns; `kept`, the numbers of the table's rows
-    that remain, in their order.
+    regression; `report`, what was detected in the columns; `kept`, the numbers of the remaining
+    rows of the table, in order.
     """
 
     def __init__(
@@ -138,8 +138,8 @@ class TableDataset(Dataset):
         _check_word("task", task, ("auto", "classification", "regression"))
         _check_word("missing", missing, ("error", "drop", "mean"))
         for option in FOUND & options.keys():
-            hint = "Dataset takes arrays, and what they are"
-            raise DataError("NNM704", f"a TableDataset finds {option} itself", hint=hint)
+            hint = "Dataset takes arrays together with what they are"
+            raise DataError("NNM704", f"a TableDataset determines {option} itself", hint=hint)
         table = table_of(table)
         apart = table.index(sample_weight) if isinstance(sample_weight, str | int) else -1
         target, chosen = _roles(table, features, label, apart)
@@ -183,7 +183,7 @@ class TableDataset(Dataset):
             sample_weight=weights,
             **options,
         )
-        # The kind follows from the task, which says nothing of what these numbers are.
+        # The kind follows from the task, which says nothing about what these numbers are.
         self.outputs = {b: replace(field, declared=False) for b, field in self.outputs.items()}
 
     def encode(self, rows: Any) -> HostArray:
@@ -202,7 +202,7 @@ class TableDataset(Dataset):
         super()._divide(parts)
 
     def _fill(self, training: Sequence[int]) -> None:
-        """Put the means of training rows where cells are missing."""
+        """Fill missing cells with the means of the training rows."""
         [(block, values)] = self._given_inputs.arrays.items()
         width = values.shape[1]
         flat = array("f", values.values())
@@ -228,7 +228,7 @@ class TableDataset(Dataset):
 
 @dataclass(frozen=True, slots=True)
 class _Hole:
-    """Missing cells of a column: its encoder, where its values stand in a row, the rows."""
+    """Missing cells of a column: its encoder, the position of its values in a row, the rows."""
 
     encoder: int
     first: int
@@ -239,7 +239,7 @@ class _Hole:
 def _roles(
     table: Table, features: Sequence[str | int] | None, label: str | int | None, apart: int
 ) -> tuple[int, list[int]]:
-    """Return the column of the label and those of the features; by default but one `apart`."""
+    """Return the label column and the feature columns; by default all except the one `apart`."""
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
     target = table.index(-1 if label is None else label)
@@ -254,13 +254,13 @@ def _roles(
         raise DataError(
             "NNM713",
             f'there are no features, only the label "{table.names[target]}"',
-            hint="a table has a label and at least one feature",
+            hint="a table needs a label and at least one feature",
         )
     return target, chosen
 
 
 def chosen_columns(option: str, columns: Any) -> list[str | int]:
-    """Return columns that an option names: a list, or one of them (NNM704).
+    """Return the columns that an option names: a list, or a single one (NNM704).
 
     >>> chosen_columns("features", "width"), chosen_columns("features", None)
     (['width'], [])
@@ -279,7 +279,7 @@ def chosen_columns(option: str, columns: Any) -> list[str | int]:
 
 
 def _label_column(table: Table, index: int, task: Task) -> Column:
-    """Read labels: as words where they are classes, as numbers where they are quantities."""
+    """Read labels: as words if they are classes, as numbers if they are quantities."""
     if task == "regression":
         return read_column(table, index, True)
     column = read_column(table, index, False)
@@ -287,7 +287,7 @@ def _label_column(table: Table, index: int, task: Task) -> Column:
     values = {word: as_number(word) for word in different}
     if None in values.values():
         few = len(different) <= MOST_INTEGER_CLASSES
-        # Of many labels most of which are numbers, the others are mistakes.
+        # If most of many labels are numbers, the others are mistakes.
         return column if few or task != "auto" else read_column(table, index)
     integers = all(word.lstrip("+-").isdigit() for word in different)
     if task == "auto" and not (integers and len(different) <= MOST_INTEGER_CLASSES):
@@ -307,7 +307,7 @@ def _number_name(value: float) -> str | None:
 def _kept_rows(
     table: Table, columns: Sequence[Column], indices: Sequence[int], missing: Missing
 ) -> Sequence[int]:
-    """Return the rows that are left where some have missing cells."""
+    """Return the rows that are left if some have missing cells."""
     lacking = [(column.missing[0], i) for i, column in enumerate(columns) if column.missing]
     if not lacking:
         return range(table.row_count)
@@ -316,7 +316,7 @@ def _kept_rows(
         counts = ", ".join(f"{len(columns[i].missing)} of {columns[i].name}" for _, i in lacking)
         raise DataError(
             "NNM713",
-            f"{table.place(row, indices[first])} is empty; missing are {counts}, in "
+            f"{table.place(row, indices[first])} is empty; missing cells: {counts}, in "
             f"{table.row_count} rows",
             hint="missing='drop' leaves such rows out, missing='mean' fills the cells",
         )
@@ -335,7 +335,7 @@ def _fitted(column: Column, training: Sequence[int], unknown: Literal["error", "
     words = column.known_words(training)
     if training and not words:
         raise _no_value(column.name)
-    # Without training rows there is nothing to keep apart: all rows tell the categories.
+    # Without training rows there is nothing to separate: all rows determine the categories.
     words = words or column.known_words(range(len(column.words)))
     return OneHotEncoder.fit(column.name, words, unknown)
 
@@ -363,7 +363,7 @@ def _column_reports(
     kept: Sequence[Column],
     encoders: Sequence[Encoder | LabelEncoder | None],
 ) -> tuple[ColumnReport, ...]:
-    """Describe columns as they were read, the label last, and the words in the rows kept."""
+    """Describe columns as they were read, the label last, and the words in the kept rows."""
     reports: list[ColumnReport] = []
     for column, left, encoder in zip(read, kept, encoders, strict=True):
         kind = _KINDS[column is read[-1], column.numbers is None]

@@ -1,4 +1,4 @@
-"""Datasets of running text: from the tokens so far to the next one (spec G.6)."""
+"""Datasets of running text, for next-token prediction (spec G.6)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TextDataset(Dataset):
             raise DataError(
                 "NNM711",
                 f"{total} tokens are too few for a window of {length} and the token after it",
-                hint=f"length={max(1, total - 1)} at most",
+                hint=f"at most length={max(1, total - 1)}",
             )
         named = None if labels is None else len(labels)
         known = _token_count(values.values(), vocabulary or named)
@@ -77,7 +77,7 @@ class TextDataset(Dataset):
             length=length,
             **options,
         )
-        # The output is a sequence, too, even of one position.
+        # The output is also a sequence, even with one position.
         field = replace(self.outputs[ONLY_BLOCK], shape=(length,), sequence=SEQUENCE, classes=known)
         targets = self._outputs[ONLY_BLOCK]
         targets = HostArray(targets.dtype, (len(targets), length), targets.data)
@@ -98,7 +98,7 @@ def _numbered(text: str, labels: Sequence[str] | None) -> tuple[list[int], list[
 
 
 def _token_count(tokens: Sequence[int], known: int | None) -> int:
-    """Return how many different tokens there may be, by default up to the highest token."""
+    """Return the vocabulary size, by default the highest token + 1."""
     lowest, highest = min(tokens), max(tokens)
     known = highest + 1 if known is None else known
     if lowest < 0 or highest >= known:

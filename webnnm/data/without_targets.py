@@ -1,4 +1,4 @@
-"""The part of a network that is trained where a dataset has no targets for some outputs."""
+"""The part of a network that is trained if a dataset has no targets for some outputs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from webnnm.graph.vertices import Network
 
 
 def trained_part(network: Network, dataset: Any) -> Network:
-    """Return a network with the outputs that a dataset has targets for, and what these need.
+    """Return a network with the outputs that a dataset has targets for, and what they depend on.
 
-    Raises `DataError` NNM701 where no output is left.
+    Raises `DataError` NNM701 if no output is left.
     """
     aside = dataset.without_targets
     outputs = [output for output in network.outputs if output.name not in aside]
@@ -21,6 +21,6 @@ def trained_part(network: Network, dataset: Any) -> Network:
         raise DataError(
             "NNM701",
             f"{dataset.name} has no targets for {names}, and the model has no other output",
-            hint="take those that shall be trained out of without_targets",
+            hint="remove the outputs to be trained from without_targets",
         )
     return part(network, outputs)

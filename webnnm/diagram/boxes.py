@@ -1,4 +1,4 @@
-"""What a diagram shows: boxes within boxes, and edges between those that have none inside."""
+"""What a diagram shows: nested boxes, and edges between the innermost ones."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Kind = Literal["input", "output", "layer", "block"]
 class Box:
     """An input, an output, a layer, or a block.
 
-    `title` is what it is called, `details` further lines; `copies` how many such boxes follow one
-    another; `parameters` how many numbers are learnt in one of them; `rewrites` what was changed
-    for the device; `span` where it stands in the text. An open block has `boxes`, a closed one has
-    none.
+    `title` is its name, `details` are further lines; `copies` is the number of equal boxes that
+    follow one another; `parameters` the number of learnt values in one of them; `rewrites` what was
+    changed for the device; `span` its place in the text. An open block has `boxes`, a closed one
+    has none.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Box:
         return f"{self.title} × {self.copies}" if self.copies > 1 else self.title
 
     def leaves(self) -> Iterator[Box]:
-        """Yield the boxes without boxes inside, itself if it is one."""
+        """Yield the boxes without boxes inside, or the box itself if it has none."""
         if not self.boxes:
             yield self
         for box in self.boxes:
@@ -46,7 +46,7 @@ class Box:
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """A value on its way from one box to another; `label` tells its shape."""
+    """A value that passes from one box to another; `label` gives its shape."""
 
     source: str
     target: str

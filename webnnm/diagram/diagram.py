@@ -1,4 +1,4 @@
-"""The diagram of a model as users hold it: SVG in notebooks, files and pages, or Mermaid."""
+"""The diagram of a model as users get it: SVG in notebooks, files and pages, or Mermaid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRITERS = {".svg": svg, ".mmd": mermaid}
 class Diagram:
     """A picture of a network.
 
-    Notebooks show it. `svg()` and `mermaid()` return it as text, `save(path)` writes it.
+    Notebooks display it. `svg()` and `mermaid()` return it as text, `save(path)` writes it.
     """
 
     drawing: Drawing
@@ -27,20 +27,20 @@ class Diagram:
     def svg(self, direction: Direction = "down", *, standalone: bool = True) -> str:
         """Return the diagram as an SVG document, in which values flow "down" or "right".
 
-        Unless it is `standalone`, it is without a style sheet: `webnnm.diagram.svg.STYLE` is that.
+        Unless it is `standalone`, it has no style sheet: that is `webnnm.diagram.svg.STYLE`.
 
         Raises `BackendError` NNM709 on a desktop without `webnnm[diagram]`.
         """
         return svg(self.drawing, direction, standalone=standalone)
 
     def mermaid(self) -> str:
-        """Return the diagram as a flowchart of Mermaid, which does its own layout."""
+        """Return the diagram as a Mermaid flowchart, which Mermaid lays out itself."""
         return mermaid(self.drawing)
 
     def save(self, path: str | Path) -> None:
-        """Write the diagram into a file, as SVG or Mermaid by its ending: .svg, .mmd.
+        """Write the diagram to a file, as SVG (.svg) or Mermaid (.mmd).
 
-        Raises `DataError` NNM704 for other endings, and what `svg` does.
+        Raises `DataError` NNM704 for other suffixes, and whatever `svg` raises.
         """
         write = WRITERS.get(Path(path).suffix.lower())
         if write is None:
@@ -50,7 +50,7 @@ class Diagram:
         Path(path).write_text(write(self.drawing), encoding="utf-8")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Return what notebooks show: the picture, or Mermaid where nothing can lay it out."""
+        """Return what notebooks show: the picture, or Mermaid if nothing can lay it out."""
         bundle = {"text/plain": repr(self)}
         try:
             bundle["image/svg+xml"] = self.svg()

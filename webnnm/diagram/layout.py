@@ -1,6 +1,6 @@
-"""Places for boxes and edges: dagre's, a library of JavaScript that lies in this package.
+"""Positions of boxes and edges, from dagre, a JavaScript library that this package contains.
 
-Pages run it themselves; a desktop runs it in V8, by the extra `webnnm[diagram]`.
+Pages run it themselves; a desktop runs it in V8, from the extra `webnnm[diagram]`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from webnnm.diagram.boxes import Box, Drawing
 GAP = 24
 """Pixels between boxes."""
 GAP_WITH_OPEN_BLOCKS = 44
-"""Pixels from top to top where titles of open blocks need room, which dagre does not give them."""
+"""Pixels from top to top if titles of open blocks need space, which dagre does not give them."""
 Direction = Literal["down", "right"]
-"""Where values flow."""
+"""The direction in which values flow."""
 FUNCTION = """\
 (text) => {
   const { boxes, parents, edges, gap, rankGap, rankdir } = JSON.parse(text);
@@ -41,12 +41,12 @@ FUNCTION = """\
   return JSON.stringify(found);
 }
 """
-# V8 by itself lacks what browsers have; dagre copies settings with it.
+# V8 by itself lacks this function of browsers; dagre copies settings with it.
 MISSING = "globalThis.structuredClone ??= (value) => JSON.parse(JSON.stringify(value));"
 
 
 class Place(NamedTuple):
-    """The middle of a box, and its size, in pixels."""
+    """The centre and size of a box in pixels."""
 
     x: float
     y: float
@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 
 class Route(NamedTuple):
-    """The corners of an edge, and the middle of its label if it has one, in pixels."""
+    """The corners of an edge and the centre of its label, if it has one, in pixels."""
 
     points: Sequence[tuple[float, float]]
     x: float | None
@@ -63,7 +63,7 @@ class Route(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Places of boxes by id, routes of edges in their order, and the size of the whole."""
+    """Positions of boxes by id, routes of edges in order, and the size of the whole drawing."""
 
     width: float
     height: float
@@ -80,7 +80,7 @@ def lay_out(
     label: Callable[[str], Size],
     direction: Direction = "down",
 ) -> Layout:
-    """Return places for a drawing, whose boxes and labels have sizes in pixels.
+    """Return positions for a drawing, whose boxes and labels have sizes in pixels.
 
     Values flow in the direction.
 
@@ -121,7 +121,7 @@ def _sides(size: Size) -> dict[str, float]:
 
 
 def _run(asked: str) -> str:
-    """Call the function that lays out, from JSON to JSON."""
+    """Call the layout function, from JSON to JSON."""
     if sys.platform == "emscripten":
         return _in_page()(asked)
     try:
@@ -132,7 +132,7 @@ def _run(asked: str) -> str:
             "diagrams are laid out by JavaScript, which needs the package mini-racer",
             hint='pip install "webnnm[diagram]"; Mermaid does its own layout: diagram().mermaid()',
         ) from error
-    # One that is left open keeps Python from ending.
+    # A context that is left open keeps Python from exiting.
     with v8() as engine:
         engine.eval(f"{MISSING} globalThis.layOut = {_program()};")
         return engine.call("layOut", asked)

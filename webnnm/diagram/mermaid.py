@@ -11,7 +11,7 @@ CLOSED = ('[["', '"]]')
 
 
 def mermaid(drawing: Drawing) -> str:
-    """Return a drawing as a flowchart of Mermaid."""
+    """Return a drawing as a Mermaid flowchart."""
     names: dict[str, str] = {}
     lines = ["flowchart TB", *_boxes(drawing.boxes, names, "  ")]
     for edge in drawing.edges:
@@ -21,7 +21,7 @@ def mermaid(drawing: Drawing) -> str:
 
 
 def _boxes(boxes: Iterable[Box], names: dict[str, str], indent: str) -> Iterator[str]:
-    """Yield the lines of boxes; names are numbers, as titles may be words of Mermaid."""
+    """Yield the lines of boxes; names are numbers, since titles may be keywords of Mermaid."""
     for box in boxes:
         name = names[box.id] = f"n{len(names)}"
         text = _quoted("\n".join([box.heading, *box.details])).replace("\n", "<br>")
@@ -35,6 +35,6 @@ def _boxes(boxes: Iterable[Box], names: dict[str, str], indent: str) -> Iterator
 
 
 def _quoted(text: str) -> str:
-    """Return a text without the marks that end a label, or begin an element."""
+    """Return a text without the characters that end a label or begin an element."""
     marks = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;"}
     return "".join(marks.get(letter, letter) for letter in text)

@@ -17,9 +17,9 @@ from webnnm.graph.autodiff import GRADIENT
 from webnnm.graph.vertices import InputVertex, LayerVertex, Network, Source, Vertex, result_type
 
 MOST_BOXES = 32
-"""Boxes up to which blocks are opened, the outermost first."""
+"""The number of boxes up to which blocks are opened, the outermost first."""
 MOST_PARAMETERS = 3
-"""Parameters of a layer that are named."""
+"""The number of parameters of a layer that are listed by name."""
 
 
 def network_drawing(
@@ -32,10 +32,10 @@ def network_drawing(
 ) -> Drawing:
     """Return the boxes and edges of a network.
 
-    - `depth`: blocks within as many blocks are open, the others closed; None opens them, the
-      outermost first, while there are few boxes.
-    - `toggled`: ids of blocks that are not as `depth` says.
-    - `rewrites`: what was changed for the device, as `Backend.rewrites` tells it.
+    - `depth`: blocks nested less deeply than this are open, the others closed; None opens them,
+      the outermost first, while there are few boxes.
+    - `toggled`: ids of blocks whose state is the opposite of what `depth` says.
+    - `rewrites`: what was changed for the device, as `Backend.rewrites` returns it.
     """
     items = layer_tree(network)
     open_ids = _open(items, depth) ^ {*toggled}
@@ -80,7 +80,7 @@ def _input_box(vertex: InputVertex) -> Box:
 def _boxes(
     items: Iterable[Item], open_ids: set[str], rewrites: Sequence[str], shown: dict[int, Box]
 ) -> list[Box]:
-    """Return the boxes of items; note in `shown` which one stands for each layer."""
+    """Return the boxes of items; note in `shown` which box represents each layer."""
     found: list[Box] = []
     for item in items:
         layers = [leaf.layer for leaf in item.leaves()]
@@ -119,7 +119,7 @@ def _count(layer: LayerVertex) -> int:
 
 
 def _rewrites_of(layers: Iterable[LayerVertex], rewrites: Sequence[str]) -> list[str]:
-    """Return what was rewritten in layers and in their gradients, whose labels are quoted."""
+    """Return the rewrites of layers and of their gradients, whose labels are quoted."""
     labels = {layer.label for layer in layers}
     return [text for text in rewrites if _layer_of(text) in labels]
 
@@ -164,7 +164,7 @@ def _edges(network: Network, items: list[Item], shown: dict[int, Box]) -> list[E
 
 
 def _label(source: Source) -> str:
-    """Return shape and, unless it is the usual one, data type of a value."""
+    """Return the shape of a value and, unless it is float32, its data type."""
     features, dtype = source.features, result_type(source)
     sizes = ", ".join(map(str, features.sizes()))
     sequence = f"{features.sequence}, " if features.sequence and sizes else features.sequence or ""

@@ -11,13 +11,13 @@ from webnnm.diagram.boxes import Box, Drawing
 from webnnm.diagram.layout import Direction, Layout, Place, Route, Size, lay_out
 
 LINE, LETTER = 16, 6.9
-"""Height of a line and width of a letter in pixels, on the generous side."""
+"""Height of a line and width of a letter in pixels, generously estimated."""
 SMALL = 6.1
 """Width of a letter of details and of labels."""
 PADDING = 10
 NARROWEST = 72
 BAR = 3
-"""Height of the bar whose length tells the share of the parameters."""
+"""Height of the bar whose length shows the share of the parameters."""
 
 
 def _themed(selector: str, name: str, light: str, dark: str) -> str:
@@ -25,7 +25,7 @@ def _themed(selector: str, name: str, light: str, dark: str) -> str:
 
 
 STYLE = (
-    # Only a picture on its own decides by itself whether it is dark; in a page the page does.
+    # Only a standalone picture decides for itself whether it is dark; in a page the page does.
     "svg.webnnm-diagram:root{color-scheme:light dark}"
     ".webnnm-diagram{font:12px system-ui,sans-serif;max-width:100%;height:auto}"
     ".webnnm-diagram .details,.webnnm-diagram .label{font-size:11px}"
@@ -53,23 +53,23 @@ STYLE = (
 
 
 def box_size(box: Box) -> Size:
-    """Return width and height of a box without boxes inside."""
+    """Return the width and height of a box without boxes inside."""
     widths = [len(_heading(box)) * LETTER, *(len(line) * SMALL for line in box.details), NARROWEST]
     return max(widths) + 2 * PADDING, LINE * (1 + len(box.details)) + PADDING
 
 
 def label_size(text: str) -> Size:
-    """Return width and height of the label of an edge."""
+    """Return the width and height of an edge label."""
     return (len(text) * SMALL + 6, LINE) if text else (0, 0)
 
 
 def svg(drawing: Drawing, direction: Direction = "down", *, standalone: bool = True) -> str:
     """Return a drawing as an SVG document, in which values flow in a direction.
 
-    Unless it is `standalone` it comes without its style sheet, which is `STYLE`: pages whose policy
-    forbids inline styles adopt that one.
+    Unless it is `standalone`, it comes without its style sheet, `STYLE`, which pages whose policy
+    forbids inline styles adopt.
 
-    Raises `BackendError` NNM709 where nothing runs the JavaScript of the layout.
+    Raises `BackendError` NNM709 if nothing can run the JavaScript of the layout.
     """
     layout = lay_out(drawing, box_size, label_size, direction)
     return "".join(_lines(drawing, layout, standalone=standalone))
@@ -107,7 +107,7 @@ def _box(box: Box, layout: Layout, most: int) -> Iterator[str]:
     else:
         yield from _contents(box, place, top)
     if box.parameters and not box.boxes:
-        # Areas are compared by their roots, as layers differ by orders of magnitude.
+        # Areas are compared by their square roots, as layers differ by orders of magnitude.
         length = place.width * math.sqrt(box.parameters / most)
         yield (
             f'<rect class="size" x="{left:.1f}" y="{top + place.height - BAR:.1f}" '
@@ -140,7 +140,7 @@ def _heading(box: Box) -> str:
 
 
 def _told(box: Box) -> str:
-    """Return what a box says when one points at it."""
+    """Return the tooltip of a box."""
     each = " each" if box.copies > 1 else ""
     learnt = [f"{box.parameters:,} parameters{each}"] if box.parameters else []
     return "\n".join([box.heading, *(box.details or learnt), *box.rewrites])
@@ -148,7 +148,7 @@ def _told(box: Box) -> str:
 
 def _text(x: float, y: float, text: str, word: str = "") -> str:
     class_ = f' class="{word}"' if word else ""
-    # The line break keeps the words of two texts apart for those who hear them.
+    # The line break keeps the words of two texts apart in screen readers.
     return f'<text{class_} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>\n'
 
 
@@ -162,7 +162,7 @@ def _edge(label: str, route: Route) -> Iterator[str]:
 
 
 def _arrow(points: Sequence[tuple[float, float]]) -> str:
-    """Return the head at the end of a line."""
+    """Return the arrowhead at the end of a line."""
     (x0, y0), (x1, y1) = points[-2], points[-1]
     length = math.hypot(x1 - x0, y1 - y0) or 1
     dx, dy = 7 * (x1 - x0) / length, 7 * (y1 - y0) / length

@@ -1,4 +1,4 @@
-"""The layers of a network by the calls of blocks that they stem from, repetitions folded."""
+"""The layers of a network by the block calls they come from, with repetitions folded."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
 
 @dataclass(eq=False)
 class Leaf:
-    """A layer; `copies` are those that it stands for, itself the first."""
+    """A layer; `copies` are the layers that it represents, itself first."""
 
     layer: LayerVertex
     copies: list[Leaf] = field(default_factory=list["Leaf"])
 
     @property
     def id(self) -> str:
-        """The label of the layer, which no other one has."""
+        """The label of the layer, which is unique."""
         return self.layer.label
 
     @property
     def span(self) -> Span:
-        """Where it stands in the text."""
+        """Its place in the text."""
         return self.layer.span
 
     def alike(self) -> Hashable:
-        """Return what copies have in common."""
+        """Return what all copies have in common."""
         shapes = tuple(features.sizes() for features in self.layer.features)
         own = tuple(p.features[0].sizes() for p in own_parameters(self.layer))
         return self.span, self.layer.operator.name, shapes, own
 
     def leaves(self) -> Iterator[Leaf]:
-        """Yield itself."""
+        """Yield the layer itself."""
         yield self
 
 
 @dataclass(eq=False)
 class Group:
-    """A call of a block with what is in it; `copies` are those that it stands for."""
+    """A call of a block with its contents; `copies` are the calls that it represents."""
 
     id: str
     block: str
@@ -48,7 +48,7 @@ class Group:
     copies: list[Group] = field(default_factory=list["Group"])
 
     def alike(self) -> Hashable:
-        """Return what copies have in common."""
+        """Return what all copies have in common."""
         return self.span, self.block, tuple(item.alike() for item in self.items)
 
     def leaves(self) -> Iterator[Leaf]:
@@ -61,13 +61,13 @@ Item = Leaf | Group
 
 
 def own_parameters(layer: LayerVertex) -> list[ParameterVertex]:
-    """Return the parameters of a layer, those left out that an earlier one has."""
+    """Return the parameters of a layer, except those that belong to an earlier one."""
     vertices = (source.vertex for source in layer.sources())
     return [v for v in vertices if isinstance(v, ParameterVertex) and v.user is layer]
 
 
 def layer_tree(network: Network) -> list[Item]:
-    """Return the layers of a network in groups, by root block if it has several."""
+    """Return the layers of a network in groups, by root block if there are several."""
     roots: dict[str, Group] = {}
     groups: dict[int, Group] = {}
     for layer in network.layers:
@@ -87,7 +87,7 @@ def layer_tree(network: Network) -> list[Item]:
 
 
 def folded(items: Sequence[Item]) -> list[Item]:
-    """Return items with each run of equal copies, which one call has written, as one."""
+    """Return items with each run of equal copies, written by one call, folded into one."""
     found: list[Item] = []
     for item in items:
         if isinstance(item, Group):
@@ -106,7 +106,7 @@ Copies = dict[int, int]
 
 
 def representatives(items: Iterable[Item]) -> dict[int, tuple[Leaf, Copies]]:
-    """Return by id of a layer the one that stands for it, and the copies that it lies in."""
+    """Return, by layer id, the layer that represents it and the copies that it lies in."""
     found: dict[int, tuple[Leaf, Copies]] = {}
 
     def visit(item: Item, shown: Item, copies: Copies) -> None:

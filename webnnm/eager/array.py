@@ -1,4 +1,4 @@
-"""Arrays: the values of the Python array API standard, computed when they are asked for."""
+"""Arrays of the Python array API standard, evaluated lazily."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class Array:
     >>> x * 2 + 1
     Array([3.0, 5.0, 7.0], dtype=float32)
 
-    Operations are recorded, and computed together as soon as a value is asked for: by `print`,
-    `float`, `tolist`, `if`, or by `await x.numpy()`, which also works in browsers that cannot hold
-    up Python. The memory on the device is freed with the array.
+    Operations are recorded, and computed together as soon as a value is needed: by `print`,
+    `float`, `tolist`, `if`, or by `await x.numpy()`, which also works in browsers that cannot
+    suspend Python. The memory on the device is freed with the array.
 
     Arrays are made by the functions of `webnnm.xp`.
     """
 
     __slots__ = ("__weakref__", "dtype", "operand", "scope", "storage")
     weak = False
-    """Whether it takes the data type of an array that it meets, as a Python number does."""
+    """Whether it adopts the data type of the other operand, as a Python number does."""
 
     def __new__(cls, *_: Any, **__: Any) -> Array:
         """Make an array that can be awaited."""
@@ -112,7 +112,7 @@ class Array:
         return recorded(lambda b, x: b.transpose(x, permutation=axes), self)
 
     def to_device(self, device: Device | str, /, *, stream: object = None) -> Array:
-        """Return the array on another device; its values go through the host."""
+        """Return the array on a device; a copy to another device passes through the host."""
         if stream is not None:
             raise ArrayValueError("devices have no streams")
         if not isinstance(device, Device):
@@ -129,9 +129,10 @@ class Array:
             return self.storage
         if not isinstance(self.scope, PendingGraph):
             raise TracedValueError(
-                f"the value of a traced array {self._type()} was asked for",
-                "it is only known when the function runs: choose with `where` or `cond`, loop with "
-                "`scan`, `fori_loop` or `while_loop`, or name the argument in `static_argnames`",
+                f"the value of a traced array {self._type()} was requested during tracing",
+                "it is available only when the function runs: choose with `where` or `cond`, loop "
+                "with `scan`, `fori_loop` or `while_loop`, or name the argument in "
+                "`static_argnames`",
             )
         return self.scope.storage(self)
 
@@ -142,9 +143,9 @@ class Array:
         device = self.device
         if not device.can_wait():
             raise ArrayValueError(
-                f"the values of {self._type()} have to be waited for, and this browser cannot hold "
-                "up Python",
-                "write `await x.numpy()` or, before this, `await x`",
+                f"the values of {self._type()} have to be awaited, because this browser cannot "
+                "suspend Python",
+                "write `await x.numpy()`, or `await x` before this",
             )
         return device.read_now(storage)
 
@@ -175,7 +176,7 @@ class Array:
 
     def _scalar(self, what: str) -> Any:
         if self.ndim:
-            raise ArrayTypeError(f"{what} takes an array without dimensions, not {self._type()}")
+            raise ArrayTypeError(f"{what} takes a 0-dimensional array, not {self._type()}")
         return self._only(what)
 
     def __bool__(self) -> bool:
@@ -192,11 +193,11 @@ class Array:
 
     def __index__(self) -> int:
         if not is_kind(self.dtype, "integral"):
-            raise ArrayTypeError(f"an array of {self.dtype} is not an index")
+            raise ArrayTypeError(f"an array of {self.dtype} cannot be used as an index")
         return int(self._scalar("an index"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return a NumPy array for NumPy."""
+        """Return the values as a NumPy array, for `numpy.asarray`."""
         import_module("numpy")
         found = _public(self._host(), self.dtype)
         return found if dtype is None else found.astype(dtype)
@@ -209,7 +210,7 @@ class Array:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return the values for a library that knows DLPack; they lie in the host's memory."""
+        """Return the values for a library that supports DLPack, in host memory."""
         if copy is False:
             raise BufferError("the values are copied to the host, which copy=False forbids")
         found = self.__array__().copy()
@@ -221,7 +222,7 @@ class Array:
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         """Return `webnnm.xp`."""
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-            raise ArrayValueError(f"version {api_version} of the array API is not known")
+            raise ArrayValueError(f"version {api_version} of the array API is not supported")
         return import_module("webnnm.eager.xp")
 
     def _type(self) -> str:
@@ -237,12 +238,12 @@ class Array:
 
     def __len__(self) -> int:
         if not self.ndim:
-            raise ArrayTypeError("an array without dimensions has no length")
+            raise ArrayTypeError("a 0-dimensional array has no length")
         return self.shape[0]
 
     def __iter__(self) -> Generator[Array]:
         if not self.ndim:
-            raise ArrayTypeError("an array without dimensions has no elements to go through")
+            raise ArrayTypeError("a 0-dimensional array cannot be iterated over")
         return (self[place] for place in range(self.shape[0]))
 
     __hash__ = None  # type: ignore[assignment]
@@ -272,7 +273,7 @@ class Array:
             self._replace(_put(self, found, value, arrays))
 
     def _replace(self, other: Array) -> None:
-        """Take the values of another array; arrays that were made of this one keep theirs."""
+        """Take the values of another array; arrays computed from this one keep theirs."""
         self.scope, self.operand, self.storage = other.scope, other.operand, other.storage
         if self.operand is not None:
             self.scope.hold(self)
@@ -388,7 +389,7 @@ class Array:
 
 
 class AwaitableArray(Array):
-    """An array that `await` computes: all but those that a promise was fulfilled with."""
+    """An array that `await` computes: any array except one that a promise resolved to."""
 
     __slots__ = ()
 
@@ -398,7 +399,7 @@ class AwaitableArray(Array):
         storage.host = found[0]
         if not awaited_by_promise():
             return self
-        # JavaScript awaits what a promise is fulfilled with, and what that gives, without an end.
+        # JavaScript awaits what a promise resolves to, and what that resolves to, without an end.
         fulfilled: Array = object.__new__(Array)
         Array.__init__(fulfilled, self.dtype, self.scope, storage=storage)
         return fulfilled
@@ -408,7 +409,7 @@ AwaitableArray.__name__ = AwaitableArray.__qualname__ = Array.__name__
 
 
 class WeakScalar(AwaitableArray):
-    """A Python number that is an argument of a traced function."""
+    """A Python number that is passed to a traced function."""
 
     __slots__ = ()
     weak = True
@@ -439,7 +440,7 @@ def recorded(
 def recorded(build: Callable[..., Operand], /, *arrays: Array, dtype: DType | None = None) -> Array:
     """Return the array that `build(builder, *operands)` computes from arrays.
 
-    It has the data type of the first array unless another one is given.
+    It has the data type of the first array unless another is given.
     """
     scope = scope_of(arrays[0])
     operand = build(scope.builder, *[scope.operand_of(array) for array in arrays])
@@ -447,13 +448,13 @@ def recorded(build: Callable[..., Operand], /, *arrays: Array, dtype: DType | No
 
 
 def recorded_several(build: Callable[[Any, Any], Sequence[Operand]], x: Array) -> list[Array]:
-    """Return the arrays that `build(builder, operand)` computes from one, of its data type."""
+    """Return the arrays that `build(builder, operand)` computes from one, with its data type."""
     scope = scope_of(x)
     return [Array(x.dtype, scope, each) for each in build(scope.builder, scope.operand_of(x))]
 
 
 def scope_of(array: Array) -> Scope:
-    """Return where an operation on an array is recorded, which begins with this call."""
+    """Return the scope in which an operation on an array is recorded; this call begins it."""
     if TRACES:
         return TRACES[-1]
     if isinstance(array.scope, Trace):
@@ -469,7 +470,7 @@ def created(build: Callable[[Any], Operand], dtype: DType, device: Device | None
 
 
 def scope_for(device: Device | None) -> Scope:
-    """Return where an operation that takes no array is recorded, which begins with this call."""
+    """Return the scope for an operation that takes no array; this call begins the operation."""
     if device is not None and not isinstance(device, Device):  # type: ignore[reportUnnecessaryIsInstance]
         raise ArrayTypeError(f"{device!r} is not a device", "`await xp.open_device(…)` is")
     if TRACES:
@@ -492,7 +493,7 @@ def empty(shape: Sequence[int], dtype: DType, like: Array | None = None) -> Arra
 
 
 def operand_like(value: Array | Scalar, like: Array) -> Array:
-    """Return an array of the data type of another one, of an array or a Python number."""
+    """Return an array or a Python number in the data type of another array."""
     if isinstance(value, Array):
         return converted(value, like.dtype)
     return scalar(value, scalar_dtype(value, like.dtype), like)
@@ -533,13 +534,13 @@ def absolute(x: Array) -> Array:
 
 
 def negated(x: Array) -> Array:
-    """Return −x, modulo the range of unsigned integers."""
+    """Return −x; unsigned integers wrap around."""
     check("negative", x, "numeric")
     return 0 - x if is_kind(x.dtype, "unsigned integer") else unary("neg", x, "numeric")
 
 
 def check(name: str, x: Array, *kinds: str) -> None:
-    """Refuse what is not an array of one of these kinds."""
+    """Raise an error for anything that is not an array of one of these kinds."""
     if not isinstance(x, Array):  # type: ignore[reportUnnecessaryIsInstance]
         raise ArrayTypeError(f'"{name}" takes arrays, not {type(x).__name__}', "use `xp.asarray`")
     if not is_kind(x.dtype, *kinds):
@@ -598,7 +599,7 @@ def _together(method: str, x: Array, y: Array, dtype: DType | None) -> Array:
 
 
 def common_shape(*shapes: Shape) -> Shape:
-    """Return the shape to which shapes broadcast. Raises `ArrayValueError` where they do not."""
+    """Return the shape to which shapes broadcast. Raises `ArrayValueError` if they do not."""
     found = broadcast(*shapes)
     if found is None:
         raise ArrayValueError(f"{' and '.join(map(show, shapes))} do not broadcast")
@@ -612,14 +613,14 @@ def compare(method: str, x1: Array | Scalar, x2: object) -> Array:
 
 
 def bitwise(word: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:
-    """Return "and", "or" or "xor" of bits, or of truth values."""
+    """Return "and", "or" or "xor" of bits, or of booleans."""
     a, b = both(f"bitwise_{word}", x1, x2, "bool", "integral")
     method = f"logical_{word}" if a.dtype is bool_ else f"bitwise_{word}"
     return binary(method, a, b, "bool" if a.dtype is bool_ else "integral")
 
 
 def power(x1: Array | Scalar, x2: Array | Scalar) -> Array:
-    """Return powers; whole exponents of Python are constants, which have simple gradients."""
+    """Return powers; Python integers as exponents are constants, which have simple gradients."""
     if isinstance(x1, Array) and isinstance(x2, int) and not isinstance(x2, bool) and x1.size:
         check("pow", x1, "numeric")
         dtype = scalar_dtype(x2, x1.dtype)
@@ -628,12 +629,14 @@ def power(x1: Array | Scalar, x2: Array | Scalar) -> Array:
 
 
 def matrix_product(x1: Array, x2: Array) -> Array:
-    """Return the matrix product of stacks of matrices; arrays of one dimension are vectors."""
+    """Return the matrix product of stacks of matrices; one-dimensional arrays are vectors."""
     if not isinstance(x2, Array):  # type: ignore[reportUnnecessaryIsInstance]
         raise ArrayTypeError('"matmul" takes arrays, not numbers')
     a, b = both("matmul", x1, x2, "numeric")
     if not (a.ndim and b.ndim):
-        raise ArrayValueError('"matmul" takes arrays with dimensions', "multiply with `*`")
+        raise ArrayValueError(
+            '"matmul" takes arrays of at least one dimension', "multiply with `*`"
+        )
     left = a if a.ndim > 1 else reshaped(a, (1, *a.shape))
     right = b if b.ndim > 1 else reshaped(b, (*b.shape, 1))
     if left.shape[-1] != right.shape[-2]:
@@ -663,7 +666,7 @@ def _product(b: Any, x: Operand, y: Operand) -> Operand:
 
 
 def reshaped(x: Array, shape: Sequence[int]) -> Array:
-    """Return an array with its elements in another shape of as many."""
+    """Return an array with the same elements in another shape."""
     if tuple(shape) == x.shape:
         return x
     if not x.size:
@@ -682,7 +685,7 @@ def _where_mask(mask: Array, value: Array, x: Array) -> Array:
 
 
 def _taken(x: Array, found: indexing.Selection, arrays: Sequence[Array]) -> Array:
-    """Return what a key takes."""
+    """Return the elements that a key selects."""
     scope = scope_of(x)
     for cut in found.cuts():
         if scope.varies((x.shape, cut.axis, cut.size), cut.start):
@@ -692,7 +695,7 @@ def _taken(x: Array, found: indexing.Selection, arrays: Sequence[Array]) -> Arra
 
 
 def _put(x: Array, found: indexing.Selection, value: Array, arrays: Sequence[Array]) -> Array:
-    """Return the array with a value in place of what a key takes."""
+    """Return the array with a value in place of the elements that a key selects."""
     scope = scope_of(x)
     for cut in found.cuts():
         if scope.varies((x.shape, cut.axis, cut.size), cut.start):
@@ -703,12 +706,12 @@ def _put(x: Array, found: indexing.Selection, value: Array, arrays: Sequence[Arr
 
 
 def _key(key: Any) -> tuple[tuple[Any, ...], list[Array]]:
-    """Return a key with places instead of arrays, and these arrays, masks as arrays of integers."""
+    """Return a key with `Places` instead of arrays, and these arrays, masks as integer arrays."""
     items: list[Any] = []
     arrays: list[Array] = []
     for item in key if isinstance(key, tuple) else (key,):  # type: ignore[reportUnknownVariableType]
         if isinstance(item, bool):
-            raise ArrayTypeError("a bool is not an index", "use an array of bools")
+            raise ArrayTypeError("a bool is not an index", "use a boolean array")
         if not isinstance(item, Array):
             items.append(item)
             continue
@@ -733,12 +736,12 @@ def values_of(x: Array) -> Sequence[Any]:
 
 
 def places(x: Array) -> list[Array]:
-    """Return where an array is not zero, an array of places for each dimension.
+    """Return where an array is not zero, an array of indices for each dimension.
 
-    Their number depends on the values: the host looks for them.
+    Their number depends on the values, so the host reads them.
     """
     if not x.ndim:
-        raise ArrayValueError("an array without dimensions has no places", "reshape it")
+        raise ArrayValueError("a 0-dimensional array has no indices", "reshape it")
     flat = [place for place, value in enumerate(values_of(x)) if value]
     found: list[Array] = []
     stride = x.size
@@ -767,7 +770,7 @@ def _nested_empty(shape: Shape) -> Any:
 
 
 def _shown(x: Array) -> str:
-    """Return the values as text, of many the first and the last ones."""
+    """Return the values as text; of many, only the first and the last."""
     values = x.tolist()
     return _text(values, 6) if x.size > 1000 else _text(values, 1000)
 

@@ -1,4 +1,4 @@
-"""Functions of arrays as graphs: how they are traced, and written into other graphs."""
+"""Functions of arrays as graphs: how they are traced and written into other graphs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from webnnm.ops.declare.tensors import TensorType
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Traced:
-    """A function as a graph, whose inputs x0, x1 … are its arrays and c0, c1 … those from outside.
+    """A function as a graph with inputs x0, x1 … (its arrays) and c0, c1 … (captured arrays).
 
-    `results` are the leaves of what it returned: the outputs y0, y1 … by their data types, or what
-    is no array, or has no elements, as it is. `key` stands for it where programs are kept, which
-    keep no arrays.
+    `results` are the leaves of what it returned: the outputs y0, y1 … by their data types; anything
+    that is not an array, or has no elements, is kept as it is. `key` identifies the function in
+    program caches, which hold no arrays.
     """
 
     graph: Graph
@@ -46,7 +46,7 @@ class Traced:
         return self.filled(lambda name, dtype: Array(dtype, scope, made[name]))
 
     def apart(self) -> tuple[Traced, Traced]:
-        """Return one function for each of the two things that this one returns."""
+        """Return one function for each of the two values that this one returns."""
         parts = cast("Sequence[Structure]", cast("Any", self.structure)[-1])
         first = len(self.results) - count_leaves(parts[1])
         return self._part(0, first, parts[0]), self._part(first, len(self.results), parts[1])
@@ -62,7 +62,7 @@ class Traced:
         return replace(self, graph=graph, results=self.results[start:stop], structure=structure)
 
     def filled(self, outputs: Callable[[str, DType], Any]) -> Any:
-        """Return what the function returns, with arrays or others for its outputs."""
+        """Return what the function returns, with arrays or other values for its outputs."""
         leaves = [
             outputs(f"y{at}", each.dtype) if isinstance(each, Output) else each
             for at, each in enumerate(self.results)
@@ -78,7 +78,7 @@ class Output:
 
 
 def current(*trees: Any) -> Scope:
-    """Return where an operation on the arrays of some containers is recorded, which begins now."""
+    """Return the scope for an operation on the arrays in containers; the operation begins now."""
     for tree in trees:
         for leaf in flatten(tree)[0]:
             if isinstance(leaf, Array):
@@ -92,9 +92,9 @@ def inputs_of(scope: Scope, arrays: Sequence[Array]) -> dict[str, Operand]:
 
 
 def as_arrays(leaves: Sequence[Any]) -> list[Array]:
-    """Return leaves as arrays; Python numbers take the data type of arrays that they meet.
+    """Return leaves as arrays; Python numbers adopt the data type of the other operand.
 
-    Raises `ArrayTypeError` for what is neither.
+    Raises `ArrayTypeError` for anything else.
     """
     return [_array(leaf) for leaf in leaves]
 
@@ -108,12 +108,12 @@ def _array(leaf: Any) -> Array:
     if hasattr(leaf, "__array__") or isinstance(leaf, memoryview):
         return asarray(leaf)
     kind = type(leaf).__name__
-    hint = "name the argument in `static_argnames` if it is no array"
+    hint = "name the argument in `static_argnames` if it is not an array"
     raise ArrayTypeError(f"a {kind} is not an array", hint)
 
 
 def spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return a function of a sequence of arguments."""
+    """Return a function that takes a sequence of arguments."""
 
     def called(arguments: Any) -> Any:
         return function(*arguments)
@@ -147,7 +147,7 @@ def trace(
 ) -> Traced:
     """Trace `function(rebuilt(arrays))` for arrays of these types and shapes.
 
-    `finish` sees the trace, its inputs and what the function returned, and returns what counts.
+    `finish` gets the trace, its inputs and what the function returned, and returns the results.
     """
     found = Trace()
     inputs: list[Operand] = []

@@ -1,4 +1,4 @@
-"""Operators of one's own, from functions over a graph builder or over arrays."""
+"""Custom operators, defined by functions over a graph builder or over arrays."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def composite(
 
     Parameters: the names, the main one first (by default that of the function); `types` of the
     operands ("float", "integer", "any", one type, several, or by operand); `checks` of the options;
-    `parameters` that a layer can own; `result` and `results`; `native`, the method of WebNN that
-    computes the same; `gradient` and `reference`, to replace those derived from the decomposition.
-    docs/composites.md explains them all.
+    `parameters` that a layer can own; `result` and `results`; `native`, the WebNN method that
+    computes the same; `gradient` and `reference`, which replace those derived from the
+    decomposition. docs/composites.md explains them all.
 
     Raises `WebNNMError` NNM101 or NNM206 for names that are invalid or taken, NNM113 or NNM303 for
     an invalid declaration.
@@ -61,7 +61,7 @@ def composite(
 
 
 def _of_arrays(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the decomposition `(b, *operands, **options)` that a function of arrays stands for."""
+    """Return the decomposition `(b, *operands, **options)` that a function of arrays defines."""
     this = f'the decomposition of "{name}"'
 
     @wraps(function)
@@ -78,7 +78,7 @@ def _of_arrays(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         several: list[Any] = [*found] if isinstance(found, tuple | list) else [found]  # type: ignore[reportUnknownArgumentType]
         for each in several:
             if not isinstance(each, Array):
-                message = f"{this}{place_of(function)} returned {each!r}, which is no array"
+                message = f"{this}{place_of(function)} returned {each!r}, which is not an array"
                 raise OperatorError("NNM303", message, "compute it from the operands")
         made = tuple(operand_of(each) for each in several)
         return made if isinstance(found, tuple | list) else made[0]

@@ -1,4 +1,4 @@
-"""Choices and loops on the device: `cond`, `scan`, `fori_loop`, `while_loop`."""
+"""Control flow on the device: `cond`, `scan`, `fori_loop`, `while_loop`."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def cond(
     false_function: Callable[..., Any],
     *args: Any,
 ) -> Any:
-    """Return the result of one function or of the other, as a value decides.
+    """Return the result of one of two functions, depending on a value.
 
     >>> from webnnm import cond, jit, xp
     >>> absolute = jit(lambda x: cond(x > 0, lambda v: v, lambda v: -v, x))
     >>> float(absolute(xp.asarray(-3.0)))
     3.0
 
-    Where the value is known, only one function runs. In a traced function both are computed and one
-    is chosen, since devices do not branch: keep both free of NaN where gradients are taken.
+    If the value is known, only one function runs. In a traced function both are computed and one
+    result is chosen, since devices do not branch: keep both free of NaN if gradients are taken.
 
-    Raises `ArrayValueError` if the functions return containers or shapes that differ.
+    Raises `ArrayValueError` if the functions return different containers or shapes.
     """
     if not isinstance(predicate, Array):
         return true_function(*args) if predicate else false_function(*args)
@@ -74,7 +74,7 @@ def scan(
     xs: Any,
     length: int | None = None,
 ) -> tuple[Any, Any]:
-    """Carry a value through the elements of arrays, and collect what each step returns.
+    """Carry a value along the first axis of arrays, and stack what each step returns.
 
     >>> from webnnm import scan, xp
     >>> numbers = xp.asarray([1.0, 2.0, 3.0])
@@ -83,17 +83,19 @@ def scan(
 
     `function(carry, x)` returns the next carry and a result; `x` holds element k of all arrays in
     `xs`, which may be None if `length` is given. Returns the last carry and the stacked results.
-    The function is traced once. In a traced function the steps become one graph; else graphs of
-    several steps run one after the other.
+    The function is traced once. In a traced function the steps become one graph; otherwise graphs
+    of several steps run one after the other.
 
-    Raises `ArrayValueError` if the carry changes its shape or the arrays differ in their length.
+    Raises `ArrayValueError` if the carry changes its shape or the arrays differ in length.
     """
     arrays = as_arrays(flatten(xs)[0])
     lengths = {each.shape[0] for each in arrays if each.ndim}
     if length is not None:
         lengths.add(length)
     if len(lengths) != 1 or any(not each.ndim for each in arrays):
-        raise ArrayValueError(f"arrays of one length are scanned, these have {sorted(lengths)}")
+        raise ArrayValueError(
+            f"scanned arrays must have the same length, these have {sorted(lengths)}"
+        )
     number = lengths.pop()
     if number == 0:
         raise ArrayValueError("there are no steps to scan")
@@ -123,7 +125,7 @@ def _unrolled(
 
 
 class _Step:
-    """A function of a carry and an element, traced once and written as often as it is called."""
+    """A function of a carry and an element, traced once and inlined at every call."""
 
     def __init__(self, function: Callable[..., Any], *example: Any) -> None:
         leaves, structure = flatten(example)
@@ -134,7 +136,7 @@ class _Step:
         self._check(example[0])
 
     def _check(self, carry: Any) -> None:
-        """Refuse a function that does not return a carry like the one that it was given."""
+        """Raise an error if a function does not return a carry like the one that it was given."""
         shapes = {name: y.shape for name, y in self._traced.graph.outputs.items()}
         returned = self._traced.filled(lambda name, dtype: _Type(f"{dtype}{show(shapes[name])}"))
         if type(returned) is not tuple or len(returned) != 2:  # type: ignore[reportUnknownArgumentType]
@@ -151,7 +153,7 @@ class _Step:
                 f"the carry is {', '.join(before) or 'nothing'} before a step, and "
                 f"{', '.join(after) or 'nothing'} after it",
                 "a carry keeps its containers, shapes and data types: convert arrays with "
-                "`xp.astype`, return numbers as arrays (`xp.zeros_like`)",
+                "`xp.astype`, and return numbers as arrays (`xp.zeros_like`)",
             )
 
     def __call__(self, *args: Any) -> Any:
@@ -165,7 +167,7 @@ class _Type(str):
 
 
 def _type(leaf: Any) -> str:
-    """Return what a step returned, as an error says it."""
+    """Return a description of what a step returned, for errors."""
     if isinstance(leaf, _Type):
         return str(leaf)
     if isinstance(leaf, Array):  # without elements
@@ -174,7 +176,7 @@ def _type(leaf: Any) -> str:
 
 
 def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
-    """Return a value after `body(i, value)` for each i from `lower` to before `upper`.
+    """Return a value after `body(i, value)` for each i from `lower` up to but excluding `upper`.
 
     >>> from webnnm import fori_loop, xp
     >>> float(fori_loop(0, 5, lambda i, x: x * 2.0, xp.asarray(1.0)))
@@ -193,15 +195,15 @@ def while_loop(
     *,
     max_iterations: int | None = None,
 ) -> Any:
-    """Return a value after `body(value)` as long as `condition(value)` holds.
+    """Return a value after repeating `body(value)` while `condition(value)` holds.
 
     >>> from webnnm import while_loop, xp
     >>> float(while_loop(lambda x: x < 100, lambda x: x * 3, xp.asarray(1.0)))
     243.0
 
-    Graphs of several steps run one after the other, and the host looks in between whether the
-    condition still holds. In a traced function the host cannot look: all of `max_iterations` steps
-    are computed then, and those after the end of the loop have no effect.
+    Graphs of several steps run one after the other, and in between the host checks whether the
+    condition still holds. In a traced function the host cannot check: then all `max_iterations`
+    steps are computed, and those after the end of the loop have no effect.
 
     Raises `TracedValueError` in a traced function without `max_iterations`.
     """
@@ -210,7 +212,7 @@ def while_loop(
         return _driven(condition, body, init, max_iterations)
     if max_iterations is None:
         raise TracedValueError(
-            "a loop in a traced function has no known end", "give it `max_iterations`"
+            "a loop in a traced function has no known end", "pass `max_iterations`"
         )
     return fori_loop(0, max_iterations, lambda _, value: _guarded(condition, body, value), init)
 

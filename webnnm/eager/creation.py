@@ -1,4 +1,4 @@
-"""Arrays made of numbers, ranges and other arrays: array API standard, "Creation Functions"."""
+"""Arrays from numbers, ranges and other arrays: array API standard, "Creation Functions"."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def asarray(
     device: Device | None = None,
     copy: bool | None = None,
 ) -> Array:
-    """Return an array of a number, of nested lists, or of anything with the buffer protocol.
+    """Return an array from a number, from nested lists, or from anything with the buffer protocol.
 
     >>> from webnnm import xp
     >>> xp.asarray([[1, 2], [3, 4]])
     Array([[1, 2], [3, 4]], dtype=int32)
 
-    Python's integers become int32, its floats float32, as do NumPy's arrays of float64.
+    Python integers become int32, and floats float32, as do float64 arrays of NumPy.
 
-    Raises `ArrayValueError` where `copy=False` and the values have to be copied to the device.
+    Raises `ArrayValueError` if `copy=False` and the values have to be copied to the device.
     """
     if isinstance(obj, Array):
         found = obj if device in (None, obj.device) else obj.to_device(device)
@@ -44,13 +44,13 @@ def asarray(
             raise ArrayValueError("a copy is needed, which copy=False forbids")
         return copied(found) if copy and found is obj else found
     if copy is False:
-        raise ArrayValueError("values of the host are copied, which copy=False forbids")
+        raise ArrayValueError("values on the host have to be copied, which copy=False forbids")
     host, found_dtype = _host(obj, None if dtype is None else dtype_of(dtype))
     return from_host(host, found_dtype, device)
 
 
 def copied(x: Array) -> Array:
-    """Return an array of the same values that is another object."""
+    """Return a new array object with the same values."""
     if x.storage is not None:
         return Array(x.dtype, x.scope, storage=x.storage)
     return Array(x.dtype, x.scope, x.operand)
@@ -94,7 +94,7 @@ def _python(item: Any) -> Any:
     if isinstance(item, Array):
         return item.item()
     if hasattr(item, "tolist"):
-        return item.tolist()  # a number of NumPy, which may be a float, too
+        return item.tolist()  # a NumPy scalar, which may be a float, too
     return next((kind(item) for kind in (bool, int, float) if isinstance(item, kind)), item)
 
 
@@ -119,7 +119,7 @@ def _numbers(values: list[Any], shape: Shape, dtype: DType | None) -> tuple[Host
 
 
 def _single(value: float) -> float:
-    """Return a number that is infinite where float32 has none so large."""
+    """Return a number, or infinity if it is too large for float32."""
     value = float(value)
     return math.copysign(math.inf, value) if abs(value) >= 3.4028235677973366e38 else value
 
@@ -134,7 +134,7 @@ def _common(values: Sequence[Any], kinds: set[type]) -> DType:
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
-    """Return an array of the values of another library's array (DLPack), copied to the device."""
+    """Return an array from another library's array (DLPack), copied to the device."""
     if isinstance(x, Array):
         return asarray(x, device=device, copy=copy)
     return asarray(import_module("numpy").from_dlpack(x), device=device)
@@ -143,7 +143,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 def _shape(shape: int | Sequence[int]) -> Shape:
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if not all(is_integer(size) and size >= 0 for size in sizes):
-        raise ArrayValueError(f"{shape!r} is not a shape", "sizes are integers from 0 on")
+        raise ArrayValueError(f"{shape!r} is not a shape", "sizes are non-negative integers")
     return tuple(int(size) for size in sizes)  # type: ignore[reportArgumentType]
 
 
@@ -154,7 +154,7 @@ def full(
     dtype: DType | None = None,
     device: Device | None = None,
 ) -> Array:
-    """Return an array with the same number everywhere."""
+    """Return an array filled with a number."""
     if isinstance(fill_value, Array):
         one = fill_value if dtype is None else converted(fill_value, dtype_of(dtype))
         return expanded(one, _shape(shape))
@@ -218,7 +218,7 @@ def ones(
 def empty(
     shape: int | Sequence[int], *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
-    """Return an array of zeros: nothing is gained by leaving memory as it is."""
+    """Return an array of zeros: leaving memory uninitialised would gain nothing."""
     return zeros(shape, dtype=dtype, device=device)
 
 
@@ -228,7 +228,7 @@ def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None
 
 
 def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None) -> Array:
-    """Return ones in the shape of another array."""
+    """Return an array of ones in the shape of another array."""
     return ones(x.shape, dtype=dtype or x.dtype, device=device or x.device)
 
 
@@ -245,7 +245,7 @@ def full_like(
     dtype: DType | None = None,
     device: Device | None = None,
 ) -> Array:
-    """Return an array with the same number everywhere, in the shape of another one."""
+    """Return an array filled with a number, in the shape of another array."""
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
 
@@ -258,7 +258,7 @@ def arange(
     dtype: DType | None = None,
     device: Device | None = None,
 ) -> Array:
-    """Return numbers at equal distances, as Python's `range`.
+    """Return evenly spaced numbers, like Python's `range`.
 
     >>> from webnnm import xp
     >>> xp.arange(2, 8, 3)
@@ -288,7 +288,7 @@ def linspace(
     device: Device | None = None,
     endpoint: bool = True,
 ) -> Array:
-    """Return `num` numbers at equal distances from start to stop."""
+    """Return `num` evenly spaced numbers from start to stop."""
     kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
     parts = max(1, num - 1 if endpoint else num)
     values = [start + (stop - start) * (place / parts) for place in range(num)]
@@ -326,21 +326,21 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
 def _triangle(x: Array, k: int, *, upper: bool) -> Array:
     check("a triangle", x, "bool", "numeric")
     if x.ndim < 2:
-        raise ArrayValueError(f"a triangle is taken of matrices, not of {x.shape}")
+        raise ArrayValueError(f"triangles are taken from matrices, not from {x.shape}")
     if not x.size:
         return x
     return recorded(lambda b, a: b.triangular(a, upper=upper, diagonal=k), x)
 
 
 def meshgrid(*grids: Array, indexing: str = "xy") -> list[Array]:
-    """Return the coordinates of a grid, an array for each dimension.
+    """Return the coordinates of a grid, one array for each dimension.
 
-    Raises `ArrayValueError` for arrays that have not one dimension.
+    Raises `ArrayValueError` for arrays that are not one-dimensional.
     """
     if indexing not in ("xy", "ij"):
         raise ArrayValueError(f'indexing is "{indexing}", not "xy" or "ij"')
     if any(each.ndim != 1 for each in grids):
-        raise ArrayValueError("a grid is made of arrays of one dimension")
+        raise ArrayValueError("a grid is made from one-dimensional arrays")
     order = [*range(len(grids))]
     if indexing == "xy" and len(grids) > 1:
         order[:2] = [1, 0]

@@ -1,4 +1,4 @@
-"""Which devices there are for arrays: array API standard, "Inspection", and how they are opened."""
+"""Devices for arrays, and how they are opened: array API standard, "Inspection"."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ async def open_device(
     Device(numpy)
 
     `backend` and `options` are those of `webnnm.backend`: `await xp.open_device("webnn",
-    device="npu")`. Arrays of up to `host_elements` elements whose values lie on the host are
-    computed there where NumPy is loaded, which takes less time than asking a device; 0 leaves
-    everything to the device. The first device that is opened becomes the default one, unless arrays
+    device="npu")`. Arrays of up to `host_elements` elements whose values are on the host are
+    computed there if NumPy is loaded, which takes less time than a call to a device; 0 leaves
+    everything to the device. The first device that is opened becomes the default, unless arrays
     have been computed before.
     """
     found = backend if isinstance(backend, Backend) else await open_backend(backend, **options)
@@ -35,12 +35,12 @@ async def open_device(
 
 
 def set_default_device(device: Device) -> None:
-    """Make new arrays live on a device, unless another one is named."""
+    """Set the device on which new arrays are created unless another is named."""
     device.make_default()
 
 
 def memory(device: Device | None = None) -> Memory:
-    """Return what arrays hold on a device.
+    """Return the memory that arrays hold on a device.
 
     >>> from webnnm import xp
     >>> xp.memory().arrays >= 0
@@ -50,18 +50,18 @@ def memory(device: Device | None = None) -> Memory:
 
 
 class Capabilities:
-    """What the package can do and where: array API standard, `__array_namespace_info__`."""
+    """The capabilities of the package: array API standard, `__array_namespace_info__`."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Return whether masks and shapes that depend on data work."""
+        """Return whether boolean indexing and data-dependent shapes are supported."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
 
     def default_device(self) -> Device:
-        """Return the device of arrays for which none is named."""
+        """Return the device on which arrays are created by default."""
         return Device.default()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """Return the types that Python's numbers become."""
+        """Return the data types that Python numbers become."""
         return {**DEFAULTS}
 
     def devices(self) -> list[Device]:
@@ -71,7 +71,7 @@ class Capabilities:
     def dtypes(
         self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """Return the data types of a kind, or all: those of the standard that a device computes."""
+        """Return the data types of the standard that a device supports, all or those of a kind."""
         backend = (device or Device.default()).backend
         limits = getattr(backend, "limits", None)
         lacking = [float64] if backend and not backend.float64 else []
@@ -82,5 +82,5 @@ class Capabilities:
 
 
 def __array_namespace_info__() -> Capabilities:
-    """Return what the package can do."""
+    """Return the capabilities of the package."""
     return Capabilities()

@@ -1,4 +1,4 @@
-"""Derivatives of functions of arrays: reverse mode, forward mode, and what is made of them."""
+"""Derivatives of functions of arrays: reverse mode, forward mode, and what builds on them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Function = Callable[..., Any]
 def grad(
     function: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Function:
-    """Return the function that gives the gradient of a function with a scalar result.
+    """Return a function that computes the gradient of a function with a scalar result.
 
     >>> from webnnm import grad, xp
     >>> grad(lambda x: xp.sum(x**3))(xp.asarray([1.0, 2.0]))
     Array([3.0, 12.0], dtype=float32)
 
-    The gradient is taken of the argument number `argnums`, or of several; arguments may be nested
-    containers of arrays, and so are the gradients then. With `has_aux` the function returns its
-    scalar and something else, and the gradient comes with that.
+    The gradient is taken with respect to the argument number `argnums`, or several; arguments may
+    be nested containers of arrays, and the gradients are nested alike. With `has_aux` the function
+    returns its scalar and auxiliary data, which are returned along with the gradient.
 
     Raises `ArrayTypeError` for arguments of integers, `ArrayValueError` for other results.
     """
@@ -52,7 +52,7 @@ def grad(
 def value_and_grad(
     function: Function, argnums: int | Sequence[int] = 0, *, has_aux: bool = False
 ) -> Function:
-    """Return the function that gives a function's scalar result and its gradient, as `grad`."""
+    """Return a function that computes both the scalar result of a function and its gradient."""
 
     @functools.wraps(function)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -61,7 +61,7 @@ def value_and_grad(
         scope = current(args, kwargs)
         leaves, structure = flatten(chosen)
         if isinstance(scope, PendingGraph) and not scope.differentiating:
-            # What a loop does between two gradients then has one structure, however long it runs.
+            # The work of a loop between two gradients then has one structure, however long it runs.
             scope.compute()
         with differentiating(scope):
             aliases = [_alias(scope, leaf) for leaf in _floats(leaves)]
@@ -81,7 +81,7 @@ def value_and_grad(
 
 
 class differentiating:
-    """Keep what is recorded in a scope inside the `with` block, even if its value is asked for."""
+    """Keep what a scope records inside the `with` block, even after its value was requested."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -111,14 +111,14 @@ def _check_scalar(value: Any) -> None:
     if not isinstance(value, Array) or value.ndim:
         what = f"an array {show(value.shape)}" if isinstance(value, Array) else repr(value)
         raise ArrayValueError(
-            f"the function returned {what}: gradients are those of one number",
+            f"the function returned {what}: gradients are taken of one number",
             "return `xp.sum` or `xp.mean` of it, or use `vjp` or `jacrev`; `has_aux=True` lets a "
             "function return more",
         )
 
 
 def vjp(function: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """Return the result of a function, and the function that pulls its cotangents back.
+    """Return the result of a function, and a function that pulls its cotangents back.
 
     >>> from webnnm import vjp, xp
     >>> y, pull = vjp(xp.sin, xp.asarray([0.0]))
@@ -167,13 +167,13 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     >>> jvp(xp.sin, [xp.asarray(0.0)], [xp.asarray(3.0)])[1]
     Array(3.0, dtype=float32)
 
-    Raises `ArrayValueError` if arguments and tangents are not of the same shapes.
+    Raises `ArrayValueError` if arguments and tangents do not have the same shapes.
     """
     leaves, structure = flatten(tuple(primals))
     directions, same = flatten(tuple(tangents))
     arrays, along = _floats(leaves), _floats(directions)
     if structure != same or [a.shape for a in arrays] != [v.shape for v in along]:
-        raise ArrayValueError("arguments and tangents differ in their shapes")
+        raise ArrayValueError("arguments and tangents differ in shape")
 
     def derivative(found: Trace, inputs: list[Operand], returned: Any) -> Any:
         values, shape = flatten(returned)
@@ -192,7 +192,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
 
 
 def jacfwd(function: Function, argnums: int = 0) -> Function:
-    """Return the function that gives the Jacobian of a function of an array, column by column.
+    """Return a function that computes the Jacobian of a function of an array, column by column.
 
     >>> from webnnm import jacfwd, xp
     >>> jacfwd(lambda x: x * x)(xp.asarray([1.0, 2.0]))
@@ -219,10 +219,10 @@ def jacfwd(function: Function, argnums: int = 0) -> Function:
 
 
 def jacrev(function: Function, argnums: int = 0) -> Function:
-    """Return the function that gives the Jacobian of a function of an array, row by row.
+    """Return a function that computes the Jacobian of a function of an array, row by row.
 
-    It has the dimensions of the result first and those of the argument last, as `jacfwd`, and is
-    faster where the result has fewer elements than the argument.
+    It has the dimensions of the result first and those of the argument last, like `jacfwd`, and is
+    faster if the result has fewer elements than the argument.
     """
 
     @functools.wraps(function)
@@ -244,7 +244,7 @@ def jacrev(function: Function, argnums: int = 0) -> Function:
 
 
 def hessian(function: Function, argnums: int = 0) -> Function:
-    """Return the function that gives the second derivatives of a function with a scalar result.
+    """Return a function that computes the Hessian of a function with a scalar result.
 
     >>> from webnnm import hessian, xp
     >>> hessian(lambda x: x[0] * x[1] ** 2)(xp.asarray([1.0, 3.0]))
@@ -256,11 +256,13 @@ def hessian(function: Function, argnums: int = 0) -> Function:
 def _single(x: Any) -> Array:
     if not isinstance(x, Array):
         kind = type(x).__name__
-        raise ArrayTypeError(f"Jacobians are those of one array, not of a {kind}", "use `grad`")
+        raise ArrayTypeError(
+            f"Jacobians are taken with respect to one array, not a {kind}", "use `grad`"
+        )
     return x
 
 
 def _basis(x: Array) -> Array:
-    """Return the unit vectors of the shape of an array, one after the other."""
+    """Return the unit vectors in the shape of an array, stacked."""
     found = eye(x.size, dtype=x.dtype, device=x.device)
     return reshaped(found, (x.size, *x.shape))

@@ -48,7 +48,7 @@ float64 = DType("float64", "real floating", 64, "float64")
 DTYPES = (bool_, int8, int32, int64, uint8, uint32, uint64, float16, float32, float64)
 BY_NAME = {each.name: each for each in DTYPES}
 DEFAULTS = {"integral": int32, "indexing": int32, "real floating": float32}
-"""The types that Python numbers and indices become: those that every device computes."""
+"""The types that Python numbers and indices become: those that every device supports."""
 
 _GROUPS: dict[str, tuple[Kind, ...]] = {
     "bool": ("bool",),
@@ -62,9 +62,9 @@ _GROUPS: dict[str, tuple[Kind, ...]] = {
 
 
 def dtype_of(word: object) -> DType:
-    """Return the data type that is meant by a type, its name, a Python type or NumPy's type.
+    """Return the data type for a data type, its name, a Python type or a NumPy type.
 
-    Raises `ArrayTypeError` for those that no device of the package computes.
+    Raises `ArrayTypeError` for types that no device of the package supports.
     """
     if isinstance(word, DType):
         return word
@@ -80,18 +80,18 @@ def dtype_of(word: object) -> DType:
 
 
 def is_kind(dtype: DType, *groups: str) -> bool:
-    """Tell whether a type is of one of these kinds of the array API."""
+    """Return whether a type is of one of these kinds of the array API."""
     return any(dtype.kind in _GROUPS[group] for group in groups)
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
-    """Tell whether a data type is of a kind, or of one of several.
+    """Return whether a data type is of a kind, or of one of several.
 
     >>> from webnnm import xp
     >>> xp.isdtype(xp.int8, "integral"), xp.isdtype(xp.int8, (xp.bool, "real floating"))
     (True, False)
 
-    Raises `ArrayValueError` for kinds that the array API does not know.
+    Raises `ArrayValueError` for kinds that the array API does not define.
     """
     for each in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(each, str):
@@ -105,9 +105,9 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
 
 
 def promoted(dtypes: Sequence[DType]) -> DType:
-    """Return the type that holds the values of all these types.
+    """Return the common type to which these types promote.
 
-    Raises `ArrayTypeError` where the standard has none, as for integers and floats.
+    Raises `ArrayTypeError` if the standard has none, as for integers and floats.
     """
     found = dtypes[0]
     for dtype in dtypes[1:]:
@@ -132,7 +132,7 @@ def _pair(a: DType, b: DType) -> DType:
 
 
 def can_cast(source: DType, target: DType) -> bool:
-    """Tell whether promotion may turn one type into the other."""
+    """Return whether promotion may turn one type into the other."""
     try:
         return promoted([source, target]) is target
     except ArrayTypeError:
@@ -140,9 +140,9 @@ def can_cast(source: DType, target: DType) -> bool:
 
 
 def scalar_dtype(value: complex, like: DType) -> DType:
-    """Return the type of a Python number that meets an array of a type.
+    """Return the type that a Python number gets when it is combined with an array of a type.
 
-    Raises `ArrayTypeError` where the array API has no rule, as for a float and integers.
+    Raises `ArrayTypeError` if the array API has no rule, as for a float and integers.
     """
     if isinstance(value, bool):
         fits = True
@@ -160,7 +160,7 @@ def scalar_dtype(value: complex, like: DType) -> DType:
 
 @dataclass(frozen=True, slots=True)
 class FInfo:
-    """What `finfo` tells of a floating-point type."""
+    """The limits of a floating-point type, as `finfo` returns them."""
 
     bits: int
     eps: float
@@ -172,7 +172,7 @@ class FInfo:
 
 @dataclass(frozen=True, slots=True)
 class IInfo:
-    """What `iinfo` tells of an integer type."""
+    """The limits of an integer type, as `iinfo` returns them."""
 
     bits: int
     max: int
@@ -204,5 +204,5 @@ def wrapped(value: int, dtype: DType) -> int:
 
 
 def is_finite(value: float) -> bool:
-    """Tell whether a number is neither infinite nor NaN."""
+    """Return whether a number is neither infinite nor NaN."""
     return math.isfinite(value)

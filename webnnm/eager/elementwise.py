@@ -1,4 +1,4 @@
-"""Functions of each element: array API standard, "Element-wise Functions"."""
+"""Element-wise functions: array API standard, "Element-wise Functions"."""
 
 from __future__ import annotations
 
@@ -84,9 +84,7 @@ def _rounding(name: str, method: str, what: str, made: str) -> Callable[[Array],
 
 ceil = _rounding("ceil", "ceil", "up", "[-1.0, 3.0]")
 floor = _rounding("floor", "floor", "down", "[-2.0, 2.0]")
-round = _rounding(
-    "round", "round_even", "to the nearest integer, halves to the even one", "[-2.0, 2.0]"
-)
+round = _rounding("round", "round_even", "to the nearest integer, halves to even", "[-2.0, 2.0]")
 trunc = _rounding("trunc", "trunc", "towards zero", "[-1.0, 2.0]")
 
 
@@ -282,7 +280,7 @@ bitwise_xor = _bits("bitwise_xor", "xor", "exactly one", "[5]")
 
 
 def bitwise_invert(x: Array, /) -> Array:
-    """Return all bits turned over; of truth values, the opposite.
+    """Return all bits inverted; for booleans, the negation.
 
     >>> from webnnm import xp
     >>> xp.bitwise_invert(xp.asarray([0, 5]))
@@ -293,7 +291,7 @@ def bitwise_invert(x: Array, /) -> Array:
 
 
 def logical_not(x: Array, /) -> Array:
-    """Return the opposite of truth values.
+    """Return the negation of booleans.
 
     >>> from webnnm import xp
     >>> xp.logical_not(xp.asarray([True, False]))
@@ -313,7 +311,7 @@ def abs(x: Array, /) -> Array:
 
 
 def negative(x: Array, /) -> Array:
-    """Return −x, modulo the range of unsigned integers.
+    """Return −x; unsigned integers wrap around.
 
     >>> from webnnm import xp
     >>> xp.negative(xp.asarray([-2, 3]))
@@ -365,7 +363,7 @@ def positive(x: Array, /) -> Array:
 
 
 def sign(x: Array, /) -> Array:
-    """Return −1, 0 or 1; NaN of NaN.
+    """Return −1, 0 or 1; NaN for NaN.
 
     >>> from webnnm import xp
     >>> xp.sign(xp.asarray([-2.0, 0.0, 3.0]))
@@ -388,7 +386,7 @@ def square(x: Array, /) -> Array:
 
 
 def signbit(x: Array, /) -> Array:
-    """Return whether the sign of each element is negative, as that of −0.0 is.
+    """Return whether the sign bit of each element is set, as it is for −0.0.
 
     >>> from webnnm import xp
     >>> xp.signbit(xp.asarray([-0.0, 1.0]))
@@ -460,13 +458,13 @@ def pow(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
 def clip(
     x: Array, /, min: Array | Scalar | None = None, max: Array | Scalar | None = None
 ) -> Array:
-    """Return each element brought into a range.
+    """Return each element clipped to a range.
 
     >>> from webnnm import xp
     >>> xp.clip(xp.asarray([-3.0, 0.5, 3.0]), -1, 1)
     Array([-1.0, 0.5, 1.0], dtype=float32)
 
-    Raises `ArrayTypeError` for limits that the type of the array does not hold.
+    Raises `ArrayTypeError` for limits that the type of the array cannot represent.
     """
     check("clip", x, "numeric")
     for limit, function in ((min, maximum), (max, minimum)):
@@ -488,7 +486,7 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     """
     check("the condition of where", condition, "bool")
     if not isinstance(x1, Array) and not isinstance(x2, Array):
-        raise ArrayTypeError("one of the values of `where` has to be an array")
+        raise ArrayTypeError("at least one of the values of `where` must be an array")
     a, b = both("where", x1, x2, "bool", "numeric")
     shape = common_shape(condition.shape, a.shape, b.shape)
     if not count(shape):

@@ -1,4 +1,4 @@
-"""Functions of arrays written into a graph under construction: losses and layers of one's own."""
+"""Functions of arrays written into a graph under construction: custom losses and layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webnnm.graph.node import Operand
 
 
 class _Inside(Trace):
-    """Operations in a graph of somebody else: values of arrays from outside are constants of it."""
+    """Operations in somebody else's graph: values of captured arrays are constants of it."""
 
     def __init__(self, builder: GraphBuilder) -> None:
         super().__init__()
@@ -37,9 +37,9 @@ def embedded(
     what: str,
     **options: Any,
 ) -> tuple[Any, Callable[[Array], Operand]]:
-    """Return what a function makes of operands, as arrays, and what finds an array's operand.
+    """Return what a function computes from operands, as arrays, and what finds an array's operand.
 
-    Errors say which line of the function they are from; `what` is what it is called in them.
+    Errors say which line of the function they come from, and call it `what`.
     """
     scope = _Inside(builder)
     with traced(scope):

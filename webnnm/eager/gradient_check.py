@@ -25,7 +25,7 @@ from webnnm.eager.errors import ArrayTypeError
 from webnnm.eager.trees import LEAF, Structure, flatten, unflatten
 
 ELEMENTS = 64
-"""Elements of an array that are compared unless a number is given."""
+"""How many elements of an array are compared by default."""
 
 
 def check_gradients(
@@ -44,11 +44,11 @@ def check_gradients(
     x: 0 of 1 agree, 1 differ
     worst: x[0]: gradient 1, measured 2, relative error 5.0e-01
 
-    Of every array, `elements` at most are compared, which are drawn at random. Arguments may be
+    At most `elements` elements of every array are compared, chosen at random. Arguments may be
     nested containers. Where a function has a kink, a gradient between the slopes of both sides is
-    no fault. The report has `ok`, `faults`, `worst` and all `comparisons`; the step of differences
+    not a fault. The report has `ok`, `faults`, `worst` and all `comparisons`; the step size
     and, unless it is given, the relative `tolerance` follow from the data types: 1e-8 in float64,
-    3e-4 in float32, 3e-2 in float16. Gradients are checked best in float64, on NumPy.
+    3e-4 in float32, 3e-2 in float16. Gradients are best checked in float64, on NumPy.
 
     Raises `ArrayTypeError` for arguments of integers, `ArrayValueError` for other results.
 
@@ -83,7 +83,7 @@ def _compared(
     elements: int,
     tolerance: float | None,
 ) -> Iterator[Comparison]:
-    """Yield comparisons for elements of one array; `at` computes the function for another one."""
+    """Yield comparisons for elements of one array; `at` evaluates the function at another."""
     coarse = max(dtype, x.dtype.tensor, key=_eps)
     values: Sequence[float] = values_of(x)
     slopes: Sequence[float] = values_of(gradient)
@@ -110,14 +110,14 @@ def _eps(dtype: DataType) -> float:
 
 
 def _with(x: Array, values: Sequence[float], element: int, by: float) -> Array:
-    """Return an array with one of its elements moved."""
+    """Return an array with one of its elements changed."""
     moved = [*values]
     moved[element] += by
     return from_host(HostArray.of(moved, x.dtype.tensor, x.shape), x.dtype, x.device)
 
 
 def _names(function: Callable[..., Any], structure: Structure) -> list[str]:
-    """Return what the leaves of the arguments are called: parameters with keys behind them."""
+    """Return the names of the leaves of the arguments: parameters followed by keys."""
     parts = cast("tuple[Any, Any, Sequence[Structure]]", structure)[2]
     try:
         written = [*inspect.signature(function).parameters.values()]

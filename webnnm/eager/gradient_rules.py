@@ -1,4 +1,4 @@
-"""Functions that say how their gradients are computed: `custom_gradient` and `checkpoint`.
+"""Functions with their own gradient rules: `custom_gradient` and `checkpoint`.
 
 Such a function stays one operator in the graph, with its own gradient rule, until the graph is
 compiled; `vmap` and derivatives of any order follow from its parts, which are graphs.
@@ -27,11 +27,11 @@ from webnnm.ops.declare.batching import several
 from webnnm.ops.declare.operator import Composite, Slot
 
 Rule = Callable[..., Sequence[Operand | None]]
-"""From a builder, gradients of results, results and operands to gradients of the operands."""
+"""Builder, gradients of results, results, operands → gradients of the operands."""
 
 
 def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose gradient is the one that it gives itself.
+    """Return a function with a custom gradient, which it defines itself.
 
     >>> from webnnm import custom_gradient, grad, xp
     >>> @custom_gradient
@@ -40,12 +40,12 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> grad(lambda x: xp.sum(rounded(x) * 3))(xp.asarray([0.2, 1.7]))
     Array([3.0, 3.0], dtype=float32)
 
-    `function` returns its result and a function of the result's cotangent. That one returns the
+    `function` returns its result and a function of the result's cotangent. The latter returns the
     cotangent of the argument, or a tuple with one for each argument; None stands for zeros. Both
-    are functions of arrays, so that further derivatives, `jit` and `vmap` apply to them. What the
-    function uses of its surroundings and of its keyword arguments counts as constant.
+    are functions of arrays, so that further derivatives, `jit` and `vmap` apply to them. Captured
+    values and keyword arguments count as constants.
 
-    Raises `ArrayValueError` where cotangents do not have the shapes of the arguments.
+    Raises `ArrayValueError` if cotangents do not have the shapes of the arguments.
     """
 
     @wraps(function)
@@ -70,15 +70,15 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of which gradients compute the intermediate results once more.
+    """Return a function whose intermediate results are recomputed for gradients.
 
     >>> from webnnm import checkpoint, grad, xp
     >>> layer = checkpoint(lambda x: xp.sin(xp.exp(x)))
     >>> grad(lambda x: layer(layer(x)))(xp.asarray(0.0))
     Array(-0.8534177, dtype=float32)
 
-    A gradient needs what was computed on the way to the result. Of this function only the arguments
-    are kept, and the rest is computed again where the gradient comes to it: less memory for one
+    A gradient needs the intermediate results of a function. Of this function only the arguments
+    are kept, and the rest is recomputed when the gradient needs it: less memory, at the cost of one
     more pass through the function.
 
     Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost",
@@ -96,7 +96,7 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-# The cotangents of a function that gives its gradient itself.
+# The cotangents of a function that defines its own gradient.
 
 
 def _both(returned: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -110,7 +110,7 @@ def _both(returned: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def _length(found: Any) -> int:
-    """Return the length of a tuple, -1 for what is none."""
+    """Return the length of a tuple, or -1 for anything else."""
     return len(found) if type(found) is tuple else -1  # pyright: ignore[reportUnknownArgumentType]
 
 
@@ -122,13 +122,13 @@ def _cotangent(found: Trace, at: int, result: Any) -> Any:
 
 
 def _of_arguments(back: Any, args: Sequence[Any]) -> list[Any]:
-    """Return the cotangents of all leaves of the arguments, None for those that have none."""
+    """Return the cotangents of all leaves of the arguments, None for leaves without one."""
     parts = (back,) if len(args) == 1 and _length(back) != 1 else back
     if _length(parts) != len(args):
         given = max(1, _length(parts))
         raise ArrayValueError(
             f"the gradient function returned {given} cotangents for {len(args)} arguments",
-            "return a tuple with one for each argument, None where there is none",
+            "return a tuple with one for each argument, None for zeros",
         )
     found: list[Any] = []
     for part, arg in zip(parts, args, strict=True):
@@ -136,8 +136,8 @@ def _of_arguments(back: Any, args: Sequence[Any]) -> list[Any]:
         given, same = flatten(part)
         if part is not None and same != structure:
             raise ArrayValueError(
-                "a cotangent is not built of the same containers as its argument",
-                "return it in the containers of the argument, or None",
+                "a cotangent does not have the same containers as its argument",
+                "return it in the same containers as the argument, or return None",
             )
         found += given or [None] * len(leaves)
     return found
@@ -152,7 +152,7 @@ def _matching(cotangent: Any, x: Array) -> Array | None:
         what = f"{x.dtype}{show(x.shape)}"
         raise ArrayValueError(
             f"a cotangent {found.dtype}{show(found.shape)} for an argument {what}",
-            "sum over the dimensions along which the argument is repeated",
+            "sum over the dimensions along which the argument is broadcast",
         )
     return converted(found, x.dtype)
 
@@ -174,10 +174,10 @@ def _applied(forward: Traced, arrays: Sequence[Array], name: str, backward: Trac
 
 
 class _Operators:
-    """The operators of functions, one for all functions that compute the same.
+    """The operators of functions, shared by all functions that compute the same.
 
-    So a loop, each pass of which traces its functions anew, records the same operators in each,
-    and its graphs are found to be known.
+    So a loop that traces its functions anew in each iteration records the same operators each time,
+    and its compiled graphs are reused.
     """
 
     def __init__(self) -> None:
@@ -250,9 +250,9 @@ def _named(name: str, x: Operand) -> str:
 def _given(
     forward: Graph, backward: Graph, names: Sequence[str], places: Sequence[str | None]
 ) -> Rule:
-    """Return the gradient rule of a function that gives its gradient itself.
+    """Return the gradient rule of a function that defines its own gradient.
 
-    `places` are the names of the outputs with the gradients of its arguments.
+    `places` are the names of the outputs that hold the gradients of its arguments.
     """
 
     def rule(b: Any, g: Any, _: Any, *operands: Operand) -> Sequence[Operand | None]:
@@ -274,11 +274,11 @@ def _straight(_: Any, g: Operand, *__: Operand) -> list[Operand]:
     return [g]
 
 
-# It stands between what was computed before and what is computed again from the same operands:
+# It separates what was computed before from what is recomputed from the same operands:
 # equal expressions would be one node.
 recomputed = Composite(
     name="recomputed",
-    summary="the operand, of which results are computed again",
+    summary="the operand, from which results are recomputed",
     operands=(Slot(name="input"),),
     options={},
     decompose=_itself,
@@ -292,14 +292,14 @@ recomputed = Composite(
 
 
 def _recomputing(forward: Graph, names: Sequence[str]) -> Rule:
-    """Return the gradient rule that computes a function again."""
+    """Return the gradient rule that recomputes a function."""
 
     def rule(b: Any, g: Any, _: Any, *operands: Operand) -> Sequence[Operand | None]:
         again = {x: b.apply(recomputed, [x], {}) for x in operands}
         made = _inlined(b, forward, {n: again[x] for n, x in zip(names, operands, strict=True)})
         seeds = [*zip(made.values(), several(g), strict=True)]
         found = dict(zip(again, pullback(seeds, [*again.values()]), strict=True))
-        # An operand that comes twice gets the gradient of both once.
+        # An operand that occurs twice gets the sum of both gradients once.
         return [found.pop(x, None) for x in operands]
 
     return rule

@@ -1,4 +1,4 @@
-"""Indexing: what a key takes out of an array, and where it puts something in.
+"""Indexing: which elements of an array a key selects, to read or to replace them.
 
 Array API standard, "Indexing": integers, slices, `...`, `newaxis`, and arrays of integers.
 """
@@ -32,12 +32,12 @@ class Span:
 
     @property
     def low(self) -> int:
-        """The lowest place that it takes."""
+        """The lowest index that it selects."""
         return self.start if self.step > 0 else self.start + (self.size - 1) * self.step
 
     @property
     def extent(self) -> int:
-        """How many elements lie from the lowest place that it takes to the highest."""
+        """The number of elements from the lowest index that it selects to the highest."""
         return (self.size - 1) * abs(self.step) + 1
 
 
@@ -50,11 +50,11 @@ class Cut:
     size: int
 
     def taken(self, b: GraphBuilder, x: Operand, start: Operand) -> Operand:
-        """Return the part that begins at a place which the graph does not know."""
+        """Return the part that begins at an index which is an operand of the graph."""
         return b.gather(x, b.constant([*range(self.size)], "int32") + start, axis=self.axis)
 
     def put(self, b: GraphBuilder, x: Operand, part: Operand, start: Operand) -> Operand:
-        """Return an operand with another part from that place on."""
+        """Return an operand with another part from that index on."""
         n = x.shape[self.axis]
         place = b.constant([*range(n)], "int32") - start
         inside = b.logical_and(b.greater_or_equal(place, 0), b.lesser(place, self.size))
@@ -68,7 +68,7 @@ Item = int | Span | Places | None
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a key takes of an array of shape `source`: `items` of its dimensions, `shape` of all."""
+    """What a key selects from an array of shape `source`: `items` by dimension, `shape` of all."""
 
     source: Shape
     items: tuple[Item, ...]
@@ -80,14 +80,14 @@ class Selection:
 
     @property
     def _places(self) -> list[int]:
-        """The dimensions that arrays or integers beside arrays choose from."""
+        """The dimensions that are indexed by arrays, or by integers alongside arrays."""
         has_arrays = any(isinstance(item, Places) for item in self._dimensions)
         kinds = (int, Places) if has_arrays else ()
         return [axis for axis, item in enumerate(self._dimensions) if isinstance(item, kinds)]
 
     @property
     def _spans(self) -> list[Span]:
-        """What is cut out of each dimension, all of it where places choose from it."""
+        """What is cut out of each dimension: all of it if arrays index it."""
         chosen = self._places
         return [
             Span(0, size, 1)
@@ -100,7 +100,7 @@ class Selection:
 
     @property
     def _before(self) -> int:
-        """How many dimensions of the result come before those of the places."""
+        """The number of dimensions of the result before those of the index arrays."""
         at = [place for place, item in enumerate(self.items) if isinstance(item, int | Places)]
         if at != [*range(at[0], at[0] + len(at))]:
             return 0
@@ -117,7 +117,7 @@ class Selection:
         return found
 
     def after(self, cut: Cut) -> Selection:
-        """Return what the key takes of the part that a cut leaves."""
+        """Return what the key selects from the part that a cut leaves."""
         source = (*self.source[: cut.axis], cut.size, *self.source[cut.axis + 1 :])
         items = [*self.items]
         place = [at for at, item in enumerate(items) if item is not None][cut.axis]
@@ -125,7 +125,7 @@ class Selection:
         return Selection(source, tuple(items), self.shape)
 
     def taken(self, b: GraphBuilder, x: Operand, *arrays: Operand) -> Operand:
-        """Return what the key takes of an operand; `arrays` are the arrays of integers in it."""
+        """Return what the key selects from an operand; `arrays` are the integer arrays in it."""
         x = self._cut(b, x)
         chosen = self._places
         if not chosen:
@@ -140,7 +140,7 @@ class Selection:
         return b.reshape(found, new_shape=self.shape)
 
     def put(self, b: GraphBuilder, x: Operand, value: Operand, *arrays: Operand) -> Operand:
-        """Return an operand with a value in place of what the key takes."""
+        """Return an operand with a value in place of what the key selects."""
         value = b.expand(value, new_shape=self.shape)
         chosen = self._places
         if not chosen:
@@ -165,7 +165,7 @@ class Selection:
         return self._over(b, inner, x)
 
     def _over(self, b: GraphBuilder, inner: Operand, x: Operand) -> Operand:
-        """Return x with `inner` where the slices lie."""
+        """Return x with `inner` in place of what the slices select."""
         spans = self._spans
         if all(span == Span(0, size, 1) for span, size in zip(spans, self.source, strict=True)):
             return inner
@@ -173,7 +173,7 @@ class Selection:
         return b.where(self._spread(b, one, spans), self._spread(b, inner, spans), x)
 
     def _cut(self, b: GraphBuilder, x: Operand) -> Operand:
-        """Return what slices take; the dimensions of places stay as they are."""
+        """Return what slices select; dimensions that arrays index stay as they are."""
         spans = self._spans
         back = [axis for axis, span in enumerate(spans) if span.step < 0]
         if any(span.size != size for span, size in zip(spans, self.source, strict=True)):
@@ -186,7 +186,7 @@ class Selection:
         return b.reverse(x, axes=back) if back else x
 
     def _spread(self, b: GraphBuilder, x: Operand, spans: Sequence[Span]) -> Operand:
-        """Return an operand as large as the source, with x where the spans lie and zero else."""
+        """Return an operand as large as the source, with x at the spans and zero elsewhere."""
         back = [axis for axis, span in enumerate(spans) if span.step < 0]
         x = b.reverse(x, axes=back) if back else x
         for axis, span in enumerate(spans):
@@ -207,7 +207,7 @@ class Selection:
     def _rows(
         self, b: GraphBuilder, x: Operand, chosen: Sequence[int], others: Sequence[int]
     ) -> Operand:
-        """Return x with the dimensions of places in front, as one."""
+        """Return x with the dimensions that arrays index in front, merged into one."""
         order = [*chosen, *others]
         if order != [*range(x.rank)]:
             x = b.transpose(x, permutation=order)
@@ -215,7 +215,7 @@ class Selection:
         return b.reshape(x, new_shape=(count(sizes), *x.shape[len(chosen) :]))
 
     def _flat(self, b: GraphBuilder, chosen: Sequence[int], arrays: Sequence[Operand]) -> Operand:
-        """Return the places of rows, as one operand of the arrays' common shape."""
+        """Return the indices of rows, as one operand of the arrays' common shape."""
         given = iter(arrays)
         sizes = [self.source[axis] for axis in chosen]
         total: Operand | None = None
@@ -238,7 +238,7 @@ class Selection:
         return b.expand(total, new_shape=self._common())
 
     def _order(self, others: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return in which order the result has the dimensions of places and others, and these."""
+        """Return the order of the result's dimensions, of index arrays and others, and these."""
         common, before = len(self._common()), self._before
         end = common + len(others)
         back = [*range(common, common + before), *range(common), *range(common + before, end)]
@@ -258,19 +258,19 @@ def _apart(b: GraphBuilder, x: Operand, axis: int, gap: int) -> Operand:
 
 
 def parsed(key: Any, shape: Shape) -> Selection:
-    """Return what a key takes of an array of a shape; its arrays are `Places`.
+    """Return what a key selects from an array of a shape; its arrays are `Places`.
 
     >>> parsed((slice(None, None, -1), 0, None), (3, 4)).shape
     (3, 1)
 
-    Raises `ArrayIndexError` for what the array does not have.
+    Raises `ArrayIndexError` for indices that the array does not have.
     """
     items = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
     given = sum(item is not None and item is not Ellipsis for item in items)
     if given > len(shape):
         raise ArrayIndexError(f"{given} indices for an array {show(shape)}")
     if sum(item is Ellipsis for item in items) > 1:
-        raise ArrayIndexError("an index can have one ellipsis only")
+        raise ArrayIndexError("an index can have only one ellipsis")
     if not any(item is Ellipsis for item in items):
         items = (*items, Ellipsis)
     found: list[Item] = []

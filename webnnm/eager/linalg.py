@@ -1,11 +1,11 @@
-"""Matrices taken apart: array API standard, the extension `linalg`.
+"""Decompositions and solvers: array API standard, the extension `linalg`.
 
 >>> from webnnm import xp
 >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))
 Array([1.0, 0.5], dtype=float32)
 
-All functions take stacks of matrices. WebNN has no operators for them: graphs compute them in steps
-whose number follows from the shapes, for matrices of up to 64 rows, or of 32 where they rotate.
+All functions take stacks of matrices. WebNN has no operators for them: graphs compute them in a
+number of steps that follows from the shapes, for matrices of up to 64 rows, or 32 for rotations.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ Norm = int | float | Literal["fro", "nuc"]
 
 
 class QRResult(NamedTuple):
-    """What `qr` returns."""
+    """The result of `qr`."""
 
     Q: Array
     R: Array
 
 
 class EighResult(NamedTuple):
-    """What `eigh` returns."""
+    """The result of `eigh`."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class SVDResult(NamedTuple):
-    """What `svd` returns."""
+    """The result of `svd`."""
 
     U: Array
     S: Array
@@ -62,7 +62,7 @@ class SVDResult(NamedTuple):
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The result of `slogdet`."""
 
     sign: Array
     logabsdet: Array
@@ -111,7 +111,7 @@ def det(x: Array, /) -> Array:
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Return the signs of determinants, and the logarithms of their absolute values."""
+    """Return the signs of determinants and the logarithms of their absolute values."""
     _matrices("slogdet", x)
     if not x.size:
         one = full(x.shape[:-2], 1.0, dtype=x.dtype, device=x.device)
@@ -136,7 +136,7 @@ def _identities(shape: Sequence[int], like: Array) -> Array:
 
 
 def eigh(x: Array, /) -> EighResult:
-    """Return the eigenvalues of symmetric matrices in rising order, and their eigenvectors."""
+    """Return the eigenvalues of symmetric matrices in ascending order, and their eigenvectors."""
     _matrices("eigh", x)
     if not x.size:
         return EighResult(empty(x.shape[:-1], x.dtype, x), x)
@@ -144,12 +144,12 @@ def eigh(x: Array, /) -> EighResult:
 
 
 def eigvalsh(x: Array, /) -> Array:
-    """Return the eigenvalues of symmetric matrices in rising order."""
+    """Return the eigenvalues of symmetric matrices in ascending order."""
     return eigh(x).eigenvalues
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
-    """Return U, the singular values S in falling order, and Vᵀ with U·diag(S)·Vᵀ = x."""
+    """Return U, the singular values S in descending order, and Vᵀ with U·diag(S)·Vᵀ = x."""
     _matrices("svd", x, square=False)
     *stacked, rows, columns = x.shape
     if x.size:
@@ -163,7 +163,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
 
 
 def _whole(x: Array) -> Array:
-    """Return orthonormal columns with others that make them a basis."""
+    """Return orthonormal columns, completed to a basis."""
     rows, columns = x.shape[-2:]
     if rows == columns:
         return x
@@ -173,12 +173,12 @@ def _whole(x: Array) -> Array:
 
 
 def svdvals(x: Array, /) -> Array:
-    """Return the singular values of matrices in falling order."""
+    """Return the singular values of matrices in descending order."""
     return svd(x, full_matrices=False).S
 
 
 def _tolerance(x: Array, s: Array, rtol: float | Array | None) -> Array:
-    """Return below what singular values count as 0."""
+    """Return the threshold below which singular values count as 0."""
     relative = max(x.shape[-2:]) * float_info(x.dtype).eps if rtol is None else rtol
     largest = statistics.max(s, axis=-1, keepdims=True)
     if isinstance(relative, Array):
@@ -187,7 +187,7 @@ def _tolerance(x: Array, s: Array, rtol: float | Array | None) -> Array:
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Return how many singular values of matrices are not 0, up to rounding."""
+    """Return the ranks of matrices: how many singular values are not 0, up to rounding."""
     _matrices("matrix_rank", x, square=False)
     if not x.size:
         return zeros(x.shape[:-2], dtype=DEFAULTS["indexing"], device=x.device)
@@ -196,7 +196,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Return the pseudo-inverses (Moore and Penrose) of matrices."""
+    """Return the Moore-Penrose pseudo-inverses of matrices."""
     _matrices("pinv", x, square=False)
     if not x.size:
         return empty((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype, x)
@@ -207,7 +207,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Return matrices multiplied by themselves, or by their inverses for n < 0."""
+    """Return the n-th powers of matrices, of their inverses for n < 0."""
     _matrices("matrix_power", x)
     if not x.size or n == 0:
         return _identities(x.shape, x)
@@ -250,7 +250,8 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
     """Return the norms of matrices.
 
     `ord` is "fro" (the root of the sum of squares), "nuc" (the sum of singular values), ±2 (the
-    largest or smallest one), ±1 (of the sums of columns) or ±inf (of the sums of rows).
+    largest or smallest singular value), ±1 (the largest or smallest sum of absolute values in a
+    column) or ±inf (in a row).
     """
     _matrices("matrix_norm", x, square=False)
     if ord == "fro":
@@ -260,7 +261,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
     elif ord in ("nuc", 2, -2):
         sums = svdvals(x)
     else:
-        raise ArrayValueError(f"{ord!r} is not a norm of matrices", 'such as "fro", "nuc", 1, 2')
+        raise ArrayValueError(f"{ord!r} is not a matrix norm", 'such as "fro", "nuc", 1, 2')
     if ord == "nuc":
         found = statistics.sum(sums, axis=-1)
     else:
@@ -269,10 +270,10 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Return the cross products of vectors of three elements along a dimension."""
+    """Return the cross products of three-element vectors along a dimension."""
     a, b = both("cross", x1, x2, "numeric")
     if a.shape[axis] != 3 or b.shape[axis] != 3:
-        raise ArrayValueError(f"vectors of a cross product have 3 elements, not {a.shape[axis]}")
+        raise ArrayValueError(f"a cross product takes vectors of 3 elements, not {a.shape[axis]}")
     p, q = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     shape = common_shape(p.shape, q.shape)
     p, q = expanded(p, shape), expanded(q, shape)
@@ -281,17 +282,17 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def outer(x1: Array, x2: Array, /) -> Array:
-    """Return the products of each element of one vector with each of another."""
+    """Return the outer product of two vectors."""
     a, b = both("outer", x1, x2, "numeric")
     if a.ndim != 1 or b.ndim != 1:
-        raise ArrayValueError("an outer product is that of two vectors")
+        raise ArrayValueError("an outer product takes two vectors")
     return reshaped(a, (a.size, 1)) * reshaped(b, (1, b.size))
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     """Return the diagonals of matrices, above (`offset` > 0) or below the main one."""
     if x.ndim < 2:
-        raise ArrayValueError(f"diagonals are those of matrices, not of {show(x.shape)}")
+        raise ArrayValueError(f"diagonals are taken from matrices, not from {show(x.shape)}")
     rows, columns = x.shape[-2:]
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     if not size or not x.size:

@@ -11,7 +11,7 @@ from webnnm.eager.manipulation import axes_of, moveaxis, permute_dims
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:
-    """Return the matrix product; arrays of one dimension are vectors.
+    """Return the matrix product; one-dimensional arrays are vectors.
 
     >>> from webnnm import xp
     >>> xp.matmul(xp.ones((2, 3)), xp.ones(3))
@@ -30,7 +30,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     a, b = both("vecdot", x1, x2, "numeric")
     low = min(a.ndim, b.ndim)
     if not -low <= axis < 0:
-        raise ArrayValueError(f"axis {axis}: the last {low} dimensions count, from −1 back")
+        raise ArrayValueError(f"axis {axis} must be one of the last {low}, counted back from −1")
     if a.shape[axis] != b.shape[axis]:
         raise ArrayValueError(f"{show(a.shape)} and {show(b.shape)} have no dot product")
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
@@ -41,14 +41,16 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
-    """Return products summed over pairs of dimensions."""
+    """Return the tensor contraction of two arrays over pairs of dimensions."""
     check("tensordot", x1, "numeric")
     if isinstance(axes, int):
         first, second = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     else:
         first, second = axes_of(tuple(axes[0]), x1.ndim), axes_of(tuple(axes[1]), x2.ndim)
     if [x1.shape[at] for at in first] != [x2.shape[at] for at in second]:
-        raise ArrayValueError(f"{show(x1.shape)} and {show(x2.shape)} do not contract so")
+        raise ArrayValueError(
+            f"{show(x1.shape)} and {show(x2.shape)} do not contract along these axes"
+        )
     rows = [at for at in range(x1.ndim) if at not in first]
     columns = [at for at in range(x2.ndim) if at not in second]
     inner = count(x1.shape[at] for at in first)

@@ -1,4 +1,4 @@
-"""Shapes and order of elements: array API standard, "Manipulation Functions"."""
+"""Shape and order of elements: array API standard, "Manipulation Functions"."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def axis_of(axis: int, ndim: int) -> int:
 
 
 def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
-    """Return dimensions counted from the front, all of them for None."""
+    """Return dimensions counted from the front, or all of them for None."""
     if axis is None:
         return tuple(range(ndim))
     found = [axis_of(each, ndim) for each in (axis if isinstance(axis, Sequence) else (axis,))]
     if len({*found}) < len(found):
-        raise ArrayValueError(f"a dimension comes twice in {axis}")
+        raise ArrayValueError(f"a dimension occurs twice in {axis}")
     return tuple(found)
 
 
 def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> Array:
-    """Return the elements in another shape; one size may be −1, which follows from the others.
+    """Return the elements in another shape; one size may be −1, to be inferred from the others.
 
     >>> from webnnm import xp
     >>> xp.reshape(xp.arange(4), (2, -1))
@@ -66,28 +66,28 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
 
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
-    """Return an array with some dimensions moved to other places."""
+    """Return an array with some dimensions moved to other positions."""
     come, go = axes_of(source or 0, x.ndim), axes_of(destination or 0, x.ndim)
     if len(come) != len(go):
-        raise ArrayValueError(f"{len(come)} dimensions cannot move to {len(go)} places")
+        raise ArrayValueError(f"{len(come)} dimensions cannot move to {len(go)} positions")
     rest = iter(axis for axis in range(x.ndim) if axis not in come)
     moved = dict(zip(go, come, strict=True))
     return permute_dims(x, [moved[at] if at in moved else next(rest) for at in range(x.ndim)])
 
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
-    """Return an array repeated to a shape."""
+    """Return an array broadcast to a shape."""
     return expanded(x, tuple(shape))
 
 
 def broadcast_arrays(*several: Array) -> list[Array]:
-    """Return arrays repeated to their common shape."""
+    """Return arrays broadcast to their common shape."""
     shape = common_shape(*(each.shape for each in several))
     return [expanded(each, shape) for each in several]
 
 
 def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
-    """Return an array with dimensions of size 1 at these places of the result."""
+    """Return an array with dimensions of size 1 at these positions of the result."""
     number = len(axis) if isinstance(axis, Sequence) else 1
     places = axes_of(axis, x.ndim + number)
     sizes = iter(x.shape)
@@ -96,7 +96,7 @@ def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
 
 
 def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
-    """Return an array without some dimensions, whose size has to be 1."""
+    """Return an array without some dimensions, which must have size 1."""
     places = axes_of(axis, x.ndim)
     if any(x.shape[at] != 1 for at in places):
         raise ArrayValueError(f"not all of the dimensions {axis} of {show(x.shape)} have size 1")
@@ -104,7 +104,7 @@ def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
 
 
 def flip(x: Array, /, *, axis: Axes = None) -> Array:
-    """Return an array with its elements in reverse order along some dimensions, or all."""
+    """Return an array with its elements in reverse order along some or all dimensions."""
     places = axes_of(axis, x.ndim)
     if not x.size or not places:
         return x
@@ -112,10 +112,10 @@ def flip(x: Array, /, *, axis: Axes = None) -> Array:
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes = None) -> Array:
-    """Return an array whose elements are moved along dimensions, the last ones to the front."""
+    """Return an array with its elements shifted along dimensions, the last ones to the front."""
     if axis is None:
         if not isinstance(shift, int):
-            raise ArrayValueError("a shift along all dimensions is one integer")
+            raise ArrayValueError("a shift of the flattened array is one integer")
         return reshaped(roll(reshaped(x, (x.size,)), shift, axis=0), x.shape)
     along = axis if isinstance(axis, Sequence) else (axis,)
     shifts = shift if isinstance(shift, Sequence) else (shift,) * len(along)
@@ -134,7 +134,7 @@ def _rolled(x: Array, by: int, axis: int) -> Array:
 
 
 def concat(several: Sequence[Array], /, *, axis: int | None = 0) -> Array:
-    """Return arrays one behind the other along a dimension, or flat ones for `axis=None`."""
+    """Return arrays joined along a dimension; `axis=None` flattens them first."""
     parts = [*several]
     if not parts:
         raise ArrayValueError("there is nothing to concatenate")
@@ -146,7 +146,7 @@ def concat(several: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     rest = {(*each.shape[:at], *each.shape[at + 1 :]) for each in parts}
     if len(rest) > 1 or any(each.ndim != ndim for each in parts):
         listed = " and ".join(show(each.shape) for each in parts)
-        raise ArrayValueError(f"arrays {listed} do not lie behind one another along axis {axis}")
+        raise ArrayValueError(f"arrays {listed} cannot be concatenated along axis {axis}")
     full = [converted(each, dtype) for each in parts if each.size]
     if not full:
         total = sum(each.shape[at] for each in parts)
@@ -162,23 +162,23 @@ def concat(several: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
 
 def stack(several: Sequence[Array], /, *, axis: int = 0) -> Array:
-    """Return arrays of one shape along a new dimension."""
+    """Return arrays of the same shape joined along a new dimension."""
     parts = [*several]
     if len({each.shape for each in parts}) != 1:
-        raise ArrayValueError("arrays that are stacked have one shape")
+        raise ArrayValueError("stacked arrays must have the same shape")
     at = axis_of(axis, parts[0].ndim + 1)
     return concat([expand_dims(each, at) for each in parts], axis=at)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Return the parts of an array along a dimension."""
+    """Return the slices of an array along a dimension."""
     at = axis_of(axis, x.ndim)
     before = (slice(None),) * at
     return tuple(x[*before, place] for place in range(x.shape[at]))
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:
-    """Return an array repeated as a whole along its dimensions."""
+    """Return copies of an array side by side along its dimensions."""
     times = [*repetitions]
     times = [1] * (x.ndim - len(times)) + times
     sizes = [1] * (len(times) - x.ndim) + [*x.shape]
@@ -190,9 +190,9 @@ def tile(x: Array, repetitions: Sequence[int], /) -> Array:
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Return an array with each element repeated; their numbers may differ if the host knows them.
+    """Return an array with each element repeated, by one number or one for each element.
 
-    Numbers in an array decide on the shape of the result: the host reads them.
+    The numbers determine the shape of the result: if they are an array, the host reads it.
     """
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
@@ -220,12 +220,12 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 
 def taken(x: Array, places: Sequence[int], axis: int) -> Array:
-    """Return the elements at known places along a dimension."""
+    """Return the elements at constant indices along a dimension."""
     return recorded(lambda b, a: b.gather(a, b.constant([*places], "int32"), axis=axis), x)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Return the elements at some places along a dimension."""
+    """Return the elements at the given indices along a dimension."""
     if axis is None:
         if x.ndim != 1:
             raise ArrayValueError("`take` needs an axis for arrays of several dimensions")
@@ -236,7 +236,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return the elements at the places that an array names for each row along a dimension."""
+    """Return elements along a dimension, at indices that an array gives for each row."""
     at = axis_of(axis, x.ndim)
     check("the indices of take_along_axis", indices, "integral")
     stack_shape = common_shape(

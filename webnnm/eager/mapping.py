@@ -23,17 +23,17 @@ def vmap(
     in_axes: Axis | Sequence[Axis] = 0,
     out_axes: int = 0,
 ) -> Callable[..., Any]:
-    """Return a function of batches, from a function of one example.
+    """Return a function over batches, from a function over one example.
 
     >>> from webnnm import vmap, xp
     >>> vmap(xp.vecdot)(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.ones((2, 2)))
     Array([3.0, 7.0], dtype=float32)
 
-    `in_axes` says along which dimension the examples of each argument lie, None for arguments that
-    are the same for all of them; `out_axes` where those of the results shall lie. No loop runs:
-    every operator computes all examples.
+    `in_axes` is the batch dimension of each argument, or None for arguments that are the same for
+    all examples; `out_axes` is that of the results. There is no loop: every operator computes all
+    examples.
 
-    Raises `ArrayValueError` if the arguments have different numbers of examples, or none has any.
+    Raises `ArrayValueError` if the numbers of examples differ, or no argument has any.
     """
 
     @wraps(function)
@@ -79,7 +79,7 @@ def vmap(
 
 
 def _batches(arrays: Sequence[Array], axes: Sequence[Axis]) -> tuple[list[Array], int]:
-    """Return the arrays with their examples along the first dimension, and how many there are."""
+    """Return the arrays with their examples along the first dimension, and the number of these."""
     found: list[Array] = []
     sizes: dict[int, Array] = {}
     for array, axis in zip(arrays, axes, strict=True):
@@ -87,14 +87,14 @@ def _batches(arrays: Sequence[Array], axes: Sequence[Axis]) -> tuple[list[Array]
             found.append(array)
             continue
         if not array.ndim:
-            raise ArrayValueError("an array without dimensions has no examples", "use in_axes=None")
+            raise ArrayValueError("a 0-dimensional array has no examples", "use in_axes=None")
         place = axis_of(axis, array.ndim)
         sizes[array.shape[place]] = array
         found.append(moveaxis(array, place, 0))
     if len(sizes) != 1:
         listed = " and ".join(show(each.shape) for each in sizes.values()) or "none"
         raise ArrayValueError(
-            f"arguments have one number of examples, these have {sorted(sizes)}: {listed}",
+            f"arguments need the same number of examples, these have {sorted(sizes)}: {listed}",
             "in_axes=None is for arguments that all examples share",
         )
     return found, next(iter(sizes))

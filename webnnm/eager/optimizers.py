@@ -25,7 +25,7 @@ from webnnm.training.units import product_units
 from webnnm.training.update import CLOCK, SLOT, UpdateSettings, moved
 
 Rate = float | Array | Callable[[Array], float | Array]
-"""A learning rate, or the function of the step, from 1, that gives it."""
+"""A learning rate, or a function that returns it for a step, counted from 1."""
 
 GRADIENT = "gradient/"
 COMMON = (
@@ -43,7 +43,7 @@ def optimizer(
     multipliers: Any = None,
     **settings: Any,
 ) -> ContainerOptimizer:
-    """Return an optimizer for training loops by hand, as functions over containers of arrays.
+    """Return an optimizer for custom training loops, as functions over containers of arrays.
 
     >>> from webnnm import grad, optimizer, xp
     >>> adam = optimizer("adam", lr=0.1)
@@ -55,17 +55,17 @@ def optimizer(
     >>> xp.round(params["w"] * 10)
     Array([7.0, 7.0], dtype=float32)
 
-    - `name`: as `optimizer` of `NNModel.train`. `settings` are hyperparameters of it that say how a
-      gradient moves a parameter: `weight_decay`, those of the optimizer, such as `beta1`, and those
-      of regularisation and clipping, such as `gradient_clipping="global"`.
-    - `lr`: the learning rate; a `schedule`, or another function of the step's number, from 1 on, as
-      an array of float32; by default the optimizer's own.
-    - `decays`: a container of truth values built as the parameters, which tells where weight decay
-      and regularisation apply; by default to arrays of two and more dimensions.
-    - `multipliers`: a container of numbers by which the rate is multiplied.
+    - `name`: as `optimizer` of `NNModel.train`. `settings` are its hyperparameters that say how a
+      gradient changes a parameter: `weight_decay`, those of the optimizer, such as `beta1`, and
+      those of regularisation and clipping, such as `gradient_clipping="global"`.
+    - `lr`: the learning rate; a `schedule`, or another function of the step number, a float32 array
+      that counts from 1; by default the optimizer's own.
+    - `decays`: a container of booleans with the structure of the parameters, which says where
+      weight decay and regularisation apply; by default to arrays of two or more dimensions.
+    - `multipliers`: a container of numbers by which the learning rate is multiplied.
 
-    The formulas are those of `NNModel.train` (spec E.2, E.6 and E.7), and so are the numbers.
-    `gradient_clipping="agc"` clips every array by itself, matrices column by column.
+    The formulas are those of `NNModel.train` (spec E.2, E.6 and E.7), and the numbers are the same.
+    `gradient_clipping="agc"` clips every array separately, matrices column by column.
 
     Raises `DataError` NNM703 for settings that the optimizer does not have, NNM704 for values out
     of range.
@@ -87,8 +87,8 @@ def optimizer(
 class ContainerOptimizer:
     """An optimizer over containers of arrays, made by `optimizer`.
 
-    Parameters are nested containers of arrays of float32; gradients are built alike. The state is a
-    dictionary of arrays: `step`, the updates so far, and what the optimizer remembers.
+    Parameters are nested containers of float32 arrays; gradients have the same structure. The state
+    is a dictionary of arrays: `step`, the number of updates so far, and the optimizer's moments.
     """
 
     def __init__(
@@ -115,9 +115,9 @@ class ContainerOptimizer:
     ) -> tuple[Any, dict[str, Any]]:
         """Return the parameters after a step, and the state after it.
 
-        `lr` takes the place of the learning rate that the optimizer was made with.
+        `lr` replaces the learning rate that the optimizer was made with.
 
-        Raises `ArrayValueError` where gradients are not built as the parameters are.
+        Raises `ArrayValueError` if gradients do not have the structure of the parameters.
         """
         leaves, structure = flatten(params)
         weights = _parameters(leaves)
@@ -148,7 +148,7 @@ class ContainerOptimizer:
 
     @property
     def _statistics(self) -> list[str]:
-        """The numbers that it remembers of all parameters together."""
+        """The state that it keeps for all parameters together."""
         found = [CLOCK + beta for beta in self._optimizer.corrected]
         return found + [*CLIP_STATE] * (self._settings["gradient_clipping"] == "global")
 
@@ -205,15 +205,15 @@ def _parameters(leaves: Sequence[Any]) -> list[Array]:
                 "keep parameters in float32, and convert them with `xp.astype` where they are used",
             )
     if not found:
-        raise ArrayValueError("there are no parameters", "give a container of arrays")
+        raise ArrayValueError("there are no parameters", "pass a container of arrays")
     return found
 
 
 def _alike(what: str, tree: Any, structure: Structure) -> list[Any]:
-    """Return the leaves of containers that are built as the parameters are."""
+    """Return the leaves of containers with the structure of the parameters."""
     leaves, same = flatten(tree)
     if same != structure:
-        raise ArrayValueError(f"{what} are not built as the parameters are", "check their keys")
+        raise ArrayValueError(f"{what} are not structured like the parameters", "check their keys")
     return leaves
 
 

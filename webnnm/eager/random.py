@@ -34,13 +34,13 @@ PRIME = 46337
 ROUNDS = 8
 WORDS = 4
 _STEPS = PRIME * 362
-"""How many numbers in [0, 1) there are: below 2²⁴, which float32 tells apart."""
+"""How many numbers in [0, 1) there are: below 2²⁴, so that float32 holds each exactly."""
 _KEYS = 7
 """The purpose under which seeds are stretched, see `core.random.Purpose`."""
 
 
 def key(seed: int) -> Array:
-    """Return the key of a seed.
+    """Return the key for a seed.
 
     >>> from webnnm import random
     >>> random.key(1).shape
@@ -52,7 +52,7 @@ def key(seed: int) -> Array:
 
 
 def split(key: Array, num: int = 2) -> Array:
-    """Return new keys, one behind the other; the old one is not to be used again.
+    """Return new keys, stacked; do not use the old one again.
 
     >>> from webnnm import random
     >>> a, b, c = random.split(random.key(0), 3)
@@ -62,7 +62,7 @@ def split(key: Array, num: int = 2) -> Array:
 
 
 def fold_in(key: Array, data: int | Array) -> Array:
-    """Return the key for a number, such as a step or an index: `split` without a count."""
+    """Return a new key for a number, such as a step or an index: `split` without a count."""
     _check(key)
     number = data if isinstance(data, Array) else asarray(data, dtype=int32)
     check("fold_in", number, "integral")
@@ -80,7 +80,7 @@ def _check(key: Array) -> None:
 
 
 def _keys(b: Any, key: Any, places: Any) -> Any:
-    """Return the keys of some numbers: two pairs enciphered for each."""
+    """Return the keys for some numbers: two pairs are enciphered for each."""
     size = places.shape[0]
     # Above the counters of `_pairs`, so that no key repeats what was drawn.
     low, high = (_pairs(b, key, places, side) for side in (1, 2))
@@ -107,7 +107,7 @@ def _modulo(b: Any, x: Any) -> Any:
 
 
 def bits(key: Array, shape: int | Sequence[int] = ()) -> Array:
-    """Return integers from 0 to before 46337² ≈ 2³¹, all equally likely."""
+    """Return uniformly distributed integers from 0 up to but excluding 46337² ≈ 2³¹."""
     _check(key)
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     number = count(sizes)
@@ -129,7 +129,7 @@ def uniform(
     minval: float | Array = 0.0,
     maxval: float | Array = 1.0,
 ) -> Array:
-    """Return numbers from `minval` to before `maxval`, all equally likely.
+    """Return uniformly distributed numbers in the interval [`minval`, `maxval`).
 
     >>> from webnnm import random, xp
     >>> x = random.uniform(random.key(0), (1000,), minval=2.0, maxval=4.0)
@@ -158,9 +158,9 @@ def _float(dtype: DType) -> DType:
 
 
 def normal(key: Array, shape: int | Sequence[int] = (), *, dtype: DType = float32) -> Array:
-    """Return normally distributed numbers of mean 0 and standard deviation 1.
+    """Return normally distributed numbers with mean 0 and standard deviation 1.
 
-    By the transform of G. E. P. Box and M. E. Muller, "A Note on the Generation of Random Normal
+    Uses the transform of G. E. P. Box and M. E. Muller, "A Note on the Generation of Random Normal
     Deviates", Annals of Mathematical Statistics 29 (1958).
     """
     radius, angle = split(key)
@@ -169,10 +169,10 @@ def normal(key: Array, shape: int | Sequence[int] = (), *, dtype: DType = float3
 
 
 def randint(key: Array, shape: int | Sequence[int], minval: int, maxval: int) -> Array:
-    """Return integers from `minval` to before `maxval`.
+    """Return uniformly distributed integers from `minval` up to but excluding `maxval`.
 
-    Raises `ArrayValueError` for ranges that are empty or above 2²⁴: their ends would come
-    noticeably less often.
+    Raises `ArrayValueError` for ranges that are empty or larger than 2²⁴, whose ends would be
+    noticeably less frequent.
     """
     if not 0 < maxval - minval <= 2**24:
         raise ArrayValueError(f"integers from {minval} to before {maxval}: ranges are 1 … 2²⁴")
@@ -180,21 +180,21 @@ def randint(key: Array, shape: int | Sequence[int], minval: int, maxval: int) ->
 
 
 def bernoulli(key: Array, p: float | Array = 0.5, shape: int | Sequence[int] = ()) -> Array:
-    """Return truth values that are true with probability `p`."""
+    """Return booleans that are true with probability `p`."""
     return uniform(key, shape) < p
 
 
 def permutation(key: Array, x: int | Array) -> Array:
-    """Return the rows of an array, or the integers below a number, in random order."""
+    """Return the rows of an array, or the integers below a number, in a random order."""
     number = x if isinstance(x, int) else x.shape[0]
     order = argsort(bits(key, (number,)))
     return order if isinstance(x, int) else x[order]
 
 
 def categorical(key: Array, logits: Array, *, axis: int = -1) -> Array:
-    """Return which class is drawn, for the logarithms of probabilities along a dimension.
+    """Return classes drawn from log probabilities (logits) along a dimension.
 
-    By adding Gumbel noise and taking the largest (E. J. Gumbel, "Statistical Theory of Extreme
+    Adds Gumbel noise and takes the largest (E. J. Gumbel, "Statistical Theory of Extreme
     Values and Some Practical Applications", 1954).
     """
     noise = -log(-log(1.0 - uniform(key, logits.shape)))

@@ -1,4 +1,4 @@
-"""Schedules as functions of the step: the learning rates that `NNModel.train` takes."""
+"""Schedules as functions of the step: the learning rates that `NNModel.train` uses."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def schedule(
     [0.2, 1.0, 0.552, 0.0]
 
     - `kind`: "cosine", "constant", "linear", "exponential", "step" or "onecycle", as `schedule` of
-      `NNModel.train`, where the other arguments have these names, too.
-    - `batches`: how many steps an epoch has. Where one is left out, `epochs` counts steps.
+      `NNModel.train`, which has the other arguments under the same names.
+    - `batches`: the number of steps in an epoch. If it is left out, `epochs` counts steps.
 
-    Steps are counted from 1: integers give floats, arrays give arrays of float32, also in traced
-    functions. After the last step the rate stays what it was.
+    Steps are counted from 1: integers give floats, arrays give float32 arrays, also in traced
+    functions. After the last step the rate stays constant.
 
-    Raises `DataError` NNM704 for values out of range, and for "plateau", which waits for a loss:
-    give `update` of the optimizer the rate of that moment.
+    Raises `DataError` NNM704 for values out of range, and for "plateau", which depends on losses:
+    pass the current rate to `update` of the optimizer.
     """
     if str(kind).lower() == "plateau":
         raise DataError(
@@ -69,7 +69,7 @@ def schedule(
 
 
 class LearningRate:
-    """The learning rates of a schedule by step, made by `schedule`."""
+    """The learning rates of a schedule by step, as `schedule` returns them."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -91,7 +91,7 @@ class LearningRate:
         return self._schedule.rates(1, self._schedule.total)
 
     def _table(self, device: Device) -> Array:
-        """Return the rates of all steps, which stay on the device; a trace has its own."""
+        """Return the rates of all steps, which stay on the device; each trace has its own."""
         if TRACES:
             return asarray(self._rates)
         found = self._tables.get(device)

@@ -14,12 +14,12 @@ from webnnm.eager.manipulation import axis_of
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return where the largest elements lie along a dimension, or in the flat array."""
+    """Return the indices of the largest elements along a dimension, or in the flattened array."""
     return _arg("arg_max", x, axis, keepdims)
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return where the smallest elements lie along a dimension, or in the flat array."""
+    """Return the indices of the smallest elements along a dimension, or in the flattened array."""
     return _arg("arg_min", x, axis, keepdims)
 
 
@@ -46,9 +46,9 @@ def _arg(method: str, x: Array, axis: int | None, keepdims: bool) -> Array:
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Return where elements are not zero, an array of places for each dimension.
+    """Return the indices of the elements that are not zero, one array for each dimension.
 
-    How many there are depends on the values: the host looks for them.
+    Their number depends on the values, so the host reads them.
     """
     check("nonzero", x, "bool", "numeric")
     return tuple(arrays.places(x))
@@ -57,7 +57,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 def searchsorted(
     x1: Array, x2: Array | Scalar, /, *, side: str = "left", sorter: Array | None = None
 ) -> Array:
-    """Return where values would be inserted into a sorted array to keep it sorted."""
+    """Return the indices at which to insert values into a sorted array so that it stays sorted."""
     if side not in ("left", "right"):
         raise ArrayValueError(f'side is "{side}", not "left" or "right"')
     if sorter is not None:
@@ -93,7 +93,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Return the places of the elements in order along a dimension; equal ones keep theirs."""
+    """Return the indices that sort the elements along a dimension; equal ones keep their order."""
     check("argsort", x, "numeric")
     at = axis_of(axis, x.ndim)
     if not x.size:
@@ -104,7 +104,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` returns."""
+    """The result of `unique_all`."""
 
     values: Array
     indices: Array
@@ -113,23 +113,23 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` returns."""
+    """The result of `unique_counts`."""
 
     values: Array
     counts: Array
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` returns."""
+    """The result of `unique_inverse`."""
 
     values: Array
     inverse_indices: Array
 
 
 def unique_all(x: Array, /) -> UniqueAll:
-    """Return the different elements in order, where each comes first, which it is, and how often.
+    """Return the unique elements in order, their first indices, the inverse indices and the counts.
 
-    How many there are depends on the values: the host looks for them. Each NaN counts as one.
+    Their number depends on the values, so the host reads them. Each NaN is unique.
     """
     check("unique", x, "bool", "numeric")
     flat = [*arrays.values_of(x)]
@@ -158,24 +158,24 @@ def _places(values: list[int], x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def unique_counts(x: Array, /) -> UniqueCounts:
-    """Return the different elements in order, and how often each comes."""
+    """Return the unique elements in order, and how often each occurs."""
     found = unique_all(x)
     return UniqueCounts(found.values, found.counts)
 
 
 def unique_inverse(x: Array, /) -> UniqueInverse:
-    """Return the different elements in order, and which of them each element is."""
+    """Return the unique elements in order, and the index of each element among them."""
     found = unique_all(x)
     return UniqueInverse(found.values, found.inverse_indices)
 
 
 def unique_values(x: Array, /) -> Array:
-    """Return the different elements in order."""
+    """Return the unique elements in order."""
     return unique_all(x).values
 
 
 def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> Array:
-    """Return which elements of x1 are among those of x2."""
+    """Return whether each element of x1 is in x2."""
     a, v = both("isin", x1, x2, "bool", "numeric")
     if not a.size:
         return empty(a.shape, bool_, a)

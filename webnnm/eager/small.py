@@ -1,4 +1,4 @@
-"""Small work whose values lie on the host is done there: asking the device would take longer."""
+"""Small work whose values are on the host is done there: the device would take longer."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from webnnm.eager.storage import Storage
 from webnnm.graph.node import Graph, Operand, OperatorNode
 
 HOST_ELEMENTS = 1024
-"""Elements up to which an array is small. A device takes some 0.2 ms to be asked for anything and
-as long to give values back; in a page NumPy computes so many elements in 0.02 ms."""
+"""Elements up to which an array is small. A call to a device takes some 0.2 ms, and reading values
+back takes as long; in a page NumPy computes this many elements in 0.02 ms."""
 HOST_OPERATIONS = 64
-"""Operations up to which work is small: one dispatch for many more is worth its time."""
+"""Operations up to which work is small: for more, one dispatch is worth its time."""
 HOST_DTYPES = frozenset(dtype for dtype in FORMATS if byte_length(dtype, 1) < 8)
 """The types that are computed on the host: those that every device computes, so that what works
 does not depend on the size."""
 
 
 def numpy_is_loaded() -> bool:
-    """Tell whether the host can compute; nothing is loaded for that."""
+    """Return whether the host can compute; this loads nothing."""
     return "numpy" in sys.modules
 
 
 def is_small(wanted: Iterable[Operand], elements: int) -> bool:
-    """Tell whether these operands take few operations on few elements each."""
+    """Return whether these operands take few operations on few elements each."""
     seen: set[int] = set()
     open = [operand.node for operand in wanted]
     while open:
@@ -47,7 +47,7 @@ def is_small(wanted: Iterable[Operand], elements: int) -> bool:
 class HostProgram:
     """A graph that NumPy computes from what storages hold on the host.
 
-    `inputs` are the names of what it reads, `counts` tells how many of Python's numbers it takes.
+    `inputs` are the names of what it reads, `counts` is how many Python numbers it takes.
     """
 
     def __init__(self, graph: Graph, inputs: Sequence[str], counts: Mapping[DataType, int]) -> None:
@@ -77,7 +77,7 @@ class HostProgram:
 
 
 def number_name(dtype: DataType, place: int) -> str:
-    """Return what the input is called that stands for one of Python's numbers.
+    """Return the name of the input that stands for a Python number.
 
     >>> number_name("float32", 0)
     'number 0:float32'

@@ -1,4 +1,4 @@
-"""Sums and other figures of elements: array API standard, "Statistical" and "Utility Functions"."""
+"""Sums and other statistics: array API standard, "Statistical" and "Utility Functions"."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _reduction(method: str) -> Callable[..., Operand]:
 
 
 def _accumulating(x: Array, dtype: DType | None) -> DType:
-    """Return the type in which elements are added up."""
+    """Return the type in which elements are summed."""
     if dtype is not None:
         return dtype_of(dtype)
     if x.dtype.kind == "signed integer" and x.dtype.bits < 32:
@@ -47,7 +47,7 @@ def _accumulating(x: Array, dtype: DType | None) -> DType:
 
 
 def _wide(x: Array, function: Callable[[Array], Array]) -> Array:
-    """Return a function of an array, computed in 32 bits where it has fewer: devices lack those."""
+    """Return a function of an array, computed in 32 bits if it has fewer, which devices lack."""
     narrow = is_kind(x.dtype, "integral") and x.dtype.bits < 32
     return (
         converted(function(converted(x, DEFAULTS["integral"])), x.dtype) if narrow else function(x)
@@ -102,7 +102,7 @@ def _extremum(method: str, x: Array, axis: Axes, keepdims: bool) -> Array:
 
 
 def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
-    """Return means along dimensions, or of all elements; NaN of none."""
+    """Return means along dimensions, or of all elements; NaN if there are none."""
     check("mean", x, "real floating")
     if not x.size:
         shape = _without(x.shape, axis, keepdims)
@@ -113,7 +113,7 @@ def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
 def var(
     x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Return variances along dimensions, of samples with `correction=1`."""
+    """Return variances along dimensions; `correction=1` gives the sample variance."""
     check("var", x, "real floating")
     number = count(x.shape[at] for at in axes_of(axis, x.ndim))
     if not x.size or number <= correction:
@@ -126,17 +126,17 @@ def var(
 def std(
     x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Return standard deviations along dimensions, of samples with `correction=1`."""
+    """Return standard deviations along dimensions; `correction=1` gives that of samples."""
     return var(x, axis=axis, correction=correction, keepdims=keepdims) ** 0.5
 
 
 def all(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
-    """Return whether all elements are true, along dimensions or together."""
+    """Return whether all elements are true, along dimensions or overall."""
     return _truth("reduce_min", 1, x, axis, keepdims)
 
 
 def any(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
-    """Return whether any element is true, along dimensions or together."""
+    """Return whether any element is true, along dimensions or overall."""
     return _truth("reduce_max", 0, x, axis, keepdims)
 
 
@@ -149,7 +149,7 @@ def _truth(method: str, of_none: int, x: Array, axis: Axes, keepdims: bool) -> A
 
 
 def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
-    """Return how many elements are not zero, along dimensions or together."""
+    """Return the number of nonzero elements, along dimensions or overall."""
     ones = converted(converted(x, bool_), DEFAULTS["indexing"])
     return sum(ones, axis=axis, keepdims=keepdims)
 
@@ -162,7 +162,7 @@ def cumulative_sum(
     dtype: DType | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return the sums of the elements so far along a dimension."""
+    """Return the cumulative sums of the elements along a dimension."""
     return _running("cumulative_sum", 0, x, axis, dtype, include_initial)
 
 
@@ -174,7 +174,7 @@ def cumulative_prod(
     dtype: DType | None = None,
     include_initial: bool = False,
 ) -> Array:
-    """Return the products of the elements so far along a dimension."""
+    """Return the cumulative products of the elements along a dimension."""
     return _running("cumulative_product", 1, x, axis, dtype, include_initial)
 
 
@@ -184,7 +184,7 @@ def _running(
     check(method, x, "numeric")
     if axis is None:
         if x.ndim > 1:
-            raise ArrayValueError(f"{method} needs an axis for {x.ndim} dimensions")
+            raise ArrayValueError(f"{method} needs an axis for an array of {x.ndim} dimensions")
         axis = 0
     x = reshaped(x, (1,)) if not x.ndim else x
     at = axis_of(axis, x.ndim)
@@ -207,7 +207,7 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Return the differences of neighbours along a dimension, `n` times over."""
+    """Return the n-th differences of neighbouring elements along a dimension."""
     check("diff", x, "numeric")
     at = axis_of(axis, x.ndim)
     ends = [each for each in (prepend, x, append) if each is not None]

@@ -1,4 +1,4 @@
-"""The memory of arrays: tensors of a device that go back to it with their last array."""
+"""The memory of arrays: tensors of a device, returned to it when their last array goes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webnnm.eager.errors import ArrayValueError
 from webnnm.ops.declare.tensors import TensorType
 
 SPARE_BYTES = 64 * 2**20
-"""Spare tensors are kept up to so many bytes, or as many as arrays hold."""
+"""Spare tensors are kept up to this many bytes, or as many as arrays hold."""
 KEPT_ON_HOST = 4096
 """Bytes of an array up to which the host keeps what it has written to a device."""
 
@@ -27,7 +27,7 @@ def size_of(type: TensorType) -> int:
 
 
 class TensorPool:
-    """The tensors of a backend that belong to arrays, and those that wait to be used again.
+    """The tensors of a backend that belong to arrays, and those that wait to be reused.
 
     Making a tensor takes a turn of the browser's event loop; a loop whose steps need the same
     tensors makes none after the first steps.
@@ -39,7 +39,7 @@ class TensorPool:
         self._spare: dict[TensorType, list[DeviceTensor]] = defaultdict(list)
 
     def has(self, types: list[TensorType]) -> bool:
-        """Tell whether there are spare tensors of these types, so that nobody has to wait."""
+        """Return whether there are spare tensors of these types, so that nobody has to wait."""
         spare = self._spare
         return all(len(spare.get(type, ())) >= types.count(type) for type in types)
 
@@ -59,7 +59,7 @@ class TensorPool:
         return tensor
 
     def give(self, tensor: DeviceTensor, *, shared: bool) -> None:
-        """Take back a tensor that no array needs any more.
+        """Take back a tensor that no array needs any longer.
 
         Chromium's WebNN lets a graph write to a tensor as soon as one of two graphs that read it
         has ended: `shared` tensors are not used again.
@@ -87,7 +87,7 @@ class TensorPool:
 class Storage:
     """The values of an array, in the host's memory, on a device, or still to be computed there.
 
-    `readers` counts the dispatches that read the tensor; `failure` is why there are no values.
+    `readers` counts the dispatches that read the tensor; `failure` is why values are missing.
     """
 
     __slots__ = ("__weakref__", "donated", "failure", "host", "pool", "readers", "tensor", "type")
@@ -108,7 +108,7 @@ class Storage:
             return self.failure
         return ArrayValueError(
             f"an array {self.type} is used after it was donated",
-            "use what the function returned, or leave it out of `donate_argnames`",
+            "use the function's result, or remove the argument from `donate_argnames`",
         )
 
     def place(self, tensor: DeviceTensor, pool: TensorPool) -> None:
@@ -120,7 +120,7 @@ class Storage:
                 self.host = None
 
     def donate(self) -> None:
-        """Give its memory to what is computed next; nobody can read it any more."""
+        """Give its memory to what is computed next; it can no longer be read."""
         self._give_back()
         self.tensor = self.host = None
         self.donated = True

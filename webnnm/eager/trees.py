@@ -9,13 +9,13 @@ from typing import Any, cast
 from webnnm.eager.errors import ArrayValueError
 
 Structure = Hashable
-"""What is left of a nested container without its leaves; equal ones have equal structures."""
+"""A nested container without its leaves; equal containers have equal structures."""
 
 LEAF: Structure = "leaf"
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
-    """Return the leaves of nested containers in order, and the structure that they leave behind.
+    """Return the leaves of nested containers in order, and their structure.
 
     >>> flatten({"w": 1, "b": (2, None)})[0]
     [2, 1]
@@ -49,7 +49,7 @@ def _parts(trees: Iterable[Any], leaves: list[Any]) -> tuple[Structure, ...]:
 
 
 def count_leaves(structure: Structure) -> int:
-    """Return how many leaves containers of a structure have."""
+    """Return the number of leaves in containers of a structure."""
     if structure is None or structure == LEAF:
         return int(structure is not None)
     return sum(map(count_leaves, cast("tuple[Any, ...]", structure)[-1]))
@@ -70,20 +70,22 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """Return nested containers with a function of each leaf, and of those of others at its place.
+    """Return nested containers with a function applied to each leaf, and to those of `others`.
 
     >>> from webnnm import tree_map
     >>> tree_map(lambda w, g: w - g, {"w": 3, "b": 2}, {"w": 1, "b": 1})
     {'b': 1, 'w': 2}
 
-    Raises `ArrayValueError` if the others are built otherwise.
+    Raises `ArrayValueError` if the others have a different structure.
     """
     leaves, structure = flatten(tree)
     more: list[list[Any]] = []
     for other in others:
         found, same = flatten(other)
         if same != structure:
-            raise ArrayValueError("containers that go together are built alike", "check their keys")
+            raise ArrayValueError(
+                "containers that are mapped together need the same structure", "check their keys"
+            )
         more.append(found)
     return unflatten(structure, iter(map(function, leaves, *more)))
 

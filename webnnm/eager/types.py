@@ -1,4 +1,4 @@
-"""Conversions and facts of data types: array API standard, "Data Type Functions"."""
+"""Conversion and properties of data types: array API standard, "Data Type Functions"."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | Non
     >>> xp.astype(xp.asarray([1.7, -1.7]), xp.int32)
     Array([1, -1], dtype=int32)
 
-    Floats become integers towards zero; what the integers do not hold, and NaN, depends on the
-    device.
+    Floats are rounded towards zero to integers; the result for values out of range, and for NaN,
+    depends on the device.
     """
     found = converted(x if device is None else x.to_device(device), dtype_of(dtype))
     return copied(found) if copy and found is x else found
 
 
 def can_cast(source: DType | Array, target: DType, /) -> bool:
-    """Tell whether promotion may turn one data type into another."""
+    """Return whether promotion may turn one data type into another."""
     found = source.dtype if isinstance(source, Array) else dtype_of(source)
     return dtypes.can_cast(found, dtype_of(target))
 
@@ -42,7 +42,7 @@ def iinfo(type: DType | Array, /) -> IInfo:
 
 
 def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
-    """Return the data type that arrays, types and Python numbers promote to."""
+    """Return the data type to which arrays, types and Python numbers promote."""
     numbers = [each for each in arrays_and_dtypes if isinstance(each, bool | int | float | complex)]
     others = [each for each in arrays_and_dtypes if not isinstance(each, int | float | complex)]
     if not others:
@@ -54,5 +54,5 @@ def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """Return the shape that shapes broadcast to."""
+    """Return the shape to which shapes broadcast."""
     return common_shape(*map(tuple, shapes))

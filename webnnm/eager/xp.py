@@ -5,7 +5,7 @@
 >>> float(xp.sum(x * x))
 1.875
 
-docs/arrays.md tells when values are computed, where, and what happens in browsers.
+docs/arrays.md explains when and where values are computed, and what happens in browsers.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Metrics of predictions, and the result of a test that holds them."""
+"""Metrics of predictions, and the test result that contains them."""

@@ -18,15 +18,15 @@ def share(part: float, whole: float) -> float:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean of what is a number; nan if nothing is."""
+    """Return the mean of the values that are not nan; nan if there are none."""
     known = [value for value in values if value == value]
     return math.fsum(known) / len(known) if known else math.nan
 
 
 class Averaged(Tabular):
-    """Precision, recall, F1 and their means, from the hits, guesses and rows of each class.
+    """Precision, recall, F1 and their means, from the hits, predictions and rows of each class.
 
-    "Macro" is the plain mean, "weighted" that by the rows of each class.
+    "Macro" is the unweighted mean, "weighted" the mean weighted by the rows of each class.
     """
 
     @property
@@ -37,26 +37,26 @@ class Averaged(Tabular):
     @property
     @abstractmethod
     def _guessed(self) -> Sequence[int]:
-        """How many rows were taken for each class."""
+        """How many rows were predicted as each class."""
 
     @property
     @abstractmethod
     def _hits(self) -> Sequence[int]:
-        """How many of these rightly."""
+        """How many of these correctly."""
 
     @property
     def precision(self) -> tuple[float, ...]:
-        """Of the rows taken for a class, the share that has it; per class."""
+        """The share of the rows predicted as a class that have it, per class."""
         return tuple(map(share, self._hits, self._guessed))
 
     @property
     def recall(self) -> tuple[float, ...]:
-        """Of the rows that have a class, the share taken for it; per class."""
+        """The share of the rows of a class that are predicted as it, per class."""
         return tuple(map(share, self._hits, self.support))
 
     @property
     def f1(self) -> tuple[float, ...]:
-        """The harmonic mean of precision and recall; per class."""
+        """The harmonic mean of precision and recall, per class."""
         pairs = zip(self.precision, self.recall, strict=True)
         return tuple(share(2 * p * r, p + r) for p, r in pairs)
 
@@ -67,7 +67,7 @@ class Averaged(Tabular):
 
     @property
     def macro_recall(self) -> float:
-        """The mean of `recall`; the balanced accuracy where every class has rows."""
+        """The mean of `recall`; the balanced accuracy if every class has rows."""
         return mean(self.recall)
 
     @property
@@ -102,11 +102,11 @@ class Averaged(Tabular):
 
     @property
     def micro_f1(self) -> float:
-        """The F1 of all decisions together; of classes it is the accuracy."""
+        """The F1 of all decisions together; for classes it is the accuracy."""
         return share(2 * sum(self._hits), sum(self._guessed) + sum(self.support))
 
     def _listed(self) -> Sequence[int]:
-        """Return the classes that the text lists: all, or of many those of lowest F1."""
+        """Return the classes that the text lists: all, or of many those with the lowest F1."""
         support, f1 = self.support, self.f1
         if len(f1) <= MOST_LISTED:
             return range(len(f1))

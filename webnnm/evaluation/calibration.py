@@ -1,4 +1,4 @@
-"""Calibration: whether what is given a probability of 0.8 comes true in 8 of 10 rows."""
+"""Calibration: whether predictions with a probability of 0.8 are right in 8 of 10 rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from webnnm.evaluation.averages import share
 
 BINS = 10
-"""How many bins of equal width the probabilities are put into (spec H)."""
+"""The number of bins of equal width for the probabilities (spec H)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Bin:
     """The rows whose probability is in `lower` < p ≤ `upper` (0 belongs to the first bin).
 
     Attributes: `count` of rows, their mean probability `confidence`, and `accuracy`, the share
-    in which it came true; without rows both are 0.
+    of rows for which it came true; both are 0 without rows.
     """
 
     lower: float
@@ -62,7 +62,7 @@ def expected_error(bins: Sequence[Bin]) -> float:
     >>> expected_error(reliability([0.25, 0.75, 1.0], [False, True, True], number=2))
     0.16666666666666666
 
-    It is the mean of |accuracy − confidence| over the bins, weighted by their rows.
+    It is the mean of |accuracy − confidence| over the bins, weighted by their number of rows.
     """
     gaps = math.fsum(bin.count * abs(bin.accuracy - bin.confidence) for bin in bins)
     return share(gaps, sum(bin.count for bin in bins))

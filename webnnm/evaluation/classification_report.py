@@ -1,4 +1,4 @@
-"""The report on an output that puts every row into one of several classes."""
+"""The report on an output that assigns one of several classes to every row."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from webnnm.evaluation.calibration import Bin
 
 TOP5_CLASSES = 6
-"""From how many classes on there is a `top5` (spec H)."""
+"""The number of classes from which there is a `top5` (spec H)."""
 
 
 @dataclass(frozen=True)
 class ClassificationReport(Averaged):
-    """How often which class was taken for which, and how good the probabilities are (spec H).
+    """The confusion matrix of classes, and the quality of the probabilities (spec H).
 
     >>> report = ClassificationReport(((3, 1), (0, 4)), ("no", "yes"))
     >>> report.accuracy, report.precision, report.recall, report.support
     (0.875, (1.0, 0.8), (0.75, 1.0), (4, 4))
 
     `counts[actual][predicted]` are the numbers of rows, `labels` the names of the classes; a
-    quotient 0/0 is 0. With `scores` there are `top_k`, `top5` (from 6 classes on), `roc_auc`,
-    `log_loss`, `brier_score`, `calibration` and `calibration_error` too; a report made of counts
-    alone lacks them (AttributeError).
+    quotient 0/0 is 0. With `scores` there are also `top_k`, `top5` (from 6 classes), `roc_auc`,
+    `log_loss`, `brier_score`, `calibration` and `calibration_error`; a report made only from counts
+    lacks them (AttributeError).
     """
 
     counts: tuple[tuple[int, ...], ...]
@@ -42,7 +42,7 @@ class ClassificationReport(Averaged):
 
     @property
     def confusion_matrix(self) -> Any:
-        """The counts as an int64 array: rows actual, columns predicted."""
+        """The counts as an int64 array: actual classes in rows, predicted classes in columns."""
         return HostArray.of(self.counts, "int64").public()
 
     @property
@@ -52,7 +52,7 @@ class ClassificationReport(Averaged):
 
     @property
     def accuracy(self) -> float:
-        """The share of rows whose class was found."""
+        """The share of rows whose class was predicted."""
         return share(sum(self._hits), sum(self.support))
 
     def top_k(self, k: int) -> float:
@@ -62,8 +62,8 @@ class ClassificationReport(Averaged):
         >>> classification([[0.5, 0.3, 0.2]], [1], kind="classes").top_k(2)
         1.0
 
-        Of equal scores the first classes count as the higher ones. Raises `DataError` NNM704
-        where k is not from 1 to the number of classes.
+        Of equal scores, the first class counts as the higher one. Raises `DataError` NNM704
+        if k is not from 1 to the number of classes.
         """
         if not 1 <= k <= len(self.labels):
             raise DataError("NNM704", f"top {k} of {len(self.labels)} classes does not exist")
@@ -73,7 +73,7 @@ class ClassificationReport(Averaged):
 
     @property
     def top5(self) -> float:
-        """The share of rows whose class is among the five highest scores (from 6 classes on)."""
+        """The share of rows whose class is among the five highest scores (from 6 classes)."""
         if len(self.labels) < TOP5_CLASSES:
             raise AttributeError(f"no top5 of {len(self.labels)} classes; there is top_k(k)")
         return self.top_k(5)
@@ -82,7 +82,7 @@ class ClassificationReport(Averaged):
     def roc_auc_per_class(self) -> tuple[float, ...]:
         """The area under the ROC curve of each class against the rest.
 
-        A class that no row or every row has is undefined: nan.
+        It is undefined (nan) for a class that no row or every row has.
         """
         scores = self._scored("roc_auc")
         if scores.columns == 1:  # raw: probabilities of large logits are rounded to ties
@@ -92,7 +92,7 @@ class ClassificationReport(Averaged):
 
     @property
     def roc_auc(self) -> float:
-        """The area under the ROC curve: of class 1 of two, else the mean of all classes.
+        """The area under the ROC curve: of class 1 of two classes, or the mean over all classes.
 
         Classes that no row has are left out of the mean.
         """
@@ -101,15 +101,15 @@ class ClassificationReport(Averaged):
 
     @cached_property
     def log_loss(self) -> float:
-        """The mean of −ln p of the class a row has (natural logarithm)."""
+        """The mean of −ln p of the actual class of each row (natural logarithm)."""
         surprise = self._scored("log_loss").surprise
         return share(math.fsum(surprise), len(surprise))
 
     @cached_property
     def brier_score(self) -> float:
-        """The mean squared distance of probabilities from what was (Brier 1950).
+        """The mean squared distance between probabilities and outcomes (Brier 1950).
 
-        Of two classes (p − y)² of class 1, from 0 to 1; of more the sum over the classes, from
+        For two classes (p − y)² of class 1, from 0 to 1; for more classes the sum over them, from
         0 to 2.
         """
         scores = self._scored("brier_score")
@@ -123,10 +123,10 @@ class ClassificationReport(Averaged):
 
     @cached_property
     def calibration(self) -> tuple[Bin, ...]:
-        """Ten bins of a reliability diagram.
+        """The ten bins of a reliability diagram.
 
-        Of two classes: the probability of class 1, and how often it was that class. Of more: the
-        probability of the class predicted, and how often it was right.
+        For two classes: the probability of class 1, and how often it was that class. For more: the
+        probability of the predicted class, and how often it was right.
         """
         from webnnm.evaluation.calibration import reliability
 
@@ -145,7 +145,7 @@ class ClassificationReport(Averaged):
         return expected_error(self.calibration)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON; what is undefined as None.
+        """Return everything as plain values, ready for JSON, with None for undefined values.
 
         >>> ClassificationReport(((3, 1), (0, 4)), ("no", "yes")).to_dict()["confusion_matrix"]
         [[3, 1], [0, 4]]
@@ -175,7 +175,7 @@ class ClassificationReport(Averaged):
 
     def _scored(self, name: str) -> Scores:
         if self.scores is None:
-            raise AttributeError(f"no {name}: it takes scores, this report was made of counts")
+            raise AttributeError(f"no {name}: it needs scores, this report was made from counts")
         return self.scores
 
     @staticmethod
@@ -188,7 +188,7 @@ class ClassificationReport(Averaged):
 
     def _told(self) -> tuple[list[str], list[list[str]]]:
         number, listed = len(self.labels), self._listed()
-        whole = len(listed) == number  # else there is no place for the matrix either
+        whole = len(listed) == number  # otherwise there is no place for the matrix either
         title = [line([("accuracy", self.accuracy), ("macro F1", self.macro_f1)])]
         columns = {"precision": self.precision, "recall": self.recall, "F1": self.f1}
         if self.scores is not None:
@@ -197,7 +197,7 @@ class ClassificationReport(Averaged):
             if number > 2:
                 columns["ROC-AUC"] = self.roc_auc_per_class
         if not whole:
-            title.append(f"the {len(listed)} classes of lowest F1 of {number}")
+            title.append(f"the {len(listed)} of {number} classes with the lowest F1")
         rows = [["actual \\ predicted", *self.labels] if whole else ["class"]]
         rows[0] += [*columns, "support"]
         support = self.support
@@ -209,7 +209,7 @@ class ClassificationReport(Averaged):
 
 
 def probability_metrics(report: Any) -> list[tuple[str, float]]:
-    """Return the metrics of probabilities with their names for people."""
+    """Return the metrics of probabilities with their display names."""
     return [
         ("log loss", report.log_loss),
         ("Brier score", report.brier_score),

@@ -1,4 +1,4 @@
-"""Outputs against targets: what was wanted, what was found, and the report that fits."""
+"""Compares outputs with targets, and returns the matching report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def evaluate(
     mask: Any = None,
     sequence: bool = False,
 ) -> Report:
-    """Return the report that fits a kind of target: regression, classification or multilabel.
+    """Return the report for a kind of target: regression, classification or multilabel.
 
     >>> evaluate([1.0, 2.0], [1.0, 4.0], "continuous").mae
     1.0
@@ -40,13 +40,13 @@ def evaluate(
 
     - `outputs`, `targets`: arrays or nested lists, `[rows, …]`.
     - `labels`: names of classes, labels or elements, by default their numbers.
-    - `threshold`: from which score on a single one means yes; by default where p is 0.5.
-    - `scale`: what the outputs are, see `scale_of`; measurements have none.
+    - `threshold`: the score from which a single score means yes; by default where p is 0.5.
+    - `scale`: what the outputs are, see `scale_of`; measurements have no scale.
     - `mask`: `[rows]` or `[rows, length]`, 0 where a row or position does not count.
-    - `sequence`: whether axis 1 is a sequence; each of its positions is a row then.
+    - `sequence`: whether axis 1 is a sequence, whose positions then are rows.
 
-    Raises `DataError` NNM702 where sizes differ, NNM705 where nothing counts, NNM706 for a class
-    that has no score.
+    Raises `DataError` NNM702 if sizes differ, NNM705 if no row counts, NNM706 for a class
+    without a score.
     """
     if kind == "continuous":
         return regression(outputs, targets, labels, mask=mask, sequence=sequence)
@@ -71,14 +71,14 @@ def classification(
     >>> classification([[0.9, 0.1], [0.2, 0.8]], [0, 0], kind="classes").counts
     ((1, 1), (0, 0))
 
-    - `outputs`: scores `[rows, …, classes]`, the largest counts; or one score per row, class 1
-      from `threshold` on.
+    - `outputs`: scores `[rows, …, classes]`, of which the largest is predicted; or one score per
+      row, which predicts class 1 from `threshold`.
     - `targets`: by `kind` integers `[rows, …]` (negative: not counted), or rows like the outputs,
-      whose largest number is the class (a row without a positive number: not counted). Of a
-      multilabel kind every element is a row, yes from 0.5 on.
-    - the others as of `evaluate`.
+      whose largest number is the class (a row without a positive number: not counted). For
+      a multilabel kind every element is a row, yes from 0.5.
+    - the others as in `evaluate`.
 
-    Raises `DataError` NNM702 where sizes differ, NNM706 for a class that has no score.
+    Raises `DataError` NNM702 if sizes differ, NNM706 for a class without a score.
     """
     found, wanted = HostArray.of(outputs), HostArray.of(targets)
     values = list(found.values())
@@ -112,7 +112,7 @@ def multilabel(
     >>> multilabel([[0.9, 0.1], [0.6, 0.4]], [[1, 0], [0, 1]]).counts
     (((0, 1), (0, 1)), ((1, 0), (1, 0)))
 
-    Targets are yes from 0.5 on; the other arguments and errors are those of `evaluate`.
+    Targets are yes from 0.5; the other arguments and errors are those of `evaluate`.
     """
     from webnnm.evaluation.multilabel_report import MultilabelReport
 
@@ -139,7 +139,7 @@ def regression(
     mask: Any = None,
     sequence: bool = False,
 ) -> RegressionReport:
-    """Compare numbers `[rows, …]` with the numbers wanted.
+    """Compare numbers `[rows, …]` with target numbers.
 
     >>> report = regression([[1.0], [2.0]], [[1.0], [3.0]])
     >>> report.mae, report.mse, report.r2
@@ -174,7 +174,7 @@ def _classified(
 
 
 def _actual(wanted: HostArray, kind: Kind) -> tuple[Shape, list[int]]:
-    """Return the shape of what is decided, and the class of each decision, negative without one."""
+    """Return the shape of the decisions, and the class of each, negative if it has none."""
     values = list(wanted.values())
     if kind == "classes":
         return wanted.shape, [int(number) for number in values]
@@ -187,7 +187,7 @@ def _actual(wanted: HostArray, kind: Kind) -> tuple[Shape, list[int]]:
 def _pairs(
     found: HostArray, wanted: HostArray, mask: Any, width: int
 ) -> tuple[list[float], list[float]]:
-    """Return outputs and targets, flat, in rows of `width`; those that count."""
+    """Return the outputs and targets that count, flat, in rows of `width`."""
     if count(found.shape) != count(wanted.shape):
         raise _no_match(found, wanted)
     values, given = list(found.values()), list(wanted.values())
@@ -200,13 +200,13 @@ def _pairs(
 
 
 def _element(shape: Shape, mask: Any, sequence: bool) -> Shape:
-    """Return the shape of what one row has, where every position of a sequence is a row."""
+    """Return the shape of one row, where every position of a sequence is a row."""
     leading = max(len(HostArray.of(mask).shape) if mask is not None else 1, 2 if sequence else 1)
     return shape[leading:]
 
 
 def _counted(mask: Any, shape: Shape) -> list[bool]:
-    """Spread a mask over all that is in its rows or positions."""
+    """Expand a mask to all elements of its rows or positions."""
     given = HostArray.of(mask)
     leading = len(given.shape)
     if shape[:leading] != given.shape:
@@ -223,7 +223,7 @@ def _parts(flat: Sequence[float], width: int) -> Iterator[Sequence[float]]:
 
 
 def _single(shape: Shape) -> Shape:
-    """Return the shape without a last size of 1: one number per row is written in both ways."""
+    """Return the shape without a last size of 1: one number per row can be written either way."""
     return shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape
 
 
@@ -236,7 +236,7 @@ def _names(labels: Sequence[str] | None, number: int) -> tuple[str, ...]:
 def _nothing(wanted: HostArray) -> DataError:
     return DataError(
         "NNM705",
-        f"of targets {show(wanted.shape)} no row counts",
+        f"no row of the targets {show(wanted.shape)} counts",
         hint="give rows whose class is not negative, and a mask that is not 0 everywhere",
     )
 

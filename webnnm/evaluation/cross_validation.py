@@ -1,4 +1,4 @@
-"""The result of a cross-validation: the test of every fold, and what they say together."""
+"""The result of a cross-validation: the test of every fold, and their summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webnnm.evaluation.history import plain
 from webnnm.evaluation.result import TestResult
 
 SCORES = ("accuracy", "macro_f1", "r2", "mae")
-"""What is told of a fold, as far as its report has it."""
+"""The scores shown for folds, if their reports have them."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Score:
 
     @property
     def error(self) -> float:
-        """The standard error of the mean; folds share rows, so that it is a little too small."""
+        """The standard error of the mean; folds share rows, so it is a little too small."""
         mean, count = self.mean, len(self.values)
         squares = math.fsum((value - mean) ** 2 for value in self.values)
         return math.sqrt(squares / (count - 1) / count)
@@ -43,29 +43,29 @@ class Score:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What `NNModel.cross_validate` found.
+    """The result of `NNModel.cross_validate`.
 
     >>> folds = [TestResult(loss, {"model": loss}, 10, "testing", {}) for loss in (0.25, 0.75)]
     >>> print(CrossValidation(tuple(folds)))
     2 folds
     loss  0.5000 ± 0.2500  0.2500 0.7500
 
-    `results` has the test of every fold. `score(name)` gathers a number of these, with its mean and
-    standard error.
+    `results` has the test of every fold. `score(name)` collects one score of these, with its mean
+    and standard error.
     """
 
     results: tuple[TestResult, ...]
 
     def score(self, name: str) -> Score:
-        """Return a number of the tests, such as "loss" or "accuracy", over all folds.
+        """Return a score of the tests, such as "loss" or "accuracy", over all folds.
 
-        Raises `AttributeError` where the tests do not have it.
+        Raises `AttributeError` if the tests do not have it.
         """
         return Score(tuple(float(getattr(result, name)) for result in self.results))
 
     @property
     def scores(self) -> dict[str, Score]:
-        """The loss, and what there is of accuracy, macro F1, R² and mean absolute error."""
+        """The loss, and whichever of accuracy, macro F1, R² and mean absolute error exist."""
         found = {"loss": self.score("loss")}
         if len(self.results[0].outputs) == 1:
             has = [name for name in SCORES if hasattr(self.results[0], name)]
@@ -81,7 +81,7 @@ class CrossValidation:
         return plain({"scores": scores, "results": [result.to_dict() for result in self.results]})
 
     def to_html(self) -> str:
-        """Return the scores as a table of HTML, as notebooks show them."""
+        """Return the scores as an HTML table, as shown in notebooks."""
         from webnnm.core.markup import html_table
 
         folds = [f"fold {number}" for number in range(1, len(self.results) + 1)]

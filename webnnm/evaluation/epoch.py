@@ -1,4 +1,4 @@
-"""What is written down of an epoch and of a batch of a training."""
+"""The records of an epoch and of a batch of a training."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EpochRecord:
     epoch 3/20: loss 0.5000, accuracy 0.9000, lr 1.00e-03
 
     Attributes: `epoch`, from 1, of `epochs`; `loss`, the total over all outputs, and `losses` per
-    output, both averaged over the rows that count; `lr` at the last step; `seconds`; `val_loss`,
+    output, both averaged over the valid rows; `lr` at the last step; `seconds`; `val_loss`,
     `val_losses` and `val_metrics` (name → number) on the validation subset, None or empty in epochs
     without validation; `scale`, the gradient scale S, None without loss scaling; `clip_rate`, the
     fraction of steps whose gradient was clipped, and `clip_threshold`, the last threshold;
@@ -45,7 +45,7 @@ class EpochRecord:
 
     @property
     def shown(self) -> str:
-        """The losses and metrics in short: "loss 0.5000, validation 0.6000"."""
+        """A summary of losses and metrics: "loss 0.5000, validation 0.6000"."""
         val = {} if self.val_loss is None else {"validation": self.val_loss}
         numbers = {"loss": self.loss, **val, **self.val_metrics}
         return ", ".join(f"{name} {value:.4f}" for name, value in numbers.items())
@@ -56,7 +56,7 @@ class EpochRecord:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """One batch: its number in the epoch, from 1, the loss of all outputs, the learning rate."""
+    """One batch: its number in the epoch, from 1, its total loss, the learning rate."""
 
     epoch: int
     batch: int

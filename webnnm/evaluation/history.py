@@ -1,4 +1,4 @@
-"""What a training leaves behind: a record per epoch and how it ended."""
+"""The history of a training: a record per epoch and how it ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
 
 
 class Plot(str):
-    """The text of an SVG, which a notebook shows as the picture."""
+    """The text of an SVG, which notebooks show as a picture."""
 
     def _repr_svg_(self) -> str:
         return str(self)
@@ -33,13 +33,13 @@ class History:
     Attributes: `epochs`, one record per epoch; `best_epoch` and `best_loss`, by validation loss if
     there is one, else by training loss (0 and infinity before the first epoch); `stopped`, why it
     ended: "epochs", "patience", "callback", "stop" or "error"; `settings`, the resolved
-    hyperparameters, and `chosen`, where each value came from; `findings` of the review before and
-    of what happened since; `scouting`, the table of the seed search; `outcome`, what was measured
-    of the trained model on some training rows; `loss_settings`, for each output its loss, the
-    reason for it, the loss of knowing nothing, δ, γ and α; `backend`; `seconds` in total and
-    `phases`, the seconds of "review", "scouting", "build", "first step", "training", "restore" and
-    "findings"; `resumed_after`, the number of epochs trained before this run resumed; `warnings`,
-    problems that did not stop the training, such as an autosave that failed.
+    hyperparameters, and `chosen`, where each value came from; `findings` of the review before the
+    training and of what happened since; `scouting`, the table of the seed search; `outcome`, the
+    measurements of the trained model on some training rows; `loss_settings`, for each output its
+    loss, the reason for it, the loss of an uninformed prediction, δ, γ and α; `backend`; `seconds`
+    in total and `phases`, the seconds of "review", "scouting", "build", "first step", "training",
+    "restore" and "findings"; `resumed_after`, the number of epochs trained before this run resumed;
+    `warnings`, problems that did not stop the training, such as an autosave that failed.
 
     In notebooks a history is displayed as a plot.
     """
@@ -88,7 +88,7 @@ class History:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> History:
-        """Return the history that `to_dict` wrote.
+        """Return the history from what `to_dict` returned.
 
         >>> History.from_dict(History({"lr": 0.1}, "numpy").to_dict()).best_loss
         inf
@@ -111,8 +111,8 @@ class History:
         'epoch,loss,loss:model,val_loss,lr,scale,clip_rate,clip_threshold,grad_norm,overflows,...'
 
         The per-output columns are `loss:` and `val_loss:` followed by the output's name; `val_` is
-        followed by the name of a metric and `seconds:` by that of a phase. Missing values are empty
-        cells.
+        followed by the name of a metric and `seconds:` by the name of a phase. Missing values are
+        empty cells.
         """
         import csv
         import io
@@ -143,8 +143,8 @@ class History:
         '<svg'
 
         It shows the losses (on a logarithmic scale if they span more than two decades), the best
-        epoch and the learning rate, and suits light and dark pages. `width` is in CSS pixels, at
-        least 240; the plot shrinks to fit narrower spaces.
+        epoch and the learning rate, and adapts to light and dark pages. `width` is in CSS pixels,
+        at least 240; the plot shrinks to fit narrower spaces.
         """
         from webnnm.evaluation.history_plot import svg
 
@@ -197,13 +197,13 @@ class History:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as strict JSON has it.
+    """Return a value in the form of strict JSON.
 
     >>> plain({"betas": (0.9, 0.99), "limit": float("inf"), "on_epoch": print})
     {'betas': [0.9, 0.99], 'limit': None}
 
-    Mappings and dataclasses become dicts, callables in them are left out; arrays become lists,
-    numbers that are not finite None, and what JSON knows nothing of its text.
+    Mappings and dataclasses become dicts without their callables; arrays become lists, non-finite
+    numbers become None, and values of other types become their text.
     """
     if value is None or isinstance(value, str | int):
         return value
@@ -218,7 +218,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset | range):
         items = cast("Iterable[Any]", value)
         return [plain(item) for item in items if not callable(item)]
-    if tolist := getattr(value, "tolist", None):  # an array, or a number of NumPy's
+    if tolist := getattr(value, "tolist", None):  # an array or a NumPy scalar
         return plain(tolist())
     return str(value)
 
@@ -230,13 +230,13 @@ def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
         raise DataError(
             "NNM702",
             f"{cls.__name__}: {', '.join(missing)} is missing",
-            hint="give what History.to_dict returned",
+            hint="pass what History.to_dict returned",
         )
     return {f.name: values[f.name] for f in entries if f.name in values}
 
 
 def _record(values: Mapping[str, Any]) -> EpochRecord:
-    """Return a record again; JSON has null for a loss that was not a number."""
+    """Return a record from its dict; JSON has null for a loss that was not a number."""
     found = _known(EpochRecord, values)
     for name in ("losses", "val_losses", "val_metrics"):
         numbers: dict[str, float | None] = found.get(name) or {}
@@ -247,7 +247,7 @@ def _record(values: Mapping[str, Any]) -> EpochRecord:
 
 
 def written(text: str, path: str | PathLike[str] | None) -> str:
-    """Return a text, written to a file if there is a path."""
+    """Return a text, after writing it to a file if there is a path."""
     if path is not None:
         from webnnm.formats.atomic import write_atomically
 

@@ -1,4 +1,4 @@
-"""The plot of a training: losses above, the learning rate below, as SVG or by Matplotlib."""
+"""The plot of a training: losses above, the learning rate below, as SVG or with Matplotlib."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from webnnm.core.markup import light_dark
 from webnnm.evaluation.epoch import EpochRecord
 
 COLOURS = "0b66b0 6db6f2 b4480a ff9d5c 0c7a55 4fd0a0 8e4a9e d99bea 7a6400 d9c04a b02a5b ff8fb0"
-"""Pairs for light and for dark ground, each with a contrast of at least 4.5 to it."""
+"""Pairs for light and dark backgrounds, each with a contrast of at least 4.5."""
 PAIRS = tuple(zip(*[iter(f"#{word}" for word in COLOURS.split())] * 2, strict=True))
 RATE = 4
 """The pair of the learning rate."""
 LETTER = 6.7
-"""Width of a letter in pixels, on the generous side."""
+"""The width of a letter in pixels, generously estimated."""
 MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;"}
 
 
@@ -26,7 +26,7 @@ def _themed(selector: str, name: str, light: str, dark: str) -> str:
     return light_dark(f".webnnm-plot {selector}", name, light, dark)
 
 
-# Only a picture on its own decides by itself whether it is dark; in a page the page does.
+# Only a standalone picture decides itself whether it is dark; in a page, the page does.
 STYLE = (
     "svg.webnnm-plot:root{color-scheme:light dark}"
     ".webnnm-plot{font:12px system-ui,sans-serif;max-width:100%;height:auto}"
@@ -40,7 +40,7 @@ STYLE = (
 
 
 class Course(Protocol):
-    """What is plotted of a training: a `History`."""
+    """The part of a `History` that is plotted."""
 
     epochs: list[EpochRecord]
 
@@ -52,7 +52,7 @@ class Course(Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of the plot: what it is called, its points, its colour, how it is drawn."""
+    """A line of the plot: its name, points, colour and style."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -84,7 +84,7 @@ def curves(history: Course) -> list[Curve]:
 
 
 def logarithmic(values: Sequence[float]) -> bool:
-    """Tell whether values are all positive and span more than two decades.
+    """Return whether values are all positive and span more than two decades.
 
     >>> logarithmic([0.02, 1.0]), logarithmic([0.002, 1.0]), logarithmic([-1.0, 1.0])
     (False, True, False)
@@ -109,7 +109,7 @@ def ticks(low: float, high: float, most: int, *, whole: bool = False) -> list[fl
 
 @dataclass(frozen=True)
 class Scale:
-    """From values to pixels, linear or logarithmic, with the values that get a label."""
+    """Maps values to pixels, linearly or logarithmically, with the values that get a label."""
 
     low: float
     high: float
@@ -119,7 +119,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Return where a value lies."""
+        """Return the position of a value."""
         if self.log:
             share = math.log(value / self.low) / math.log(self.high / self.low)
         else:
@@ -136,7 +136,7 @@ def vertical(values: Sequence[float], top: float, height: float, most: int) -> S
         marks = [10.0**power for power in range(first, last + 1, stride)]
         low, high = low / 1.2, high * 1.2
     else:
-        # From 0 where that does not press the curve flat.
+        # From 0 if that does not flatten the curve.
         low = 0 if 0 <= low < 0.6 * high or low == high >= 0 else low
         room = 0.05 * (high - low) or abs(low) or 1
         low, high = (low - room if low else 0), high + room
@@ -145,7 +145,7 @@ def vertical(values: Sequence[float], top: float, height: float, most: int) -> S
 
 
 def escaped(text: str) -> str:
-    """Return a text as SVG has it, characters that cannot be printed as blanks.
+    """Return a text escaped for SVG, with unprintable characters as blanks.
 
     >>> escaped("a<b>\\n")
     'a&lt;b&gt; '
@@ -154,7 +154,7 @@ def escaped(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as short as it is read on an axis.
+    """Return a number in the short form used on an axis.
 
     >>> number(0.30000000000000004), number(1e-05), number(200.0)
     ('0.3', '1e-5', '200')
@@ -170,14 +170,14 @@ def text_at(x: float, y: float, text: str, style: str = "") -> str:
 
 
 def path(points: Iterable[tuple[float, float]], style: str, more: str = "") -> str:
-    """Return a line through points; through one alone, a dot."""
+    """Return a line through points; for a single point, a dot."""
     steps = [f"{x:.1f},{y:.1f}" for x, y in points]
     tail = "h0" if len(steps) == 1 else ""
     return f'<path class="{style}" d="M{" ".join(steps)}{tail}"{more}'
 
 
 def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Keep the lowest and the highest point of each pixel, which look the same as all."""
+    """Keep the lowest and the highest point of each pixel, which look the same as all points."""
     columns: dict[int, list[tuple[float, float]]] = {}
     for point in points:
         columns.setdefault(int(point[0]), []).append(point)
@@ -186,7 +186,7 @@ def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def svg(history: Course, width: int) -> str:
-    """Return the plot of a training as SVG text, so many pixels wide."""
+    """Return the plot of a training as SVG text, `width` pixels wide."""
     title, says = "Course of the training", escaped(str(history))
     lines = curves(history)
     if not lines:
@@ -204,7 +204,7 @@ def line_plot(
     marked: tuple[float, float],
     width: int,
 ) -> str:
-    """Return a plot of losses over learning rates, on a logarithmic axis, with one that is marked.
+    """Return a plot of losses over learning rates, on a logarithmic axis, with one rate marked.
 
     >>> line_plot("Range test", "lr 0.1", [(0.01, 1.0), (1.0, 0.5)], (1.0, 0.5), 400)[:4]
     '<svg'
@@ -231,7 +231,7 @@ def line_plot(
 def _framed(
     title: str, says: str, width: int, height: float, body: str, used: Iterable[int]
 ) -> str:
-    """Return what was drawn as an SVG with its title, and the colours that are used."""
+    """Return the drawing as an SVG with its title, and the colours that are used."""
     colours = "".join(_themed(f".c{k}", "stroke", *PAIRS[k]) for k in sorted(used))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="webnnm-plot" role="img" '
@@ -307,7 +307,7 @@ def _best(history: Course) -> tuple[int, float] | None:
 
 
 def _legend(history: Course, lines: Sequence[Curve], width: int) -> tuple[list[str], float]:
-    """Return the legend in as many rows as it takes, and where it ends."""
+    """Return the legend in as many rows as needed, and where it ends."""
     best = _best(history)
     entries: list[tuple[str, Callable[[float, float], str]]] = []
     for line in lines:
@@ -329,7 +329,7 @@ def _legend(history: Course, lines: Sequence[Curve], width: int) -> tuple[list[s
 def figure(history: Course) -> Any:
     """Return the plot of a training as a Matplotlib figure.
 
-    Raises `DataError` NNM709 where Matplotlib is not installed.
+    Raises `DataError` NNM709 if Matplotlib is not installed.
     """
     try:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")

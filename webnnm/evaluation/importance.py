@@ -1,4 +1,4 @@
-"""The result of a permutation importance: how much each column is worth to a model."""
+"""The result of a permutation importance: how important each column is to a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webnnm.evaluation.table import Tabular
 
 @dataclass(frozen=True)
 class PermutationImportance(Tabular):
-    """How much worse the score of a model becomes where a column is shuffled.
+    """How much worse the score of a model becomes when a column is shuffled.
 
     >>> found = PermutationImportance(
     ...     ("width", "colour"), ((0.25, 0.75), (0.0, 0.0)), "accuracy", 0.875, 8, "testing"
@@ -27,8 +27,8 @@ class PermutationImportance(Tabular):
 
     Attributes: `columns`, the names; `importances`, for each column the loss of score at every
     repeat; `scoring` and `score`, the name of the score and its value with all columns intact;
-    `samples`, the number of rows; `subset`. Of errors, such as "mae", the importance is by how much
-    they grow. A column that the model does not use has 0; below 0 is chance.
+    `samples`, the number of rows; `subset`. For errors, such as "mae", the importance is their
+    increase. A column that the model does not use has 0; values below 0 are due to chance.
     """
 
     columns: tuple[str, ...]

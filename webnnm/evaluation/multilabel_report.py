@@ -18,7 +18,7 @@ from webnnm.evaluation.table import decimals, line
 
 @dataclass(frozen=True)
 class MultilabelReport(Averaged):
-    """How well each of several labels was found; a report of two classes per label.
+    """How well each of several labels was predicted; a report of two classes per label.
 
     >>> from webnnm.evaluation.compare import evaluate
     >>> scores, wanted = [[0.9, 0.1], [0.6, 0.4]], [[1, 0], [0, 1]]
@@ -42,7 +42,7 @@ class MultilabelReport(Averaged):
 
     @property
     def confusion_matrix(self) -> Any:
-        """The counts as an int64 array `[labels, 2, 2]`: rows actual, columns predicted."""
+        """The counts as an int64 array `[labels, 2, 2]`: actual in rows, predicted in columns."""
         return HostArray.of(self.counts, "int64").public()
 
     @property
@@ -52,22 +52,22 @@ class MultilabelReport(Averaged):
 
     @property
     def accuracy(self) -> float:
-        """The share of decisions that are right, over all rows and labels."""
+        """The share of correct decisions, over all rows and labels."""
         return self._mean("accuracy")
 
     @property
     def roc_auc_per_class(self) -> tuple[float, ...]:
-        """The area under the ROC curve of each label; nan where all rows or none have it."""
+        """The area under the ROC curve of each label; nan if all rows or none have it."""
         return tuple(report.roc_auc for report in self.reports)
 
     @property
     def roc_auc(self) -> float:
-        """The mean area under the ROC curve of the labels where it is defined."""
+        """The mean area under the ROC curve, over the labels for which it is defined."""
         return mean(self.roc_auc_per_class)
 
     @property
     def log_loss(self) -> float:
-        """The mean of −ln p of what each label is (natural logarithm)."""
+        """The mean of −ln p of the actual value of each label (natural logarithm)."""
         return self._mean("log_loss")
 
     @property
@@ -98,7 +98,7 @@ class MultilabelReport(Averaged):
         return [report.counts[0][1] + report.counts[1][1] for report in self.reports]
 
     def _mean(self, name: str) -> float:
-        # Every label is decided in as many rows.
+        # Every label is decided in the same number of rows.
         return sum(getattr(report, name) for report in self.reports) / len(self.reports)
 
     def _told(self) -> tuple[list[str], list[list[str]]]:
@@ -108,7 +108,7 @@ class MultilabelReport(Averaged):
         columns = (self.precision, self.recall, self.f1, self.roc_auc_per_class)
         support, listed = self.support, self._listed()
         if len(listed) < len(self.labels):
-            title.append(f"the {len(listed)} labels of lowest F1 of {len(self.labels)}")
+            title.append(f"the {len(listed)} of {len(self.labels)} labels with the lowest F1")
         rows = [["label", "precision", "recall", "F1", "ROC-AUC", "support"]]
         for c in listed:
             rows.append([self.labels[c], *decimals(k[c] for k in columns), str(support[c])])

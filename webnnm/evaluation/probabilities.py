@@ -1,4 +1,4 @@
-"""What scores say as probabilities: softmax, sigmoid or exp of what an output delivers."""
+"""Scores as probabilities: softmax, sigmoid or exp of an output."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from webnnm.data.classes import SUM_TOLERANCE
 from webnnm.training.losses import PROBABILITY_FLOOR
 
 Scale = Literal["probability", "logit", "logProbability"]
-"""What a model delivers: p itself, what flows into softmax or sigmoid, or ln p."""
+"""What a model outputs: p itself, the logits of softmax or sigmoid, or ln p."""
 
 THRESHOLDS: dict[Scale, float] = {
     "probability": 0.5,
     "logit": 0.0,
     "logProbability": math.log(0.5),
 }
-"""From where on a single score means yes: where p = 0.5."""
+"""The threshold from which a single score means yes: where p = 0.5."""
 
 LOGIT_LOSSES = frozenset({"BCEL", "CCEL", "SCE", "HIL"})
-"""Losses that take a linear output for logits; the others compare its numbers with the labels."""
+"""Losses that take a linear output as logits; the others compare its numbers with the labels."""
 
 
 def scale_of(activation: str, loss: str) -> Scale:
-    """Return what an output delivers under a loss.
+    """Return what an output is under a loss.
 
     `activation` is "softmax", "logSoftmax", "sigmoid" or "linear".
 
@@ -40,15 +40,15 @@ def scale_of(activation: str, loss: str) -> Scale:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of the rows that count, and the class that each of these has.
+    """The scores of the valid rows, and the class of each.
 
     >>> scores = Scores((1, 0), (2.0, -1.0), 1, "logit")
     >>> [round(p, 4) for p in scores.of_class(0)]
     [0.1192, 0.7311]
 
     Attributes: `actual` class numbers; `values`, flat, of `columns` per row: one per class, or a
-    single one for class 1 of two; `scale`. On the scale "probability" numbers outside of 0 … 1
-    are cut off there, and rows that do not sum to 1 are divided by their sum (as of sigmoids).
+    single one for class 1 of two; `scale`. On the scale "probability" numbers are clipped to
+    0 … 1, and rows that do not sum to 1 (as with sigmoids) are divided by their sum.
     """
 
     actual: Sequence[int]
@@ -63,7 +63,7 @@ class Scores:
 
     @cached_property
     def probabilities(self) -> Sequence[float]:
-        """The probabilities, laid out as the values."""
+        """The probabilities, in the layout of the values."""
         if self.scale == "probability":
             return self._normalised()
         if self.scale == "logit" and self.columns == 1:
@@ -76,9 +76,9 @@ class Scores:
 
     @cached_property
     def surprise(self) -> Sequence[float]:
-        """−ln p of the class each row has; straight from logits where there are logits.
+        """−ln p of the actual class of each row; directly from logits if there are logits.
 
-        A probability counts as no less than 1e-7 (spec D.2), for what is rounded to 0 is no
+        A probability counts as at least 1e-7 (spec D.2), because a value rounded to 0 is not a
         certainty.
         """
         if self.scale == "logit" and self.columns == 1:
@@ -91,7 +91,7 @@ class Scores:
         return [total - self.values[r * width + c] for r, (c, total) in enumerate(rows)]
 
     def rows(self, flat: Sequence[float]) -> Iterator[Sequence[float]]:
-        """Yield what belongs to each row."""
+        """Yield the values of each row."""
         width = self.columns
         return (flat[first : first + width] for first in range(0, len(flat), width))
 
@@ -102,7 +102,7 @@ class Scores:
         return self.probabilities if number else [1 - p for p in self.probabilities]
 
     def of_actual(self) -> list[float]:
-        """Return the probability of the class that each row has."""
+        """Return the probability of the actual class of each row."""
         flat, width = self.probabilities, self.columns
         if width == 1:
             return [p if c else 1 - p for p, c in zip(flat, self.actual, strict=True)]
@@ -110,7 +110,7 @@ class Scores:
 
     @cached_property
     def _totals(self) -> Sequence[float]:
-        """ln Σ e^value per row; of logarithms of probabilities 0 but for rounding."""
+        """ln Σ e^value per row; for logarithms of probabilities, 0 except for rounding."""
         if self.scale == "logProbability":
             return [0.0] * len(self.actual)
         found: list[float] = []

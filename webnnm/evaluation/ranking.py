@@ -13,9 +13,9 @@ def roc_auc(positives: Sequence[float], negatives: Iterable[float]) -> float:
     >>> roc_auc([0.9, 0.4], [0.1, 0.4])
     0.875
 
-    It is the probability that a positive row has a higher score than a negative one, a tie counts
-    half: the rank statistic of Mann and Whitney (1947), exact up to the last division. Without a
-    positive or a negative row, or with a score that is NaN, it is nan.
+    It is the probability that a positive row has a higher score than a negative row, with ties
+    counted as half: the rank statistic of Mann and Whitney (1947), exact up to the last division.
+    Without positive or negative rows, or with a NaN score, it is nan.
     """
     below = sorted(negatives)
     pairs = len(positives) * len(below)
@@ -26,12 +26,12 @@ def roc_auc(positives: Sequence[float], negatives: Iterable[float]) -> float:
 
 
 def ranks(scores: Sequence[float], actual: Sequence[int]) -> list[int]:
-    """Return how many classes stand before the actual one in each row of flat scores.
+    """Return how many classes rank before the actual one in each row of flat scores.
 
     >>> ranks([0.2, 0.5, 0.3, 0.4, 0.4, 0.2], [2, 1])
     [1, 1]
 
-    Of equal scores the first class stands before. NaN comes last.
+    Of equal scores, the first class ranks before. NaN ranks last.
     """
     width = len(scores) // len(actual) if actual else 0
     found: list[int] = []

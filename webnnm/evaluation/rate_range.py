@@ -1,4 +1,4 @@
-"""The result of a range test of the learning rate: the loss at every rate, and a suggestion."""
+"""The result of a learning rate range test: the loss at every rate, and a suggestion."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from webnnm.evaluation.history_plot import line_plot
 WARMING = 10
 """The first tenth of the steps is left out."""
 SMOOTHING = 0.9
-"""A loss is averaged with those before, which count nine tenths of the one after them."""
+"""The decay of the moving average of losses: each counts nine tenths of the one after it."""
 
 
 def smoothed(losses: Sequence[float]) -> list[float]:
-    """Return exponential averages of losses, without the pull of a start at 0.
+    """Return exponential moving averages of losses, with bias correction.
 
     >>> smoothed([2.0, 2.0, 2.0])
     [2.0, 2.0, 2.0]
@@ -37,9 +37,8 @@ def valley(rates: Sequence[float], losses: Sequence[float]) -> float:
     >>> valley([0.001, 0.01, 0.1, 1.0, 10.0], [1.0, 1.0, 0.5, 0.1, 20.0])
     0.1
 
-    The longest fall are the most steps of which each has less loss than the one taken before, with
-    others between them: single batches say little. The first steps are left out, whose average is
-    that of a few.
+    The longest fall is the longest decreasing subsequence, which may skip steps, because single
+    batches say little. The first steps, whose averages are of few losses, are left out.
     """
     first = len(losses) // WARMING
     curve = smoothed(losses)[first:]
@@ -53,14 +52,14 @@ def valley(rates: Sequence[float], losses: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class RateRange:
-    """What `NNModel.find_lr` found.
+    """The result of `NNModel.find_lr`.
 
     >>> found = RateRange((0.001, 0.01, 0.1, 1.0), (1.0, 0.99, 0.5, 2.0))
     >>> print(found)
     lr 0.01 suggested: rates 0.001 … 1 in 4 steps, lowest loss 0.812 at 0.1
 
-    `rates` of the steps and their `losses`, of one batch each; `suggestion`, the
-    middle of where the loss falls.
+    `rates` of the steps and their `losses`, each of one batch; `suggestion`, the rate in the middle
+    of the fall of the loss.
     """
 
     rates: tuple[float, ...]
@@ -80,11 +79,11 @@ class RateRange:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return rates, losses and the suggestion as JSON takes them."""
+        """Return rates, losses and the suggestion as JSON values."""
         return {**plain(self), "suggestion": self.suggestion}
 
     def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
-        """Return an SVG plot of loss against rate, with the suggestion; with `path`, write it too.
+        """Return an SVG plot of loss against rate, with the suggestion; with `path`, also write it.
 
         >>> RateRange((0.001, 0.01, 0.1), (1.0, 0.9, 0.5)).plot()[:4]
         '<svg'

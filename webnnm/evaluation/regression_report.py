@@ -13,16 +13,16 @@ from webnnm.evaluation.history import plain
 from webnnm.evaluation.table import Tabular, decimals
 
 MOST_ELEMENTS = 20
-"""With more elements than these the text has their means alone."""
+"""With more elements than this, the text has only their means."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """How far one element of the output is from what it should be.
+    """The deviation of one element of the output from its target.
 
     Attributes: `mae` and `mse`, mean absolute and mean squared error; `r2`, the coefficient of
-    determination 1 − (squared error)/(squared distance from the mean): of an element that is
-    constant 1 if it was met exactly, else 0.
+    determination 1 − (squared error)/(squared distance from the mean); for a constant element 1
+    if the predictions are exact, otherwise 0.
     """
 
     mae: float
@@ -31,12 +31,12 @@ class Deviation:
 
     @property
     def rmse(self) -> float:
-        """The root of the mean squared error, in the units of the data."""
+        """The root mean squared error, in the units of the data."""
         return math.sqrt(self.mse)
 
 
 def deviation(found: Sequence[float], wanted: Sequence[float]) -> Deviation:
-    """Compare numbers with those wanted, one or more.
+    """Compare one or more numbers with their targets.
 
     >>> deviation([1.0, 2.0], [1.0, 3.0])
     Deviation(mae=0.5, mse=0.5, r2=0.5)
@@ -51,13 +51,13 @@ def deviation(found: Sequence[float], wanted: Sequence[float]) -> Deviation:
 
 @dataclass(frozen=True)
 class RegressionReport(Tabular):
-    """How far predictions are from the values (spec H).
+    """The deviations of predictions from the actual values (spec H).
 
     >>> print(RegressionReport((Deviation(mae=0.5, mse=0.5625, r2=0.9),), ("0",)))
     MAE 0.5, RMSE 0.75, R² 0.9000
 
-    Attributes: `elements`, a `Deviation` of every element of a row; `labels`, their names. The
-    errors of the whole are in the units of the data, each mean over all elements.
+    Attributes: `elements`, a `Deviation` for every element of a row; `labels`, their names. The
+    overall errors are in the units of the data, averaged over all elements.
     """
 
     elements: tuple[Deviation, ...]
@@ -75,12 +75,12 @@ class RegressionReport(Tabular):
 
     @property
     def rmse(self) -> float:
-        """The root of the mean squared error of all elements."""
+        """The root mean squared error over all elements."""
         return math.sqrt(self.mse)
 
     @cached_property
     def r2(self) -> float:
-        """The coefficient of determination, mean over the elements."""
+        """The coefficient of determination, averaged over the elements."""
         return mean([element.r2 for element in self.elements])
 
     def to_dict(self) -> dict[str, Any]:

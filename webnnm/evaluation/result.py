@@ -36,11 +36,11 @@ class TestResult:
 
     Attributes: `loss`, the total over all outputs; `losses` per output; `samples`, the number of
     rows; `subset`; `outputs`, a report for each output. If there is only one output, the attributes
-    of its report are also attributes of the result: of classes `accuracy`, `macro_f1`, `roc_auc`,
-    and `precision`, `recall`, `f1` by class; of quantities `r2`, `rmse`, `mae`.
+    of its report are also attributes of the result: for classes `accuracy`, `macro_f1`, `roc_auc`,
+    and `precision`, `recall`, `f1` by class; for quantities `r2`, `rmse`, `mae`.
     """
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not a test for pytest
 
     loss: float
     losses: Mapping[str, float]
@@ -68,7 +68,7 @@ class TestResult:
         return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}
 
     def to_html(self) -> str:
-        """Return the result as tables of HTML, as notebooks show it."""
+        """Return the result as HTML tables, as shown in notebooks."""
         from webnnm.core.markup import html_table
 
         rows = [("samples", f"{self.samples:,}"), ("loss", f"{self.loss:.6g}")]

@@ -8,7 +8,7 @@ from html import escape
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Align the first column to the left, the others to the right.
+    """Align the first column to the left, the other columns to the right.
 
     >>> print(table([["class", "rows"], ["a", "12"]]))
     class  rows
@@ -25,7 +25,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 class Tabular(ABC):
-    """What is told in lines with a table below them: as text, and by notebooks as HTML.
+    """A report of lines with a table below them, as text, and as HTML in notebooks.
 
     >>> class Rows(Tabular):
     ...     def _told(self): return ["2 rows"], [["class", "rows"], ["a", "2"]]
@@ -44,7 +44,7 @@ class Tabular(ABC):
         return "\n".join([*lines, *([table(rows)] if rows else [])])
 
     def to_html(self) -> str:
-        """Return lines and table as HTML, as notebooks show them."""
+        """Return lines and table as HTML, as shown in notebooks."""
         from webnnm.core.markup import html_table
 
         lines, rows = self._told()
@@ -55,7 +55,7 @@ class Tabular(ABC):
 
 
 def decimals(values: Iterable[float], places: int = 3) -> list[str]:
-    """Write numbers with as many decimals; what is undefined as a dash.
+    """Write numbers with this many decimals, and undefined values as a dash.
 
     >>> decimals([0.5, float("nan")])
     ['0.500', '–']
@@ -64,7 +64,7 @@ def decimals(values: Iterable[float], places: int = 3) -> list[str]:
 
 
 def line(values: Iterable[tuple[str, float]]) -> str:
-    """Write named numbers one after the other.
+    """Write named numbers in a line.
 
     >>> line([("accuracy", 0.5), ("ROC-AUC", 1.0)])
     'accuracy 0.5000, ROC-AUC 1.0000'

@@ -1,4 +1,4 @@
-"""What is suspicious about an augmentation: rows that look like another class than they are of."""
+"""What is suspicious about an augmentation: rows that look like a class other than their own."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from webnnm.expert.neighbours import WORK
 from webnnm.expert.rows import Rows
 
 TRIED, KNOWN = 100, 600
-"""So many rows are augmented, and compared with so many as they are."""
+"""The number of rows that are augmented, and compared with as many unchanged rows."""
 
 FEWEST = 40
 NEARER = 0.9
-"""A row looks like another class if one of that is so much nearer than any of its own."""
+"""A row looks like another class if a row of that class is nearer by this factor than any of its
+own."""
 
 LIKE = 1.2
-"""And as near as rows usually are to others of their own class, times this: what noise or a shift
-takes away from all classes looks like none."""
+"""And as near as rows usually are to others of their own class, times this: rows that noise or a
+shift moves away from all classes look like none."""
 
 SHARE, TIMES = 0.12, 3
-"""Of rows that are augmented this share looks like another class, and so many times as many as
-without: a chance of one half to mirror turns a quarter, if half of the classes have a mirror image
-among them."""
+"""This share of the augmented rows looks like another class, and this many times as many as without
+augmentation: mirroring with probability one half turns a quarter, if half of the classes have a
+mirror image among the classes."""
 
 Point = Sequence[float]
 
@@ -48,18 +49,18 @@ def turned(rows: Rows) -> Suspicion | None:
     inputs, outputs = rows.augmented(some)
     given = {name: targets.rows(some) for name, targets in rows.outputs.items()}
     if any(outputs[name].tolist() != targets.tolist() for name, targets in given.items()):
-        return None  # as it mixes rows, or knows what it does
+        return None  # for instance because it mixes rows, or changes labels deliberately
     points = _points(values, known, size)
     changed = _points(inputs[block], range(len(some)), size)
     place = {row: number for number, row in enumerate(known)}
     classes = [labels[row] for row in known]
-    # By row, how near it is to others of its class, and to those of any other: before and after.
+    # For each row, the distance to its own class and to any other class: before and after.
     before = [_nearest(points[place[row]], points, classes, place[row]) for row in some]
     after = [
         _nearest(point, points, classes, place[row])
         for point, row in zip(changed, some, strict=True)
     ]
-    apart = sorted(own for own, _, _ in before if own) or [0.0]  # equal rows are no measure
+    apart = sorted(own for own, _, _ in before if own) or [0.0]  # equal rows measure nothing
     usual = apart[len(apart) // 2]
     looked, looking = (
         [
@@ -87,7 +88,7 @@ def _points(values: HostArray, rows: Sequence[int], size: int) -> list[Point]:
 def _nearest(
     point: Point, points: Sequence[Point], classes: Sequence[float], itself: int
 ) -> tuple[float, float, float]:
-    """Return the distance to the nearest point of one's class, and of any other, and which."""
+    """Return the distance to the nearest point of the own class, of any other class, and which."""
     own = other = math.inf
     which = math.nan
     for number, (candidate, label) in enumerate(zip(points, classes, strict=True)):

@@ -15,17 +15,19 @@ VALUES = 10
 """Fewer values may be the means of their rows by chance."""
 
 GROUPED, MEANS = 0.5, 0.95
-"""So many rows share their value with others, and of these so many have the mean for a value."""
+"""Shares: of rows that share their value with others, and of these, of rows whose value is the
+mean."""
 
 NEAR = 0.01
-"""Deviations of the column, by which a mean may be rounded."""
+"""The rounding error of a mean, in deviations of the column."""
 
 VARIED = 0.1
-"""Deviations of the target within groups, in those of all; of less the column tells the target."""
+"""Deviation of the target within groups, relative to all; below it the column gives the target
+away."""
 
 APART = (
-    "Compute it from training rows alone, for each of them without itself; or leave it out, and "
-    "give what the groups are as a category."
+    "Compute it from training rows only, for each of them without itself; or leave it out, and "
+    "pass the group as a category."
 )
 
 

@@ -1,4 +1,4 @@
-"""Products and output activations that follow each other: what rules on gradients ask."""
+"""Products and output activations that follow each other, for the rules on gradients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex, Vertex
 
 
 def _weight(layer: LayerVertex, uses: Counter[int]) -> bool:
-    """Tell whether a layer is a product with weights of its own, which are not tied."""
+    """Return whether a layer is a product with weights of its own, which are not tied."""
     if layer.operator.name not in PRODUCTS:
         return False
     weight = layer.operands[1].vertex
@@ -20,7 +20,7 @@ def _weight(layer: LayerVertex, uses: Counter[int]) -> bool:
 
 
 def _low_rank(first: LayerVertex, second: LayerVertex) -> bool:
-    """Tell whether a product is narrower than its operand and the next one: a code, on purpose."""
+    """Return whether a product is narrower than its operand and the next one: a bottleneck."""
     around = first.operands[0].features, second.features[0]
     return count(first.features[0].sizes()) < min(count(one.sizes()) for one in around)
 
@@ -32,8 +32,8 @@ def products_in_a_row(network: Network) -> dict[str, str]:
     found: dict[str, str] = {}
     for layer in network.order:
         before = flowing(layer)
-        # Where two values meet, or one goes two ways, one matrix cannot replace the products before
-        # and behind.
+        # Where two values meet, or one is used twice, one matrix cannot replace the products before
+        # and after.
         alone = len(before) == 1 and layer.operands[0].vertex is before[0]
         source = origin.get(id(before[0])) if alone and uses[id(before[0])] == 1 else None
         if _weight(layer, uses):
@@ -48,8 +48,8 @@ def products_in_a_row(network: Network) -> dict[str, str]:
 def outputs_that_flow_on(network: Network) -> dict[str, str]:
     """Return softmax and sigmoid layers with the heavy layer that they flow into.
 
-    Those are output activations that reach a product on any way but through `attend`, and softmax
-    layers that are handed on to one. Products of two values, as in attention, do not count.
+    These are output activations that reach a product by any path except through `attend`, and
+    softmax layers that are passed on to one. Products of two values, as in attention, do not count.
     """
     ends = {id(_behind(output.source.vertex)) for output in network.outputs}
     carried: dict[int, dict[str, bool]] = {}

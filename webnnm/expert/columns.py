@@ -1,4 +1,4 @@
-"""What is suspicious about single columns of a table, and about how they hang together."""
+"""What is suspicious about single columns of a table, and about how they are related."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webnnm.expert.rows import Column, Rows
 from webnnm.expert.statistics import DEPENDENT, combination, correlation, unit
 
 SURE = 50
-"""Among fewer rows a column tells the label by chance."""
+"""With fewer rows a column may predict the label by chance."""
 FEWEST = 30
 """Among fewer cells none counts as far from the others."""
 
@@ -43,10 +43,11 @@ MOSTLY_ONE = 0.9
 
 MOST_CLASSES = 10
 AMONG = 16
-"""So many classes are looked at each by itself, in tables of so many columns: it takes time."""
+"""The most classes examined one by one, in tables with at most this many columns: it takes time."""
 
 WORDS = (5, 12)
-"""So many columns of whole numbers up to so much or more may be words, if they are alike."""
+"""At least this many columns of whole numbers up to this or more may be words, if they are
+alike."""
 
 SPREAD = 1 / 6
 """Numbers of words spread over their range: evenly drawn ones by 0.29 of it, counts by less."""
@@ -55,8 +56,7 @@ RELATED = 0.2
 """Mean correlation of words that stand next to each other; pixels have 0.5 and more."""
 
 LOOKED_UP = (
-    "If these are numbers of words or categories, look them up: int32 input, "
-    "embedding(table, size={})"
+    "If these are ids of words or categories, look them up: int32 input, embedding(table, size={})"
 )
 
 LEVELS = (5, 50)
@@ -64,26 +64,26 @@ EXPLAINED = 0.2
 """A category as a number: so many values, whose means explain this much more than a line."""
 
 BY_HAND = 0.05
-"""How far means and deviations of columns that were scaled are from 0 and 1 at most."""
+"""How far at most means and deviations of scaled columns are from 0 and 1."""
 
 NUMERALS = 0.8
-"""Of categories more than this share are numbers: those of a measurement, and a word or two."""
+"""More than this share of the categories are numbers: a measurement, with a word or two."""
 
 SCARCE = 10
-"""Training rows of each category; names of things that look like numbers come up more often."""
+"""Training rows per category; names of things that look like numbers occur more often."""
 
 IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)")
 
 
 def counting(rows: Rows) -> Suspicion | None:
-    """Find columns that number the rows, or are identifiers by their names."""
+    """Find columns that number the rows, or whose names say that they are identifiers."""
     texts: list[str] = []
     apart = False
     for column in identifiers(rows):
         name, every = column.name, len(column.values)
         if numbers_rows(column):
             first, last = (column.raw(column.values[row]) for row in (0, -1))
-            texts.append(f"{name} counts the rows, from {first:.6g} to {last:.6g}")
+            texts.append(f"{name} numbers the rows, from {first:.6g} to {last:.6g}")
         else:
             known = set(column.of(rows.training))
             tested = column.of(rows.subsets["testing"])
@@ -94,21 +94,21 @@ def counting(rows: Rows) -> Suspicion | None:
             else:
                 texts.append(f"{name} is an identifier by its name")
     remedy = (
-        "Divide the rows by it, split=(rows of some, [], rows of others), and drop the column."
+        "Split the rows by it, split=(rows of some, [], rows of others), and drop the column."
         * apart
     )
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None
 
 
 def identifiers(rows: Rows) -> list[Column]:
-    """Return the columns that tell rows apart; none where the rows are divided in order."""
+    """Return the columns that identify rows; none where the rows are split in order."""
     if len(rows.columns) < 2 or rows.method == "sequential":
         return []
     return [each for each in rows.columns if numbers_rows(each) or IDENTIFIER.search(each.name)]
 
 
 def numbers_rows(column: Column) -> bool:
-    """Tell whether a column grows by the same step from row to row."""
+    """Return whether a column grows by the same step from row to row."""
     values = column.values
     step = (values[-1] - values[0]) / max(1, len(values) - 1)
     slack = 0.05 * abs(step) + 1e-6 * max(abs(values[0]), abs(values[-1]))
@@ -120,7 +120,7 @@ def numbers_rows(column: Column) -> bool:
 
 
 def numerals(rows: Rows) -> Suspicion | None:
-    """Find measurements whose every number was made a category."""
+    """Find measurements that were made categorical, number by number."""
     texts: list[str] = []
     for name, categories in rows.categories.items():
         words = [category for category in categories if as_number(category) is None]
@@ -154,7 +154,7 @@ def codes(rows: Rows) -> Suspicion | None:
 
 
 def _far(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:
-    """Return what is said of the smallest of sorted values, and whether it is certain."""
+    """Return the message about the smallest of sorted values, and whether it is certain."""
     size, low = len(values), values[0]
     times = values.count(low)
     rest = values[times:]
@@ -178,7 +178,7 @@ def _far(values: list[float], column: Column, sign: int) -> tuple[str, bool] | N
 
 
 def unresolved(rows: Rows) -> Suspicion | None:
-    """Find columns whose differences float32 cannot hold."""
+    """Find columns whose differences float32 cannot represent."""
     texts: list[str] = []
     for column in rows.columns:
         mean, std = moments(column.of(rows.sample))
@@ -194,7 +194,7 @@ def unresolved(rows: Rows) -> Suspicion | None:
 def dependent(rows: Rows) -> Suspicion | None:
     """Find columns that are the same, up to scale, or combinations of others."""
     sample = rows.training[:: -(-len(rows.training) // COMPARED_ROWS) or 1]
-    if rows.target is None:  # what learns the inputs themselves lives on their dependence
+    if rows.target is None:  # a model that learns the inputs themselves relies on their dependence
         return None
     if not 1 < len(rows.columns) <= COMPARED or len(sample) < 2 * len(rows.columns) + 10:
         return None
@@ -224,7 +224,7 @@ def dependent(rows: Rows) -> Suspicion | None:
 
 
 def _add_up_to_one(columns: Sequence[Column], sample: Sequence[int]) -> bool:
-    """Tell whether columns are the shares of categories in every row."""
+    """Return whether columns are the shares of categories in every row."""
     return all(
         abs(1 - sum([column.raw(column.values[row]) for column in columns])) < 1e-6
         for row in sample
@@ -242,7 +242,7 @@ def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
 def _names(
     parts: Sequence[float], kept: Sequence[tuple[Column, list[float], list[float]]]
 ) -> list[str]:
-    """Return the columns that a combination takes: its parts, solved for those columns."""
+    """Return the columns that a combination uses: its parts, solved for these columns."""
     weights = list(parts)
     for last in reversed(range(len(kept))):
         triangle = kept[last][2]
@@ -312,7 +312,7 @@ def vocabulary(rows: Rows) -> Suspicion | None:
 
 
 def _up_and_down(rows: Rows, column: Column, labels: Sequence[float]) -> str:
-    """Return what is said of a column of whole numbers if its effect goes up and down."""
+    """Return the message about a column of whole numbers if its effect goes up and down."""
     values = column.of(rows.sample)
     groups: dict[float, list[float]] = {}
     for value, label in zip(values, labels, strict=True):
@@ -334,7 +334,7 @@ def _up_and_down(rows: Rows, column: Column, labels: Sequence[float]) -> str:
 
 
 def _between(groups: dict[float, list[float]]) -> float:
-    """Return the share of the variance that lies between groups, less what chance gives."""
+    """Return the share of the variance between groups, minus what chance gives."""
     labels = [label for group in groups.values() for label in group]
     mean = math.fsum(labels) / len(labels)
     total = math.fsum((label - mean) ** 2 for label in labels)
@@ -345,7 +345,7 @@ def _between(groups: dict[float, list[float]]) -> float:
 
 
 def scaled_by_hand(rows: Rows) -> bool:
-    """Tell whether most training columns have mean 0 and deviation 1 though nothing scaled them."""
+    """Return whether most training columns are standardised though nothing here scaled them."""
     if rows.standardization or not rows.columns:
         return False
     scaled = 0
@@ -358,7 +358,7 @@ def scaled_by_hand(rows: Rows) -> bool:
 def shifted(
     rows: Rows, far: float, columns: Sequence[Column]
 ) -> list[tuple[Column, float, float, float]]:
-    """Return columns whose mean in testing is so many deviations off, with both means."""
+    """Return columns whose mean in testing is off by this many deviations, with both means."""
     found: list[tuple[Column, float, float, float]] = []
     for column in columns:
         if numbers_rows(column):

@@ -12,7 +12,7 @@ from webnnm.training.optimizers import OPTIMIZERS
 
 
 def relative(history: HistoryFacts, record: EpochRecord, *, validation: bool = False) -> float:
-    """Return a loss divided by that of knowing nothing, the mean over the outputs."""
+    """Return a loss divided by that of a constant prediction, the mean over the outputs."""
     losses = record.val_losses if validation else record.losses
     found = [loss / history.references.get(name, 1.0) for name, loss in losses.items()]
     return math.fsum(found) / len(found) if found else math.nan
@@ -30,10 +30,10 @@ def monitored(history: HistoryFacts) -> list[float]:
 
 
 def skill(found: PredictionFacts) -> float | None:
-    """Return how much better predictions are than those of knowing nothing, 1 if all are right.
+    """Return how much better predictions are than a constant one: 0 if no better, 1 if all right.
 
-    R² of a quantity; of C classes the mean recall, of which knowing nothing has 1/C, stretched to
-    0 … 1, and None where that cannot be told.
+    R² of a quantity; of C classes the mean recall, which is 1/C for a constant prediction,
+    stretched to 0 … 1; None if it is unknown.
 
     >>> skill(PredictionFacts(support=(50, 50), predicted=(50, 50), hits=(40, 40)))
     0.6
@@ -50,7 +50,7 @@ def right(found: PredictionFacts) -> float:
 
 
 def doubt(found: PredictionFacts) -> float:
-    """Return by how much chance lowers a skill at most, in 95 % of cases: 1.64 standard errors.
+    """Return by how much at most chance lowers a skill in 95 % of cases: 1.64 standard errors.
 
     That of a recall r of n rows is √(r(1 − r)/n).
     """
@@ -63,7 +63,7 @@ def doubt(found: PredictionFacts) -> float:
 
 
 def chance(found: PredictionFacts) -> float:
-    """Return what the skill of guesses stays below in 95 % of cases."""
+    """Return the bound below which the skill of guesses stays in 95 % of cases."""
     classes = len(_recalls(found))
     if found.r2 is not None or classes < 2:
         return 0.0
@@ -88,12 +88,12 @@ def usual_rate(history: HistoryFacts) -> float:
 
 
 def percent(share: float) -> str:
-    """Return a share for people: three digits at most, none of them an invented zero."""
+    """Return a share as readable text: at most three digits, without invented zeros."""
     return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
 
 
 def updates(facts: Facts, history: HistoryFacts) -> int | None:
-    """Return how many updates the weights had, None of data whose rows are not known."""
+    """Return how many updates the weights had, None if the number of rows is unknown."""
     batch = history.settings.get("batch_size") or facts.batch_size
     if not facts.data.training or not batch:
         return None

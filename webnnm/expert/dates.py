@@ -1,4 +1,4 @@
-"""What is suspicious about columns of dates that are written as one number, as 20190131."""
+"""What is suspicious about columns of dates written as one number, such as 20190131."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Column, Rows
 
 DIFFERENT = 12
-"""So many dates at least: of eight-digit numbers one of 27 is a date, of six-digit ones of those
-that end in a month one of eight."""
+"""The least number of dates: one in 27 eight-digit numbers is a date, one in eight six-digit
+numbers ends in a month."""
 
 YEARS = (1850, 2150)
 
@@ -42,9 +42,9 @@ def written(column: Column, rows: Rows) -> tuple[str, str] | None:
 
 
 def _all(values: set[int], read: Callable[[int], date], slack: float) -> bool:
-    """Tell whether values are dates of two months and more, with what float32 changes in them.
+    """Return whether values are dates from two or more months, allowing for rounding by float32.
 
-    Of dates with days some are beyond the 12th: codes of house, floor and room are not.
+    Some dates with days are beyond the 12th; codes of house, floor and room are not.
     """
     months: set[tuple[int, int]] = set()
     days: set[int] = set()
@@ -91,12 +91,12 @@ FORMS: dict[str, tuple[int, int, Callable[[int], date]]] = {
         lambda value: date(2000 + value // 10_000, value // 100 % 100, value % 100),
     ),
 }
-"""How dates are written: from where to where they go, and how they are read."""
+"""How dates are written: their range, and how they are read."""
 
 JUMPS = {
     "yyyymmdd": "it goes up by about 70 at the end of a month, and by 8,870 at the end of a year",
-    "ddmmyyyy": "the next day is a million further, the next year 1",
-    "mmddyyyy": "the next month is a million further, the next year 1",
+    "ddmmyyyy": "the next day is a million higher, the next year 1",
+    "mmddyyyy": "the next month is a million higher, the next year 1",
     "yyyymm": "from December to January it goes up by 89, between other months by 1",
     "yymmdd": "it goes up by about 70 at the end of a month, and by 8,870 at the end of a year",
 }

@@ -1,4 +1,4 @@
-"""Examines the rows of a dataset for what makes tests too good or trainings useless."""
+"""Examines the rows of a dataset for causes of too good test scores or useless trainings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E634": dates,
     "E635": turned,
 }
-"""What is looked for, by the rule that tells it."""
+"""What is looked for, by the rule that reports it."""
 
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E110": lifted,
@@ -63,15 +63,15 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E903": vocabulary,
     "E922": nearest,
 }
-"""What rules compare with the network, or with what the training came to."""
+"""Facts that rules compare with the network, or with the result of the training."""
 
 SPOILED = {
     "E614": ("E617", "E622", "E631"),
     "E615": ("E632",),
     "E625": ("E617", "E626"),
 }
-"""What follows from another finding: cells far off squeeze their column, one that float32 rounds
-has whole numbers. One fact is told once."""
+"""Findings that follow from another one: cells far off squeeze their column, a column that float32
+rounds has whole numbers. Each fact is reported once."""
 
 
 def examine(dataset: Dataset) -> dict[str, Suspicion]:
@@ -80,7 +80,7 @@ def examine(dataset: Dataset) -> dict[str, Suspicion]:
     >>> rows = [[float(row % 7), float(row)] for row in range(40)]
     >>> found = examine(Dataset(rows, [row % 2 for row in range(40)]))
     >>> found["E616"].message
-    'column 1 counts the rows, from 0 to 39'
+    'column 1 numbers the rows, from 0 to 39'
     """
     rows = rows_of(dataset)
     found = {id: check(rows) for id, check in (CHECKS | MEASURES).items()}

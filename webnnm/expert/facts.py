@@ -1,4 +1,4 @@
-"""Everything that the rules of the expert system may look at."""
+"""The facts that the rules of the expert system may use."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class OutputFacts:
     """An output: its activation, the loss chosen for it, its labels.
 
     - `written`: the text names the loss; `reason`: why it was chosen.
-    - `conversion`: what is done to the labels; `labels`: of the training rows, as the loss sees
-      them, None without a dataset.
+    - `conversion`: how the labels are converted; `labels`: those of the training rows, as the loss
+      sees them, None without a dataset.
     - `problem`: why activation, loss and labels cannot go together (NNM604, NNM706), "" if they
       can; if they cannot, `loss` is "" unless written.
     - `operator`: the name of the last one; `standardized`: the targets are.
@@ -40,7 +40,7 @@ class OutputFacts:
 
     @property
     def node(self) -> str:
-        """What findings call it."""
+        """Its name in findings."""
         return f"{self.name}:output"
 
 
@@ -62,7 +62,8 @@ class FeatureFacts:
 
 @dataclass(frozen=True)
 class Suspicion:
-    """What an examination of the rows found: `remedy` and `confidence` where not the rule's."""
+    """What an examination of the rows found, with `remedy` and `confidence` if not the rule's
+    own."""
 
     message: str
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -75,14 +76,14 @@ class DataFacts:
     """The dataset, as the model receives it.
 
     - `sizes`: subset → rows; `batch_size`: its own; `length`: of the longest sequence, else 0.
-    - `features`: input → features, of inputs that are measurements (no token numbers).
+    - `features`: input → features, of inputs that are measurements (not token ids).
     - `class_counts`: output → subset → rows of each class; `class_names`: output → names.
     - `shared_rows`: the share of testing rows that are training rows too; `coarse`: the inputs have
       so few values that this may be chance.
     - `method` of the split, "" if unknown; `suspicions`: rule → what an examination found.
     - `unknown`: column of words → the share of rows outside of training whose word no training
       row has.
-    - `sorted`: the rows come sorted by class.
+    - `sorted`: the rows are sorted by class.
     - `fitted_on`: the subset whose statistics standardise it; "" if nothing is standardised.
     - `non_finite`: where a value is NaN or infinite: "row 3, column mass is nan".
     """
@@ -114,7 +115,7 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class Unsupported:
-    """What a backend lacks: `what` ("float16", "operator gru") of a node, and what would do."""
+    """What a backend lacks for a node: `what` ("float16", "operator gru"), and an alternative."""
 
     node: str
     what: str
@@ -123,10 +124,10 @@ class Unsupported:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceFacts:
-    """What runs the model.
+    """The device and backend that run the model.
 
-    `float16`: it computes in float16; `rewrites`: what graphs were changed in to run there;
-    `max_bytes`: of one tensor, None without limit.
+    `float16`: it computes in float16; `rewrites`: how graphs were rewritten to run there;
+    `max_bytes`: of one tensor, None without a limit.
     """
 
     backend: str = ""
@@ -139,10 +140,10 @@ class DeviceFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutingFacts:
-    """What the seed search measured of the chosen seed (spec E.4).
+    """What the seed search measured for the chosen seed (spec E.4).
 
-    `loss`: the mean over the outputs, each divided by that of knowing nothing; `dead`: layer →
-    share of units that are 0 on all rows; `gradient_variation`: standard deviation of the
+    `loss`: the mean over the outputs, each divided by the loss of a constant prediction; `dead`:
+    layer → share of units that are 0 on all rows; `gradient_variation`: standard deviation of the
     gradient's norm over its mean; `initial_losses`: output → loss.
     """
 
@@ -159,7 +160,7 @@ class ScoutingFacts:
         norms: Sequence[float],
         initial_losses: Mapping[str, float],
     ) -> ScoutingFacts:
-        """Return the facts; `norms` are those of the gradients of all candidates."""
+        """Return the facts; `norms` are the gradient norms of all candidates."""
         mean = math.fsum(norms) / len(norms) if norms else 0.0
         spread = math.fsum((norm - mean) ** 2 for norm in norms) / max(1, len(norms))
         variation = math.sqrt(spread) / mean if mean else 0.0
@@ -170,10 +171,10 @@ class ScoutingFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionFacts:
-    """What the trained model predicts of an output on some rows.
+    """What the trained model predicts for an output on some rows.
 
-    By class `labels`, how many rows have it, for how many it is predicted, and how many of these
-    are right; `several`: a row may have several of them. `r2` of a quantity.
+    For each class: `labels`, how many rows have it; for how many it is predicted; and how many of
+    these are right. `several`: a row may have several classes. `r2` of a quantity.
     """
 
     labels: Sequence[str] = ()
@@ -191,15 +192,15 @@ class PredictionFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryFacts:
-    """What happened in a training, and what was measured of the model at its end.
+    """The course of a training, and what was measured of the model at its end.
 
     - `epochs`: a record of each; `settings`, `best_epoch` and `stopped` as in `History`.
-    - `ended`: False while it goes on: then nothing below is known.
-    - `references`: output → the loss of knowing nothing.
+    - `ended`: False while it runs: then nothing below is known.
+    - `references`: output → the loss of a constant prediction.
     - `dead`, `saturated`: layer → share of its units, of its values; `gradients`: weight → root of
-      the mean square; `moved`: weight → the length of its way, divided by that of the weight.
+      the mean square; `moved`: weight → the norm of its change, divided by that of the weight.
     - `predictions`: by output, on training rows; `held_out`: on rows of `subset`, which were not
-      trained.
+      trained on.
     """
 
     epochs: Sequence[EpochRecord]
@@ -219,7 +220,7 @@ class HistoryFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is known; what is empty is not known, and rules that would need it stay silent.
+    """The known facts; empty ones are unknown, and rules that need them do not fire.
 
     >>> from webnnm.graph.elaborate import elaborate
     >>> from webnnm.notation import parse
@@ -228,12 +229,12 @@ class Facts:
     >>> facts.profile.training_samples, facts.batch_size
     (105, 20)
 
-    - `given`: the settings that the user wrote, by name; `settings`: all of them, with "auto"
-      where nobody decided.
-    - `learning`: how many numbers among the parameters training changes, after `freeze`.
+    - `given`: the settings that the user wrote, by name; `settings`: all of them, with "auto" where
+      nothing was decided.
+    - `learning`: how many parameter values training changes, after `freeze`.
     - `trained_before`: the parameters were trained or loaded.
     - `diverged`: where a loss was not finite, "epoch 2, batch 7".
-    - `history`: what happened in the training, None before it.
+    - `history`: the course of the training, None before it.
     """
 
     network: Network
@@ -270,17 +271,17 @@ class Facts:
 
     @property
     def batch_size(self) -> int | None:
-        """The rows of a batch: the user's, else the dataset's."""
+        """The batch size: the user's, else the dataset's."""
         return self.settings.get("batch_size") or (
             self.data.batch_size if self.data.sizes else None
         )
 
     @property
     def outputs_of_positions(self) -> set[str]:
-        """The outputs for positions of sequences: rare letters and words are rare of course."""
+        """The outputs for positions of sequences, where rare letters and words are natural."""
         return {o.name for o in self.network.outputs if o.source.features.sequence}
 
     @property
     def npu(self) -> bool:
-        """Whether a neural processor is asked for."""
+        """Whether a neural processor is requested."""
         return self.device.device_type == "npu"

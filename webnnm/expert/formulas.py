@@ -1,4 +1,4 @@
-"""What is suspicious about columns that together give a quantity, as product or sum do."""
+"""What is suspicious about columns that together give a quantity, as a product or sum."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from webnnm.expert.rows import Column, Rows
 from webnnm.expert.statistics import DEPENDENT, combination, correlation, orthonormal, unit
 
 EXACT = 1e-3
-"""A formula leaves at most this share of the variance: what is computed and then rounded leaves
-less, what is measured more."""
+"""A formula leaves at most this share of the variance: computed and rounded values leave less,
+measured values more."""
 
 ALONE = 2e-3
-"""Each column alone, of a product or quotient also their best linear combination, leaves at least
-this share, and `TIMES` as much as the formula: otherwise it is not the formula that tells."""
+"""Each column alone, and for a product or quotient their best linear combination, leaves at least
+this share, and `TIMES` as much as the formula: otherwise the formula explains nothing more."""
 
 TIMES = 20
 MOST = 24
-"""So many columns are looked at in pairs, on `FEW` rows first: 0.1 s."""
+"""This many columns are examined in pairs, first on `FEW` rows: 0.1 s."""
 
 FEW, NEARLY = 24, 0.03
 """On few rows a formula may leave more than `EXACT`, where the target hardly varies on them."""
 
 PART, EQUAL = 0.02, 1.03
-"""In a total each part has the same weight, but for 3 %; what has less than a fiftieth of the
-deviation of the whole is none."""
+"""In a total all parts have the same weight, within 3 %; a column with less than a fiftieth of the
+deviation of the whole is not a part."""
 
 COMPARED = 400
 VALUES = 8
-"""A quantity has so many values at least; yes and no times a price is a choice."""
+"""A quantity has at least this many values; yes and no times a price is a choice."""
 
 Formula = Callable[[float, float], float]
 
@@ -151,7 +151,7 @@ def _rounded(r2: float) -> str:
 
 
 def _named(rows: Rows) -> Iterator[Column]:
-    """Yield the quantities among columns that have names, but for those that tell rows apart."""
+    """Yield the quantities among columns that have names, except those that identify rows."""
     names = {name for about in rows.fields.values() for name in about.features or ()}
     names -= {column.name for column in identifiers(rows)}
     for column in rows.columns:

@@ -1,4 +1,4 @@
-"""Gathers what the expert system looks at from a model, its data and its settings."""
+"""Gathers the facts for the expert system from a model, its data and its settings."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def gather_facts(
     device_type: str = "",
     trained: bool = False,
 ) -> Facts:
-    """Return what is known of a model before it is trained.
+    """Return what is known about a model before it is trained.
 
-    `backend` is None where nothing runs the model yet; `data` are the facts of the dataset if they
-    were gathered before, as they take a while.
+    `backend` is None if nothing runs the model yet; `data` are the facts of the dataset if they
+    were gathered before, because that takes a while.
     """
     learning = multipliers(network, settings.get("freeze", 0.0))
     own = {name: own_loss(settings.get("loss"), name) for name in outputs}

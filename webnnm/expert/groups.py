@@ -1,4 +1,4 @@
-"""What is suspicious about rows of the same persons or things: a split that takes them apart."""
+"""What is suspicious about rows of the same persons or things: a split that separates them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webnnm.expert.order import CHANCE, evenly, hanging, told_by
 from webnnm.expert.rows import Rows
 
 VALUES = 30
-"""Columns with fewer values repeat them by nature, and so do pairs of them."""
+"""Columns with fewer values repeat them by nature, and so do pairs of such columns."""
 
 EACH = 3
 """Rows of a person, by the median; fewer say little about the others."""
@@ -22,11 +22,11 @@ RARER = 0.5
 """Pairs of values are at most so many of those that the same columns have when one is shuffled."""
 
 COLUMNS = 12
-"""So many columns are tried in pairs."""
+"""This many columns are tried in pairs."""
 
 
 def shared(rows: Rows) -> Suspicion | None:
-    """Find rows that share two measurements, and tell the target because they do."""
+    """Find rows that share two measurements, and predict the target because they do."""
     sample = sorted(rows.sample)
     if rows.method not in RANDOM or not rows.subsets["testing"] or rows.target is None:
         return None
@@ -47,7 +47,7 @@ def shared(rows: Rows) -> Suspicion | None:
     usual = sorted(Counter(keys).values())[len(number) // 2]
     return Suspicion(
         f"{len(number)} groups of about {usual} rows have the same {' and '.join(names)}: the "
-        f"three nearest rows tell {what.format(told)}, without those of the same group "
+        f"three nearest rows predict {what.format(told)}, without those of the same group "
         f"{without:.0%}",
         {"found": told, "apart": without, "groups": len(number)},
     )

@@ -1,4 +1,4 @@
-"""Gathers what the expert system looks at from the history of a training."""
+"""Gathers the facts for the expert system from the history of a training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PREDICTED = {field.name for field in fields(PredictionFacts)}
 
 
 def history_facts(history: History) -> HistoryFacts:
-    """Return what a history tells; while the training goes on, what has happened so far.
+    """Return the facts of a history; while the training runs, those known so far.
 
     >>> history_facts(History({}, "numpy", stopped="epochs")).ended
     True
@@ -42,7 +42,7 @@ def _predictions(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Predicti
 
 
 def scouting_facts(history: History) -> ScoutingFacts:
-    """Return what the seed search of a training measured, as far as its history tells."""
+    """Return what the seed search of a training measured, as far as the history records it."""
     found: dict[str, Any] = history.scouting or {}
     if not found:
         return ScoutingFacts()

@@ -10,14 +10,14 @@ from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import Rows
 
 MOST_LOST = 0.5
-"""More rows without a feature than this share is no matter of a few cells."""
+"""With more rows than this share lacking a feature, it is not a matter of a few cells."""
 
 MAIN = 0.1
-"""Columns are named that have no value in so many of the rows; others lack a cell now and then."""
+"""Columns without a value in this share of the rows are named; others lack a cell now and then."""
 
 LIFTED = 1.5
-"""Rows of other classes weigh so many times those of the largest one, on the mean: somebody means
-them to count more."""
+"""Rows of other classes weigh this many times those of the largest class, on average: they are
+meant to count more."""
 
 
 def thinned(rows: Rows) -> Suspicion | None:
@@ -40,11 +40,11 @@ def thinned(rows: Rows) -> Suspicion | None:
     cells = ", ".join(f"{column.name} in {column.missing:,}" for column in named)
     more = len(empty) - len(named)
     others = f" and {more} more column{'s' * (more > 1)}" * (more > 0)
-    # Where many columns lack a few cells each, none of them is at fault.
+    # If many columns lack a few cells each, none of them is to blame.
     alone = 0 < len(main) <= max(1, len(features) // 2) and rest < lost / 2
     least = f"at least {every - rest:,}" if rest else f"all {every:,}"
     saved = f"; without {main[0].name} {least} remain" * (len(main) == 1 and alone)
-    remedy = "" if alone else "Fill the cells in by missing='mean'."
+    remedy = "" if alone else "Fill in the cells with missing='mean'."
     return Suspicion(
         f"{lost:,} of {every:,} rows were left out for an empty cell: {cells}{others}{saved}",
         {"lost": lost, "rows": every, "columns": [column.name for column in named]},

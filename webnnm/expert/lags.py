@@ -9,7 +9,7 @@ from webnnm.data.standardize import moments
 from webnnm.expert.rows import Rows
 
 TRIED = 60
-"""So many pairs of rows that follow each other tell whether a column moves on into another."""
+"""This many pairs of consecutive rows show whether the values of a column move into another."""
 
 CONTINUED = 0.9
 """This share of them: a few files may follow each other in a table."""
@@ -29,7 +29,7 @@ class Lags(NamedTuple):
 
 
 def lags(rows: Rows) -> Lags | None:
-    """Return the columns whose value a row later stands in another one, in rows of a table."""
+    """Return the columns whose value is in another column one row later, in rows of a table."""
     size = len(rows.columns[0].values) if rows.columns else 0
     if not 1 < len(rows.columns) <= MOST or size < 2 * TRIED:
         return None
@@ -54,7 +54,7 @@ def lags(rows: Rows) -> Lags | None:
     names |= {two for others in moves.values() for two in others}
     if not names:
         return None
-    # The latest values move on into others, and none moves on into them.
+    # The latest values move into other columns, and no column moves into them.
     reached = {two for others in moves.values() for two in others}
     latest = sorted(names - reached)
     target = rows.quantity
@@ -65,7 +65,7 @@ def lags(rows: Rows) -> Lags | None:
 
 
 def _same(one: Sequence[float], other: Sequence[float], slack: float) -> bool:
-    """Tell whether two columns have the same values, but for a few."""
+    """Return whether two columns have the same values, but for a few."""
     allowed = (1 - CONTINUED) * len(one)
     for a, b in zip(one, other, strict=True):
         if abs(a - b) > slack:

@@ -1,4 +1,4 @@
-"""What is suspicious about columns that tell the answer by themselves, or by being filled in."""
+"""What is suspicious about columns that predict the target alone, or by being filled in."""
 
 from __future__ import annotations
 
@@ -13,45 +13,47 @@ from webnnm.expert.rows import Column, Rows
 from webnnm.expert.statistics import correlation, left_over, ranks
 
 TELLING = 0.02
-"""A column tells the class if it is wrong this often at most, in units of guessing by the shares of
-the classes: one row in a hundred of two equal classes. Good features of real tables are wrong more
-often than that."""
+"""A column gives the class away if it is wrong at most this often, relative to guessing by the
+shares of the classes: one row in a hundred of two equal classes. Good features of real tables are
+wrong more often than that."""
 
 SAME_ORDER = 0.9995
-"""A column tells a quantity if their ranks correlate this much: as little as a change of units or
-of rounding does."""
+"""A column gives a quantity away if their ranks correlate this much: only a change of units or
+rounding is left."""
 
 EASY = 0.95
-"""Where all other columns tell the class of so many rows as well, it is an easy task."""
+"""If all other columns predict the class of this share of the rows as well, the task is easy."""
 
 SAME, OTHER = 0.95, 0.1
-"""So many rows of some classes have the one value at least, of the others at most: a few come late,
-or are entered for the wrong row."""
+"""At least this share of the rows of some classes has the value, and at most this share of the
+others: a few are late, or entered for the wrong row."""
 
 ALWAYS, SELDOM, SURE_OF_IT = 1.0, 0.4, 100
-"""Or all of so many rows of some classes have another value, and at most so many of the others: it
-is written down whenever the answer is yes, and for other reasons too."""
+"""Or all of this many rows of some classes have another value, and at most this share of the
+others: it is recorded whenever the answer is yes, and for other reasons too."""
 
 VALUES = 5
 """A quantity has so many other values; yes and no may be a feature like any other."""
 
 FEWEST = 10
-"""Rows on either side, of which the shares are not chance."""
+"""Rows on either side from which on shares are not due to chance."""
 
 WORSE, BEHIND = 3.0, 1.25
-"""All other columns together are wrong so many times as often: otherwise the task is easy, and the
-column one of several good ones. The latter where it is never missing, which chance hardly does."""
+"""All other columns together are wrong this many times as often: otherwise the task is easy, and
+the column is one of several good ones. The second number is for columns that are never missing,
+which hardly happens by chance."""
 
 TRIED = 200
-"""Rows that the other columns are tried on."""
+"""Rows on which the other columns are tried."""
 
 KNOWN = (
-    "See whether it is known before the answer is; what is filled in afterwards is to be left out."
+    "Check whether it is known before the target is; leave it out if it is filled in afterwards."
 )
 
 
 def telling(rows: Rows) -> Suspicion | None:
-    """Find columns that alone tell the target; not those that number the rows, sorted ones too."""
+    """Find columns that alone predict the target; not those that number the rows, even if
+    sorted."""
     target, sample = rows.target, rows.sample
     if target is None or len(rows.columns) < 2 or len(sample) < SURE:
         return None
@@ -66,7 +68,7 @@ def telling(rows: Rows) -> Suspicion | None:
         if leaks and _by_others(rows, leaks, labels) >= EASY:
             return None
         found = [
-            f"{one.name} alone tells the class of {1 - wrong[one.name]:.1%} of the rows"
+            f"{one.name} alone predicts the class of {1 - wrong[one.name]:.1%} of the rows"
             for one in leaks
         ]
     else:
@@ -85,7 +87,7 @@ def telling(rows: Rows) -> Suspicion | None:
 def marking(rows: Rows) -> Suspicion | None:
     """Find quantities that have one value in nearly all rows of some classes, and others elsewhere.
 
-    Such as the days for which the last bill is open, 0 for all who did not leave.
+    An example is the days for which the last bill has been open, 0 for all who did not leave.
     """
     target, sample = rows.target, rows.sample
     if target is None or not rows.classes or len(rows.columns) < 2 or len(sample) < SURE:
@@ -109,8 +111,8 @@ def marking(rows: Rows) -> Suspicion | None:
             continue
         told = "the class" if len({*labels}) == 2 else "which of two groups of classes it is of"
         texts.append(
-            f"{column.name} is {column.raw(usual):.6g} or not, and tells by that alone {told} "
-            f"in {right:.0%} of the rows, all other columns together in {others:.0%}"
+            f"{column.name} is {column.raw(usual):.6g} or not, and that alone predicts {told} in "
+            f"{right:.0%} of the rows, all other columns together in {others:.0%}"
         )
     return Suspicion("; ".join(texts), {"marks": len(texts)}, KNOWN) if texts else None
 
@@ -122,7 +124,7 @@ def _classes(
     least: float = 1 - SAME,
     rows: int = FEWEST,
 ) -> set[float]:
-    """Return the classes of which so many rows are marked, if of all others at most so many are."""
+    """Return the classes with enough marked rows, if all others have few enough."""
     total, some = Counter(labels), Counter[float]()
     for label, mark in zip(labels, marked, strict=True):
         some[label] += mark
@@ -139,7 +141,7 @@ def _guessed(labels: Sequence[float]) -> float:
 
 
 def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
-    """Return the share of rows whose class a column does not tell, by its value or its order."""
+    """Return the share of rows whose class a column does not predict, by its value or its order."""
     groups: dict[float, Counter[float]] = {}
     for value, label in zip(values, labels, strict=True):
         groups.setdefault(value, Counter())[label] += 1
@@ -152,8 +154,8 @@ def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
 
 
 def _by_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[float]) -> float:
-    """Return the share of rows whose class the other columns tell, by the nearest rows, or of two
-    classes by a line; 0 if there are too many to tell."""
+    """Return the share of rows whose class the other columns predict, by nearest rows, or for two
+    classes by a line; 0 if there are too many."""
     sample = rows.sample
     known = points_of(rows, sample, TRIED)
     places = [place for place, each in enumerate(rows.columns) if each not in left_out]

@@ -19,7 +19,7 @@ from webnnm.expert.facts import Suspicion
 from webnnm.expert.rows import SAMPLE, Rows
 
 WORK = 3 * 10**7
-"""So many numbers are compared to find neighbours: about a second in a page."""
+"""The number of values compared to find neighbours: about a second in a page."""
 
 LOOKED_AT = 40
 """Testing rows whose neighbours are looked for."""
@@ -37,12 +37,12 @@ FEW_OF_CLASS, OF_CLASS = 8, 0.7
 """A class was copied where so many rows are looked at, and more than this share have them."""
 
 COPY_LATER = (
-    "Divide the rows first, and copy training rows alone: dataset.augment(…); or give the rare "
-    "class more weight, class_weight='balanced'."
+    "Split the rows first, and copy training rows only: dataset.augment(…); or give the rare class "
+    "more weight, class_weight='balanced'."
 )
 
 ENOUGH = 20
-"""Of fewer testing rows the mean is no evidence."""
+"""With fewer testing rows the mean is not evidence."""
 
 RANDOM = ("random", "stratified")
 
@@ -50,7 +50,7 @@ OVERLAP = 0.95
 """Of windows over one series this share continues the row before."""
 
 WHOLE_SERIES = (
-    "Hold whole series back, of some machines, persons or recordings: split=(rows of some, [], "
+    "Hold back whole series, of some machines, persons or recordings: split=(rows of some, [], "
     "rows of others)."
 )
 
@@ -87,7 +87,7 @@ def copies(rows: Rows) -> Suspicion | None:
 def _copied_class(
     rows: Rows, tested: Sequence[int], hits: Sequence[bool], usual: int
 ) -> Suspicion | None:
-    """Find a class most of whose rows have copies, as a rare one that was made frequent by them."""
+    """Find a class most of whose rows have copies, such as a rare class that was oversampled."""
     if rows.target is None or not rows.classes:
         return None
     by_class: dict[float, list[bool]] = defaultdict(list)
@@ -106,7 +106,7 @@ def _copied_class(
 
 
 def within_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
-    """Say of a column that tells the target what it means where rows are windows over a series."""
+    """Adapt the remedy for a column that predicts the target, if rows are windows over a series."""
     if told is None or shift_of_windows(rows) is None:
         return told
     return replace(told, remedy=AFTER)
@@ -134,7 +134,7 @@ def points_of(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[floa
                 units[place] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
                 if std and len({*own}) == 2:
                     # Another category is as far as one deviation, however rare: rows of one
-                    # category are no copies of each other.
+                    # category are not copies of each other.
                     units[place] = 1 / (max(own) - min(own))
         for place, row in enumerate(numbers):
             own = flat[row * size : (row + 1) * size]
@@ -148,8 +148,8 @@ def three_nearest(
     places: Sequence[float] | None = None,
     beside: float = 0.0,
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the three points nearest to each one that is tried, and the three nearest of those
-    that stand more than `beside` off, none where there are no places.
+    """Return the three points nearest to each examined one, and the three nearest of those more
+    than `beside` away in the order, none if there are no places.
 
     >>> three_nearest([[0.0], [1.0], [2.0], [9.0]], [0])
     ([[1, 2, 3]], [])
@@ -174,7 +174,7 @@ def voted(tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[
 
 
 def contradictory(rows: Rows) -> Suspicion | None:
-    """Find equal rows with different classes, where rows are not equal by chance."""
+    """Find equal rows with different classes, unless rows are equal by chance."""
     if rows.target is None or not rows.classes:
         return None
     known: dict[bytes, list[int]] = defaultdict(list)
@@ -190,7 +190,7 @@ def contradictory(rows: Rows) -> Suspicion | None:
         return None
     one = ", ".join(map(str, found[0][:3]))
     return Suspicion(
-        f"{share:.1%} of the rows have an equal one of another class, as rows {one}",
+        f"{share:.1%} of the rows are equal to a row of another class, such as rows {one}",
         {"share": share},
     )
 
@@ -262,7 +262,7 @@ def _windows(rows: Rows) -> Iterator[_Window]:
 
 
 def _continued(window: _Window, row: int, shift: int) -> bool:
-    """Tell whether the next row is this one, moved by `shift`; straight rows are no evidence.
+    """Return whether the next row is this one, moved by `shift`; straight rows are not evidence.
 
     Values may be relative to one of them, as to the last one: then all differ by one number.
     """
@@ -279,6 +279,6 @@ def _continued(window: _Window, row: int, shift: int) -> bool:
 
 
 def _alike(one: Sequence[float], two: Sequence[float], unit: int, near: float) -> bool:
-    """Tell whether values are the same as far as both go, but for a number in each of the units."""
+    """Return whether values are the same as far as both go, but for one offset in each unit."""
     apart = list(map(sub, one, two))
     return all(max(own) - min(own) <= 2 * near for n in range(unit) if (own := apart[n::unit]))

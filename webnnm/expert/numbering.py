@@ -12,10 +12,10 @@ from webnnm.expert.rows import Rows
 from webnnm.expert.statistics import correlation, ranks
 
 KINDS = (4, 20)
-"""Of three kinds there are three distances, which have any order by chance."""
+"""Three kinds have three distances, which may have any order by chance."""
 
 EACH = 10
-"""Rows of a kind, of which the mean tells where it lies."""
+"""Rows of a kind from which on its mean shows where it is."""
 
 ORDERED = 0.3
 """Rank correlation of the distance of two kinds with the difference of their numbers: 0.8 and more
@@ -23,7 +23,7 @@ of grades, 0 ± 0.3 of six kinds that were numbered by chance."""
 
 
 def unordered(rows: Rows) -> Suspicion | None:
-    """Find kinds whose numbers say nothing about how near they lie to each other."""
+    """Find kinds whose numbers say nothing about how similar they are."""
     target = rows.quantity
     if target is None or not rows.columns:
         return None
@@ -48,7 +48,7 @@ def unordered(rows: Rows) -> Suspicion | None:
     if related >= ORDERED:
         return None
     return Suspicion(
-        "kinds whose numbers are next to each other lie no nearer than others "
-        f"(rank correlation {related:.2f})",
+        "kinds with neighbouring numbers are no more similar than others (rank correlation "
+        f"{related:.2f})",
         {"correlation": related},
     )

@@ -1,4 +1,4 @@
-"""How much rows that are alike tell of the target, and whether the order of the data is why."""
+"""How well similar rows predict the target, and whether the order of the data is the reason."""
 
 from __future__ import annotations
 
@@ -15,40 +15,42 @@ from webnnm.expert.rows import Rows
 from webnnm.expert.statistics import combination, correlation, orthonormal, ranks, unit
 
 CHANCE = 200
-"""Rows of which the nearest neighbour's class is looked at, if there are as many."""
+"""The number of rows whose nearest neighbours are examined, if there are as many."""
 
 UNRELATED = 1.0
-"""Standard errors above chance that neighbours tell of the class at least."""
+"""Standard errors above chance with which neighbours at least predict the class."""
 
 BESIDE = 0.2
-"""Rows nearer than a fifth of all, in their order, are left out to see what is told without them:
-those of one of five persons, or of a season."""
+"""Rows within a fifth of the data order are left out to see how well the others predict: the rows
+of one of five persons, or of a season."""
 
 HANGING = 0.15
-"""By so much of the rows, or of the variance, the test says too much: as E922, after chance."""
+"""The share of rows, or of the variance, by which the test is too good: as in E922, beyond
+chance."""
 
 R2_ERROR = 0.1
 """Of R² on 200 rows, roughly."""
 
 SPACIOUS = 4
-"""Fewer columns of many values make a curve or a grid, where neighbours are near by nature."""
+"""Fewer columns of many values form a curve or a grid, where neighbours are near by nature."""
 
 SORTED = 0.9
 """Rank correlation of a column with the order of rows that were sorted by it, or follow it."""
 
 KINDS = 10
-"""So many of the classes are looked at, the most frequent ones."""
+"""This many classes are examined, the most frequent ones."""
 
 WHOLE = (
-    "Keep together what hangs together: method='sequential' for rows that follow each other in "
-    "time, split=(rows of some, [], rows of others) for several rows of one person or thing."
+    "Keep related rows together: method='sequential' for rows that follow each other in time, "
+    "split=(rows of some, [], rows of others) for several rows of one person or thing."
 )
 
-BELONG = "see whether labels still belong to their rows."
+BELONG = "check whether labels still belong to their rows."
 
 
 class LookUp(NamedTuple):
-    """For rows that were tried, the three nearest ones: of all, and of those far in the order."""
+    """For the examined rows, the three nearest ones: of all rows, and of those far away in the
+    order."""
 
     tried: Sequence[int]
     near: Sequence[Sequence[int]]
@@ -58,7 +60,7 @@ class LookUp(NamedTuple):
 def look_up(rows: Rows, sample: Sequence[int]) -> LookUp | None:
     """Return the nearest rows of a sample in the order of the data; None if there are too few.
 
-    Those far in the order are looked for where a random split may take rows apart.
+    Rows far away in the order are only needed where a random split may separate rows.
     """
     known = points_of(rows, sample, CHANCE)
     if rows.target is None or known is None or len(known) < CHANCE or len(known[0]) > 64:
@@ -71,7 +73,7 @@ def look_up(rows: Rows, sample: Sequence[int]) -> LookUp | None:
 
 
 def evenly(number: int) -> list[int]:
-    """Return which of so many rows are tried.
+    """Return which of this many rows are examined.
 
     >>> evenly(400)[:3]
     [0, 2, 4]
@@ -81,11 +83,11 @@ def evenly(number: int) -> list[int]:
 
 
 def nearest(rows: Rows) -> Suspicion | None:
-    """Measure how much the three nearest rows tell of the target, and what is told without them.
+    """Measure how well the three nearest rows predict the target, and how well without them.
 
-    Of a class "found" is the share of the rows whose class they tell, and "chance" that of the most
-    frequent class; of a quantity the former is R². "apart" is the same of rows that are far off in
-    the order of the data too.
+    For a class, "found" is the share of the rows whose class they predict, and "chance" that of the
+    most frequent class; for a quantity "found" is R². "apart" is the same for rows that are also
+    far away in the order of the data.
     """
     sample = sorted(rows.sample)
     looked = look_up(rows, sample)
@@ -97,14 +99,14 @@ def nearest(rows: Rows) -> Suspicion | None:
         evidence["chance"] = max(Counter(labels).values()) / len(labels)
     if looked.far:
         evidence["apart"] = told_by(rows, looked.tried, looked.far, labels)
-    return Suspicion("how much the nearest rows tell", evidence)
+    return Suspicion("how well the nearest rows predict", evidence)
 
 
 def _divided(rows: Rows, sample: Sequence[int]) -> bool:
-    """Tell whether a random split may take rows apart that are not alike by nature.
+    """Return whether a random split may separate rows that are not alike by nature.
 
-    Rows along a curve, or on a grid, lie next to their neighbours wherever they were drawn, and so
-    do those of a table that was sorted by one of its columns.
+    Rows along a curve, or on a grid, are next to their neighbours wherever they were drawn, and so
+    are those of a table that was sorted by one of its columns.
     """
     if rows.method not in RANDOM or not rows.subsets["testing"]:
         return False
@@ -119,9 +121,9 @@ def _divided(rows: Rows, sample: Sequence[int]) -> bool:
 
 
 def _places(rows: Rows, sample: Sequence[int]) -> list[float]:
-    """Return where each row stands in the order of the rows of its class, from 0 to 1.
+    """Return the position of each row in the order of the rows of its class, from 0 to 1.
 
-    So rows that were sorted by class are as far from each other as in any other order.
+    Thus rows that were sorted by class are as far from each other as in any other order.
     """
     target = rows.target or ()
     kinds = [target[row] if rows.classes else 0.0 for row in sample]
@@ -147,7 +149,7 @@ def _predicted(
 
 
 def apart(told: Suspicion | None, rows: Rows) -> Suspicion | None:
-    """Find that neighbours tell the target because they stand next to each other in the data."""
+    """Find that neighbours predict the target because they are next to each other in the data."""
     if told is None or "apart" not in told.evidence:
         return None
     found, without = told.evidence["found"], max(0.0, told.evidence["apart"])
@@ -158,8 +160,8 @@ def apart(told: Suspicion | None, rows: Rows) -> Suspicion | None:
     if not hanging(rows, found, without) or not _unexplained(rows):
         return None
     return Suspicion(
-        f"the three nearest rows tell {texts[0]}, without those that stand near in the order of "
-        f"the data {texts[1]}: consecutive rows are alike, and the split takes them apart",
+        f"the three nearest rows predict {texts[0]}, without those near in the order of the data "
+        f"{texts[1]}: consecutive rows are alike, and the split separates them",
         told.evidence,
         WHOLE,
     )
@@ -168,12 +170,12 @@ def apart(told: Suspicion | None, rows: Rows) -> Suspicion | None:
 def told_by(
     rows: Rows, tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
 ) -> float:
-    """Return the share of rows whose class neighbours tell, or R² of the means of them."""
+    """Return the share of rows whose class neighbours predict, or R² of their means."""
     return (voted if rows.classes else _predicted)(tried, near, labels)
 
 
 def hanging(rows: Rows, found: float, without: float) -> bool:
-    """Tell whether neighbours tell much more than they do without some, after chance."""
+    """Return whether neighbours predict much better than without some of them, beyond chance."""
     error = R2_ERROR
     if rows.classes:
         error = math.sqrt((found * (1 - found) + without * (1 - without)) / CHANCE)
@@ -181,10 +183,10 @@ def hanging(rows: Rows, found: float, without: float) -> bool:
 
 
 def _unexplained(rows: Rows) -> bool:
-    """Tell whether rows in a row hang together beyond what a linear model would carry over.
+    """Return whether consecutive rows are related beyond what a linear model would generalise.
 
-    Where each place has measurements of its own there is nothing near in other places, though the
-    same law may hold in all of them.
+    Where each site has measurements of its own, nothing is near in other sites, though the same law
+    may hold in all of them.
     """
     sample = sorted(rows.sample)
     looked = look_up(rows, sample)
@@ -200,9 +202,9 @@ def _unexplained(rows: Rows) -> bool:
 
 
 def unrelated(told: Suspicion | None, words: Suspicion | None) -> Suspicion | None:
-    """Find that the nearest rows tell no more of the class than chance does.
+    """Find that the nearest rows predict the class no better than chance.
 
-    Of `words` by their numbers none is near to another.
+    Numbers of `words` have no distances.
     """
     if told is None or "chance" not in told.evidence:
         return None
@@ -212,8 +214,8 @@ def unrelated(told: Suspicion | None, words: Suspicion | None) -> Suspicion | No
         return None
     remedy = f"{LOOKED_UP.format(words.evidence['size'])}; if not, {BELONG}" if words else ""
     return Suspicion(
-        f"the nearest training rows tell the class in {found:.0%} of the rows, the most frequent "
-        f"class alone in {chance:.0%}",
+        f"the nearest training rows predict the class in {found:.0%} of the rows, the most "
+        f"frequent class alone in {chance:.0%}",
         told.evidence,
         remedy,
     )

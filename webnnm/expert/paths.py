@@ -1,4 +1,4 @@
-"""Where values come from and where they go: what rules on layers ask of a network."""
+"""Where values come from and where they go, for the rules on layers."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from webnnm.graph.vertices import (
 )
 
 ELEMENTWISE = PLAIN | ACTIVATIONS | {"add", "sub", "mul", "div"}
-"""What leaves a number at its place."""
+"""Operators that leave a number at its place."""
 
 POOLS = frozenset({f"reduce{word}" for word in ("Mean", "Sum", "Max", "Min", "L2")})
 WINDOWS = ("averagePool2d", "maxPool2d", "l2Pool2d")
 SLIDING = frozenset({"conv1d", "conv2d", "convTranspose2d", "resample2d", "concat", *WINDOWS})
-"""What does the same at every place of a picture, with what is near."""
+"""Operators that do the same at every place of a picture, with nearby values."""
 EACH = (PLAIN - {"reshape", "flatten", "transpose"}).union(
     ACTIVATIONS,
     NORMALISATIONS,
     ("embedding", "gather", "add", "sub", "mul", "div", "linear", "residual"),
 )
-"""What does the same at every position of a sequence, whatever stands at the others."""
+"""Operators that do the same at every position of a sequence, whatever the others contain."""
 
 
 def tail(output: Output) -> list[LayerVertex]:
     """Return the layers from an output back to the last product, without it, the last one first.
 
-    They end at the first layer that gathers or moves values as well.
+    They also end at the first layer that gathers or moves values.
     """
     found: list[LayerVertex] = []
     vertex = output.source.vertex
@@ -55,14 +55,14 @@ def users(network: Network) -> dict[int, list[LayerVertex]]:
 
 
 def origin(vertex: Vertex, passed: frozenset[str] = PLAIN) -> Vertex:
-    """Return what a value is before the layers that hand it on, or those that are passed."""
+    """Return the origin of a value before layers that pass it on, or before the given ones."""
     while isinstance(vertex, LayerVertex) and vertex.operator.name in passed:
         vertex = vertex.operands[0].vertex
     return vertex
 
 
 def behind(layer: LayerVertex, using: dict[int, list[LayerVertex]]) -> LayerVertex | None:
-    """Return the first layer behind another that does more than hand values on."""
+    """Return the first layer after another that does more than pass values on."""
     while len(following := using.get(id(layer), ())) == 1:
         (layer,) = following
         if layer.operator.name not in PLAIN | {"add"}:
@@ -83,7 +83,7 @@ def ancestors(layer: LayerVertex) -> Iterator[LayerVertex]:
 
 
 def avoidable(network: Network, layer: LayerVertex) -> bool:
-    """Tell whether values reach an output from an input by a way around a layer."""
+    """Return whether values reach an output from an input by a path around a layer."""
     seen = {id(layer)}
     waiting: list[Vertex] = [output.source.vertex for output in network.outputs]
     while waiting:
@@ -103,7 +103,7 @@ def weight(layer: LayerVertex) -> ParameterVertex | None:
 
 
 def factor(layer: LayerVertex) -> float:
-    """Return the number that a layer multiplies values with, 1 if it does not."""
+    """Return the number by which a layer multiplies values, 1 if it does not."""
     name = layer.operator.name
     if name not in ("mul", "div") or len(layer.operands) < 2:
         return 1.0
@@ -119,7 +119,7 @@ def carried(
 ) -> dict[int, float]:
     """Return for each layer, by its id, a number that is carried from the inputs to it.
 
-    `step(layer, number before)` gives the next one; where ways meet, the largest goes on.
+    `step(layer, number before)` gives the next one; where paths meet, the largest continues.
     """
     found: dict[int, float] = {}
     for layer in network.order:
@@ -129,11 +129,11 @@ def carried(
 
 
 def pools_without_order(network: Network) -> list[str]:
-    """Return the layers that pool a sequence, if everything behind has the same value however its
-    positions are ordered; none if the order has a way to some output.
+    """Return the layers that pool a sequence, if everything after them has the same value for any
+    order of its positions; none if the order can reach some output.
 
-    Attention without positions and without `causal=true` gives every position what it gives it in
-    any other order, and is pooled like the rest.
+    Attention without positions and without `causal=true` gives each position the same result in any
+    order, and is pooled like the rest.
     """
     ordered = [vertex for vertex in network.inputs if _positions(vertex)]
     if len(ordered) != 1:  # another one may number the positions
@@ -156,7 +156,7 @@ def pools_without_order(network: Network) -> list[str]:
 
 
 def _positions(vertex: InputVertex) -> bool:
-    """Tell whether an input is a sequence, or a row of words."""
+    """Return whether an input is a sequence, or a row of words."""
     features = vertex.features[0]
     return bool(features.sequence) or (
         vertex.dtype.startswith(("int", "uint")) and _rank(vertex) == 1
@@ -168,7 +168,7 @@ def _rank(vertex: Vertex) -> int:
 
 
 def _pools(layer: LayerVertex) -> bool:
-    """Tell whether a layer takes all positions together, and leaves none of them."""
+    """Return whether a layer combines all positions, and leaves none of them."""
     before = layer.operands[0]
     if layer.operator.name not in POOLS:
         return False
@@ -179,7 +179,7 @@ def _pools(layer: LayerVertex) -> bool:
 
 
 def _alike_everywhere(layer: LayerVertex) -> bool:
-    """Tell whether a layer does the same at every position."""
+    """Return whether a layer does the same at every position."""
     name = layer.operator.name
     if name == "attend":
         told = any(layer.options.get(option) for option in ("causal", "rope", "window", "bias"))
@@ -187,16 +187,16 @@ def _alike_everywhere(layer: LayerVertex) -> bool:
     if name in ("matmul", "gemm"):
         along = layer.features[0].sequence or _rank(layer) > 1
         return bool(along) and weight(layer) is not None
-    # A table that is added has a row for every position, and tells where it is.
+    # A table that is added has a row for every position, and thus encodes it.
     tables = (s.vertex for s in layer.operands if isinstance(s.vertex, ParameterVertex))
     return name in EACH and not (name in ELEMENTWISE and any(_rank(table) > 1 for table in tables))
 
 
 def pools_without_places(network: Network) -> list[str]:
     """Return the layers that pool a picture or a signal over all its places, if nothing else of it
-    comes to an output; none if there is another way, or a layer before that knows the places.
+    reaches an output; none if there is another path, or a layer before them that knows places.
 
-    Convolutions know how things lie to each other, not where they are.
+    Convolutions know how things are arranged, not where they are.
     """
     found: dict[int, str] = {}
     for vertex in network.inputs:
@@ -223,7 +223,7 @@ def pools_without_places(network: Network) -> list[str]:
 
 
 def _channel(vertex: Vertex) -> int:
-    """Return which dimension of a picture or signal has its channels."""
+    """Return the channel dimension of a picture or signal."""
     names, rank = vertex.features[0].names, _rank(vertex)
     if "channels" in names:
         return names.index("channels")
@@ -231,7 +231,7 @@ def _channel(vertex: Vertex) -> int:
 
 
 def _everywhere(layer: LayerVertex) -> bool:
-    """Tell whether a layer takes all places of a picture together, channel by channel."""
+    """Return whether a layer combines all places of a picture, channel by channel."""
     before = layer.operands[0].vertex
     name, sizes = layer.operator.name, before.features[0].sizes()
     if name not in POOLS | {"globalAveragePool", *WINDOWS}:
@@ -246,10 +246,10 @@ def _everywhere(layer: LayerVertex) -> bool:
 
 
 def _slides(layer: LayerVertex, places: Collection[int]) -> bool:
-    """Tell whether a layer does the same at every place of a picture.
+    """Return whether a layer does the same at every place of a picture.
 
-    `places` are the vertices that have it, by their ids; what else is joined or added may have a
-    number for every place, as a table of positions.
+    `places` are the ids of the vertices that contain the picture; other joined or added values may
+    have a number for every place, like a table of positions.
     """
     name = layer.operator.name
     if name in SLIDING - {"concat"}:

@@ -1,4 +1,4 @@
-"""What is suspicious about pictures: channels that lie elsewhere in memory than the shape says."""
+"""What is suspicious about pictures: channels that are elsewhere in memory than the shape says."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from webnnm.expert.rows import Rows
 from webnnm.expert.structure import MOST_CHANNELS
 
 SMALLEST = 8
-"""In smaller pictures the pixels of one channel lie next to those of another too often."""
+"""In smaller pictures the pixels of one channel are too often next to those of another."""
 
 FEWEST, PICTURES = 20, 100
 NUMBERS = 200_000
-"""So many pictures, and so many of their numbers, are looked at: 0.1 s on a desktop."""
+"""The number of pictures, and of their values, that are examined: 0.1 s on a desktop."""
 
 ROUGHER, ACROSS = 1.4, 1.3
-"""A picture that was reshaped is at least so many times rougher than read in the other order, if
-its channels hang together; photographs are two to nine times as rough. Noise is as rough in either
-order, to 2 %. Pixels beside each other are not `ACROSS` times as smooth in it."""
+"""A reshaped picture is at least this many times rougher than in the other order, if its channels
+are related; photographs are two to nine times as rough. Noise is equally rough in either order,
+within 2 %. Horizontal neighbours are not `ACROSS` times as smooth in it."""
 
 LINES, CLEARLY = 1.06, 1.5
-"""Which order is right shows in the lines below each other, which the wrong one takes apart: they
-are at least so much rougher then, and so much together with pixels beside each other, or with the
-channels of a pixel. Figures on noise, and channels that have nothing to do with each other, show it
-in this way alone."""
+"""The right order shows in vertically neighbouring lines, which the wrong order separates: they are
+then at least this much rougher, and this much together with horizontal neighbours, or with the
+channels of a pixel. Figures on noise, and unrelated channels, show it only in this way."""
 
 Picture = Sequence[float]
 
 
 class Roughness(NamedTuple):
-    """Mean squares of the difference of pixels to those beside and below, and of channels to the
-    next one, in units of the variance: 2 for what is independent."""
+    """Mean squared differences of pixels to their horizontal and vertical neighbours, and of
+    channels to the next one, in units of the variance: 2 if they are independent."""
 
     across: float
     down: float
@@ -44,7 +43,7 @@ class Roughness(NamedTuple):
 
 
 def reshaped(rows: Rows) -> Suspicion | None:
-    """Find pictures that are smoother if their channels are taken to stand at the other end."""
+    """Find pictures that are smoother if their channels are assumed at the other end."""
     for block, values in rows.inputs.items():
         about = rows.fields[block]
         axis = channel_axis(about)
@@ -74,7 +73,7 @@ def reshaped(rows: Rows) -> Suspicion | None:
 
 
 def _wrong(given: Roughness, other: Roughness) -> bool:
-    """Tell whether the other order is the right one."""
+    """Return whether the other order is the right one."""
     across = given.down * given.across > CLEARLY * other.down * other.across
     between = given.down * given.between > CLEARLY * other.down * other.between
     if given.down > LINES * other.down and (across or between):
@@ -84,7 +83,7 @@ def _wrong(given: Roughness, other: Roughness) -> bool:
 
 
 def roughness(pictures: Sequence[Picture], height: int, width: int, *, first: bool) -> Roughness:
-    """Return how rough pictures are if their channels stand first, or last.
+    """Return how rough pictures are if their channels are first, or last.
 
     >>> ramp = [float(x + y) for y in range(8) for x in range(8) for _ in range(3)]
     >>> [round(each, 2) for each in roughness([ramp], 8, 8, first=False)]

@@ -1,4 +1,4 @@
-"""A network in numbers, which the rules judge (spec F.1)."""
+"""A network in numbers, for the rules (spec F.1)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ ACTIVATIONS = SATURATING.union(
     RECTIFIERS, ("geluTanh", "hardSigmoid", "softsign", "softmax", "logSoftmax", "squaremax")
 )
 RISKY = frozenset({"pow", "reciprocal", "reduceSumSquare", "reduceL2"})
-"""Beside operators with hazards of their own these leave the range of float16 (spec E203)."""
+"""Operators that leave the range of float16, besides those with hazards of their own (spec
+E203)."""
 
 HIGH = {"depth": 15, "width": 512, "heavy_ops": 8, "parameters_per_sample": 10}
-"""From where on a network has high capacity (spec F.1)."""
+"""The limits from which on a network has high capacity (spec F.1)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ class Profile:
 
     @property
     def longest_saturating_chain(self) -> int:
-        """How many sigmoid and tanh layers follow each other at most."""
+        """The largest number of consecutive sigmoid and tanh layers."""
         return len(self.chain)
 
     @property
@@ -76,7 +77,7 @@ class Profile:
 
     @property
     def high_capacity(self) -> bool:
-        """Whether the network could learn its training rows by heart."""
+        """Whether the network could memorise its training rows."""
         rows = self.training_samples
         return (
             (rows is not None and self.param_count > HIGH["parameters_per_sample"] * rows)
@@ -86,7 +87,7 @@ class Profile:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it."""
+        """Return all of it as values for JSON."""
         derived = "dropout_density longest_saturating_chain samples_per_class high_capacity"
         names = [field.name for field in fields(self)] + derived.split()
         return {
@@ -103,7 +104,7 @@ def profile(
     training_samples: int | None = None,
     device: str = "",
 ) -> Profile:
-    """Return the profile of a network; what is not in the network is passed on as given.
+    """Return the profile of a network; facts that are not in the network are passed on as given.
 
     >>> from webnnm.graph.elaborate import elaborate
     >>> from webnnm.notation import parse
@@ -150,7 +151,7 @@ def profile(
 
 
 def joins(layer: LayerVertex) -> bool:
-    """Tell whether a layer adds two values: a shortcut written by hand, as in highways."""
+    """Return whether a layer adds two values: an explicit shortcut, as in highways."""
     values = [source for source in layer.operands if isinstance(source.vertex, LayerVertex)]
     return layer.operator.name in ("add", "sub") and len(values) > 1
 
@@ -187,7 +188,7 @@ def _saturating_chain(network: Network) -> tuple[str, ...]:
         name, run = layer.operator.name, tuple[str, ...]()
         if name not in ends:
             before = (runs.get(id(source.vertex), ()) for source in layer.operands)
-            # Where values are added, gradients take the shortest way back.
+            # Where values are added, gradients take the shortest path back.
             run = (min if joins(layer) else max)(before, key=len, default=())
             if name in SATURATING:
                 run = (*run, layer.label)

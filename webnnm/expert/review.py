@@ -25,7 +25,7 @@ AUTOMATIC = {
 """Settings that may be "auto", and what they are if no rule turns them on (spec F)."""
 
 SHOWN = 3
-"""So many findings that need attention are shown before a training; the rest by id."""
+"""The number of findings needing attention that are shown before a training; the rest by id."""
 
 PROVEN = 0.95
 """A skill on other rows that leaves nothing to learn."""
@@ -42,7 +42,7 @@ class Review:
     - `settings`: name → resolved value, with no "auto" left; losses are named "block:loss".
     - `origins`: name → "given", "default", "default of adamw", "default for 105 rows", or the rules
       that set it, "E401".
-    - `told`: the texts of findings that were logged earlier, which `brief` leaves out.
+    - `told`: the texts of findings that were logged earlier, which `brief` omits.
     """
 
     findings: Sequence[Finding]
@@ -65,7 +65,7 @@ class Review:
         return sorted(self.findings, key=lambda finding: finding.rank)
 
     def brief(self) -> list[str]:
-        """Return what to show before a training: findings that need attention, settings chosen.
+        """Return what to show before a training: findings that need attention, and chosen settings.
 
         These are the three most important ones and all errors; the others are listed by id.
         """
@@ -83,7 +83,7 @@ class Review:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """Return findings and settings as tables of HTML, as notebooks show them."""
+        """Return findings and settings as HTML tables, as notebooks show them."""
         from webnnm.core.markup import html_table
 
         shown = [
@@ -98,7 +98,7 @@ class Review:
     _repr_html_ = to_html
 
     def _decided(self) -> list[str]:
-        """Return the settings that somebody decided, with who did."""
+        """Return the settings that are not defaults, with their origins."""
         return [
             f"{name} {self.settings[name]} ({origin})"
             for name, origin in self.origins.items()
@@ -193,9 +193,9 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
 
 
 def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -> list[Finding]:
-    """Return what the rules on a training find in `facts.history`; nothing without one.
+    """Return what the rules on trainings find in `facts.history`; nothing without a history.
 
-    With `early`, those rules alone that can tell something while the training goes on.
+    With `early`, apply only the rules that can find something while the training runs.
     """
     if facts.history is None:
         return []
@@ -210,10 +210,11 @@ def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -
 
 
 def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
-    """Return findings after a training: those that its scores on other rows refute as information.
+    """Return findings after a training; those that its scores on other rows refute become
+    information.
 
-    What would keep a model from learning did not, where every output has a skill of 0.95 on rows
-    that were not trained.
+    What would prevent a model from learning did not, if every output has a skill of 0.95 on rows
+    that were not trained on.
     """
     if facts.history is None or not facts.history.ended:
         return [*findings]
@@ -260,7 +261,7 @@ def _decide(
     settings: dict[str, Any],
     origins: dict[str, str],
 ) -> list[str]:
-    """Apply what a rule decides to settings that nobody gave; return what was done."""
+    """Apply a rule's decisions to settings that the user did not give; return what was done."""
     done: list[str] = []
     for name, value in changes.items():
         if name in given:
@@ -300,7 +301,7 @@ def _finding(rule: Rule, hit: Hit, done: Sequence[str], place: Callable[[str], A
 
 
 def _places(network: Network) -> Callable[[str], tuple[int, int] | None]:
-    """Return what finds the line and column of a node by its name."""
+    """Return a function that finds the line and column of a node by its name."""
     source = network.outline.document.source
     spans: dict[str, Span] = {layer.label: layer.span for layer in network.layers}
     spans |= {parameter.name: parameter.span for parameter in network.parameters}

@@ -1,4 +1,4 @@
-"""Reviews of a model: gathers the facts, asks the rules, keeps what takes long to measure."""
+"""Reviews of a model: gathers the facts, applies the rules, caches expensive measurements."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
     from webnnm.evaluation.history import History
 
 INDEXED = ("embedding", "gather", "gatherElements", "gatherND")
-"""Operators whose operands may be numbers of rows, which float16 cannot count."""
+"""Operators whose operands may be row indices, which float16 cannot represent."""
 
 IMPOSSIBLE = ("NNM604", "NNM706")
 """Errors that a review reports as E103."""
 
 LENGTH = 16
-"""The length of sequences in a review of a text alone, where nobody gives one."""
+"""The length of sequences in a review of a text without a dataset, if none is given."""
 
 NON_FINITE = "NNM707"
 """The error that a review reports as E605."""
 
 Aims = tuple[dict[str, Objective], dict[str, WebNNMError]]
-"""By output what it is trained for, or why it cannot be trained."""
+"""For each output, what it is trained for, or why it cannot be trained."""
 
 
 class Reviewed(Protocol):
-    """What a review looks at: the state of a model, or a text with a dataset (`Draft`)."""
+    """The subject of a review: the state of a model, or a text with a dataset (`Draft`)."""
 
     @property
     def network(self) -> Network:
@@ -63,17 +63,17 @@ class Reviewed(Protocol):
 
     @property
     def backend(self) -> Backend | None:
-        """What runs it, None where nothing does yet."""
+        """The backend that runs it, None if there is none yet."""
         ...
 
     @property
     def device_type(self) -> str:
-        """The device that was asked for, or ""."""
+        """The device that was requested, or ""."""
         ...
 
     @property
     def optimize_for(self) -> str:
-        """What a training is for where a hyperparameter does not say."""
+        """The target of a training (`optimize_for`) if no hyperparameter gives it."""
         ...
 
     @property
@@ -83,7 +83,7 @@ class Reviewed(Protocol):
 
     @property
     def batch_size(self) -> int | None:
-        """The rows of a batch where a hyperparameter does not say, None for the dataset's."""
+        """The batch size if no hyperparameter gives it, None for that of the dataset."""
         ...
 
     @property
@@ -106,16 +106,16 @@ class Reviewed(Protocol):
 
 
 class Model(Protocol):
-    """What has a state: an `NNModel`."""
+    """An object with a state: an `NNModel`."""
 
     @property
     def state(self) -> ModelState:
-        """What there is of it."""
+        """The state."""
         ...
 
 
 class Reviewer:
-    """Reviews one model; `refused` are errors met before, by output, "" for those of the data."""
+    """Reviews one model; `refused` are earlier errors by output, with "" for errors of the data."""
 
     def __init__(self, model: Reviewed, refused: Mapping[str, WebNNMError] | None = None) -> None:
         self._model = model
@@ -125,17 +125,18 @@ class Reviewer:
         self._told: list[str] = []
 
     def forget(self) -> None:
-        """Forget what was measured of the dataset, as another one takes its place."""
+        """Forget what was measured of the dataset, because another one replaces it."""
         self._data = None
 
     def structure(self, log: Callable[[str], None]) -> None:
-        """Log what is wrong with the network alone, whatever data and hyperparameters (spec F).
+        """Log what is wrong with the network itself, whatever the data and hyperparameters (spec
+        F).
 
-        Trainings do not repeat it. The warnings that E206 gathers are taken as logged before.
+        Trainings do not repeat it. The warnings that E206 gathers count as already logged.
         """
         network, sequence = self._model.network, self._model.sequence
         aims: Aims = ({}, {})
-        # What is said of an output at this point concerns written losses only.
+        # At this point, findings about an output concern written losses only.
         if any(output.block.loss for output in network.outputs):
             aims = _aims(network, sequence, None, lambda: objectives(network, sequence, None))
         known = gather_facts(network, None, None, aims[0], given={}, settings={})
@@ -179,7 +180,7 @@ class Reviewer:
         return _with_refused(known, model.sequence, problems)
 
     def by_rows(self, given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return resolved hyperparameters with what rows and parameters decide."""
+        """Return resolved hyperparameters, with those that the rows and parameters decide."""
         model = self._model
         rows, batch, divisible = 0, 1, False
         if model.has_dataset:
@@ -190,7 +191,7 @@ class Reviewer:
                 raise DataError(
                     "NNM704",
                     f"validation_split is {settings['validation_split']:g}, and {dataset.name} "
-                    + ("has validation rows" if dataset.size("validation") else "is no Dataset"),
+                    + ("has validation rows" if dataset.size("validation") else "is not a Dataset"),
                     hint="leave it out; split= of the dataset divides its rows",
                 )
         size = sum(count(p.features[0].sizes()) for p in model.network.parameters)
@@ -205,12 +206,13 @@ class Reviewer:
         scouting: ScoutingFacts | None = None,
         history: History | None = None,
     ) -> Review:
-        """Return findings and settled settings of a training; with its `history`, of what came too.
+        """Return findings and resolved settings of a training; with its `history`, also on its
+        course.
 
-        Where the inputs become float16, the model is looked at once more with such inputs.
+        If the inputs become float16, the model is reviewed once more with float16 inputs.
         """
         off = settings.get("silence", ())
-        if settings["optimize_for"] == "edge":  # somebody asked for it, perhaps as it was created
+        if settings["optimize_for"] == "edge":  # requested, perhaps when the model was created
             given = {"optimize_for": "edge", **given}
         if history is not None:
             from webnnm.expert.hindsight import scouting_facts
@@ -221,7 +223,7 @@ class Reviewer:
             half = half_network(self._model.network)
             found = apply_rules(self._of(history, given, settings, scouting, half), off=off)
         if history is not None:
-            # What was told then may not be told of a model that is trained now.
+            # Findings reported then may not apply to a model that is trained now.
             ids = {*off, *(finding.id for finding in found.findings)}
             earlier = [finding for finding in history.findings if finding.id not in ids]
             both = sorted([*found.findings, *earlier], key=lambda finding: finding.id)
@@ -234,9 +236,9 @@ class Reviewer:
         return self._reviewed if history is None else with_history(self._reviewed, history)
 
     def hindsight(self, history: History, *, early: bool = False) -> list[Finding]:
-        """Return what the training that was reviewed last adds, the most important first.
+        """Return the findings that the last reviewed training adds, the most important first.
 
-        With `early` it is still going on.
+        With `early` it is still running.
         """
         assert self._reviewed is not None
         off = history.settings.get("silence", ())
@@ -244,23 +246,23 @@ class Reviewer:
         return sorted(consistent(found), key=lambda finding: finding.rank)
 
     def settled(self, history: History, found: Sequence[Finding]) -> list[Finding]:
-        """Return the findings of a training that has ended, with those that it adds."""
+        """Return the findings of a training that has ended, including those that it adds."""
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)
         return consistent(tried([*history.findings, *found], facts))
 
 
 def with_history(facts: Facts, history: History) -> Facts:
-    """Return facts with what happened in a training."""
+    """Return the facts with the course of a training."""
     from webnnm.expert.hindsight import history_facts
 
     return replace(facts, history=history_facts(history))
 
 
 class Draft:
-    """A network and perhaps a dataset that no backend runs: enough for a review.
+    """A network, perhaps with a dataset, that no backend runs: enough for a review.
 
-    `wrong` is the NNM707 for which there is no dataset. Outputs that the dataset cannot fit
+    `wrong` is the NNM707 because of which there is no dataset. Outputs that do not fit the dataset
     (NNM706) are left out of the binding; `refused` has all of these errors.
     """
 
@@ -293,7 +295,7 @@ class Draft:
 
     @property
     def sequence(self) -> Mapping[str, int]:
-        """Lengths by sequence name: those of the data, else the one that is given or usual."""
+        """Lengths by sequence name: those of the data, else the given or usual one."""
         if self._binding is not None:
             return self._binding.sequence
         names = {v.features[0].sequence: v.length for v in self.network.inputs}
@@ -337,15 +339,15 @@ def review(
 
     - `model`: a text, a syntax tree or an `NNModel`. For texts no backend is opened, so findings
       that depend on the device (E207, E208, E803) are skipped.
-    - `dataset`: used instead of that of the model. Without any, the rules about data are skipped.
-    - `sequence_length`: of a text over sequences without a dataset, 16 positions if not given.
+    - `dataset`: replaces the dataset of the model. Without any, the rules about data are skipped.
+    - `sequence_length`: for a text with sequences and no dataset; 16 positions by default.
     - The hyperparameters are those of `NNModel.train`; `silence` lists rules to skip.
-    - `history`: that of a training of this model. Then there are also the findings on what happened
-      in it (E9xx), and the hyperparameters are those that were given to it.
+    - `history`: the history of a training of this model. The review then includes findings on its
+      course (E9xx), and the hyperparameters are those that were given to it.
 
     Printing the result shows the findings by area, then every setting with its origin; `to_dict`
-    returns it for JSON. Labels that do not fit are reported as finding E103, and numbers that are
-    not finite as E605, instead of raising errors.
+    returns it for JSON. Labels that do not fit are reported as finding E103, and non-finite numbers
+    as E605, instead of raising errors.
 
     Raises `ModelError` if the text is invalid, `DataError` NNM701 or NNM702 if the dataset does not
     fit, NNM703 or NNM704 for invalid hyperparameters.
@@ -377,7 +379,7 @@ def review(
 
 
 def given_then(history: History) -> dict[str, Any]:
-    """Return the hyperparameters that somebody gave to a training."""
+    """Return the hyperparameters that the user gave to a training."""
     then = history.settings
     return {n: then[n] for n, origin in history.chosen.items() if origin == "given" and n in then}
 
@@ -388,7 +390,7 @@ def _aims(
     binding: DataBinding | None,
     every: Callable[[], Mapping[str, Objective]],
 ) -> Aims:
-    """Return what the outputs are trained for: `every`, or where that fails each one alone."""
+    """Return what the outputs are trained for: `every`, or if that fails, each one separately."""
     try:
         return dict(every()), {}
     except WebNNMError as error:
@@ -401,7 +403,7 @@ def _aims(
 def _parted(
     network: Network, attempt: Callable[[Network], object]
 ) -> tuple[Network, dict[str, WebNNMError]]:
-    """Return the network with the outputs that allow an attempt, and why the others do not."""
+    """Return the network with the outputs for which `attempt` succeeds, and why the others fail."""
     problems: dict[str, WebNNMError] = {}
     for output in network.outputs:
         try:
@@ -438,7 +440,7 @@ def _with_refused(
 
 
 def _non_finite(binding: DataBinding | None) -> str:
-    """Return what is not finite in rows of the user's own code; `Dataset` refuses others."""
+    """Return what is not finite in rows from the user's own code; `Dataset` rejects all others."""
     if binding is None or binding.streams:
         return ""
     if getattr(type(binding.dataset), "arrays", None) is Dataset.arrays:
@@ -456,7 +458,7 @@ def _non_finite(binding: DataBinding | None) -> str:
 
 
 def half_network(network: Network) -> Network:
-    """Return the network with float16 inputs, but for those of a written type and for indices."""
+    """Return the network with float16 inputs, except those with a written type and indices."""
     indices = {
         source.vertex
         for layer in network.layers

@@ -1,4 +1,4 @@
-"""The rows of a dataset as the examination looks at them: columns, subsets, a target."""
+"""The rows of a dataset as the examination sees them: columns, subsets, a target."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from webnnm.data.field import Field
 from webnnm.data.standardize import Standardization
 
 SAMPLE = 2000
-"""So many rows tell how columns hang together; more would only take longer."""
+"""This many rows show how columns are related; more would only take longer."""
 
 MOST_COLUMNS = 256
-"""Wider rows are pictures or spectra, whose columns mean nothing each by itself."""
+"""Wider rows are pictures or spectra, whose single columns have no meaning of their own."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Column:
     offset: float = 0.0
 
     def raw(self, value: float) -> float:
-        """Return a value in the units of the data; 0 for what float32 leaves of it."""
+        """Return a value in the units of the data; 0 for rounding errors of float32."""
         found = value * self.scale + self.offset
         return found if abs(found) > 1e-6 * (abs(self.scale) + abs(self.offset)) else 0.0
 
@@ -53,13 +53,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Rows:
-    """A dataset in memory, as tables are looked at.
+    """A dataset in memory, viewed as a table.
 
-    - `inputs`, `fields`: block → all rows, and what they are; `outputs`: all targets.
+    - `inputs`, `fields`: block → all rows, and their description; `outputs`: all targets.
     - `subsets`: subset → numbers of its rows; `method` of the split.
     - `categories`: column of words → what its columns of 0 and 1 stand for.
-    - `target`: one number for each row, a class if `classes`; None where there is none; `scale`
-      and `offset` bring a quantity to the units of the data.
+    - `target`: one number for each row, a class if `classes`; None if there is none; `scale` and
+      `offset` convert a quantity to the units of the data.
     - `weights` of all rows, None without; `report`, what was found in a table; `augmented`, inputs
       and outputs of some rows as the augmentation changes them, None without.
     """
@@ -83,7 +83,7 @@ class Rows:
 
     @cached_property
     def quantity(self) -> Column | None:
-        """The target, where it is no class."""
+        """The target, where it is not a class."""
         if self.target is None or self.classes:
             return None
         return Column("the target", self.target, self.scale, self.offset)
@@ -95,12 +95,12 @@ class Rows:
 
     @cached_property
     def sample(self) -> Sequence[int]:
-        """Training rows, evenly taken, few enough to compare with each other."""
+        """Evenly spaced training rows, few enough to compare with each other."""
         return self.training[:: -(-len(self.training) // SAMPLE) or 1]
 
     @cached_property
     def columns(self) -> list[Column]:
-        """The measurements that stand in a row of their own right, not in a picture or sequence."""
+        """The measurements that are columns of their own, not parts of a picture or sequence."""
         found: list[Column] = []
         for block, values in self.inputs.items():
             about, size = self.fields[block], count(values.shape[1:])
@@ -113,7 +113,7 @@ class Rows:
         return found
 
     def units(self, block: str) -> list[tuple[float, float]]:
-        """Return scale and offset of each number of a row, which bring it to the units of the
+        """Return scale and offset of each number of a row, which convert it to the units of the
         data."""
         size = count(self.inputs[block].shape[1:])
         fitted = self.standardization.get(block)
@@ -124,7 +124,7 @@ class Rows:
 
 
 def rows_of(dataset: Dataset) -> Rows:
-    """Return the rows of a dataset for an examination.
+    """Return the rows of a dataset for the examination.
 
     >>> found = rows_of(Dataset([[1.0, 2.0], [3.0, 5.0]], [0, 1], split=(1, 0, 0)))
     >>> [list(column.values) for column in found.columns], list(found.target)

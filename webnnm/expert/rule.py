@@ -10,19 +10,19 @@ from webnnm.core.finding import AREAS, Severity
 from webnnm.expert.facts import Facts
 
 CERTAIN = 0.9
-"""The confidence of rules that do not say more."""
+"""The confidence of rules that do not state one."""
 
 NAMED = 5
-"""So many names a message has at most, then a count (spec F.3)."""
+"""The number of names that a message lists, before a count (spec F.3)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """That a rule holds.
+    """The result of a rule that fires.
 
     `message` names nodes and numbers; `changes` are settings that the rule decides where they are
-    "auto", or losses, as "block:loss"; `action` what else is done; `fix` the hyperparameters that
-    carry out the remedy. `confidence`, `remedy` and `severity`, where given, stand for those of the
+    "auto", or losses, as "block:loss"; `action` is what else is done; `fix` has the hyperparameters
+    that carry out the remedy. `confidence`, `remedy` and `severity`, if given, replace those of the
     rule.
     """
 
@@ -42,14 +42,14 @@ Test = Callable[[Facts], Hit | None]
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: `test(facts)` tells whether it holds, `remedy` is one imperative sentence.
+    """One rule: `test(facts)` says whether it holds, `remedy` is one imperative sentence.
 
-    `action` says for the documentation what the rule does by itself; `confidence` is how likely it
-    is that what it finds costs accuracy or time. The remedy `lowers` or `raises` what is named
-    there: hyperparameters, or "capacity" and "regularisation" in general. A rule on what happens in
-    a training is `early` if it may speak while the training goes on. What keeps a model from
-    learning is `refuted` by scores on other rows that leave nothing to learn: it is information
-    then.
+    `action` says for the documentation what the rule does automatically; `confidence` is how likely
+    it is that what it finds costs accuracy or time. The remedy `lowers` or `raises` what is named
+    there: hyperparameters, or "capacity" and "regularisation" in general. A rule on the course of a
+    training is `early` if it may fire while the training runs. A finding that would prevent
+    learning is `refuted` by scores on other rows that leave nothing to learn: it then becomes
+    information.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Rule:
     refuted: bool = False
 
     def contradicts(self, other: Rule) -> bool:
-        """Tell whether this remedy lowers what the other one raises, or the other way round."""
+        """Return whether this remedy lowers what the other one raises, or vice versa."""
         return bool(self.lowers & other.raises or self.raises & other.lowers)
 
     @property
@@ -74,7 +74,7 @@ class Rule:
 
 
 FOUND: dict[str, Rule] = {}
-"""The rules that were declared so far."""
+"""The rules declared so far."""
 
 
 def rule(
@@ -112,7 +112,7 @@ def listed(names: Iterable[str], separator: str = ", ") -> str:
 
 
 def grouped(found: Mapping[str, str], lead: str = "", tail: str = "", **rest: Any) -> Hit | None:
-    """Return one hit for what was found, node → text, or None if that is nothing."""
+    """Return one hit for what was found, node → text, or None if nothing was."""
     if not found:
         return None
     message = f"{lead}{listed(found.values(), '; ')}{tail}"

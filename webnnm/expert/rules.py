@@ -24,10 +24,10 @@ MODULES = (
     rules_data,
     rules_schedule,
 )
-"""The modules whose rules are asked of every model; importing one declares its rules."""
+"""The modules whose rules are applied to every model; importing one declares its rules."""
 
 USUAL = {"epochs", "optimizer", "seed", "optimize_for", "progress", "on_epoch", "on_batch"}
-"""Hyperparameters that most trainings are given."""
+"""Hyperparameters that most trainings set."""
 
 PLAIN_MODEL = re.compile(r"(matmul (add )?(relu|tanh|gelu) )?matmul( add|( add)? softmax)")
 """The layers of a model in which no single layer can be wrong."""
@@ -96,9 +96,8 @@ LATER: Mapping[str, Callable[[Facts], bool]] = {
     "rules_scores": _unusual_layers,
     "rules_training": _trained,
 }
-"""Modules that are imported when a model or a training has something that their rules are about: a
-page that has nothing of it need not load them. Where the condition does not hold, none of the rules
-does."""
+"""Modules that are imported when a model or a training has something that their rules are about;
+other pages need not load them. Where the condition does not hold, none of the rules does."""
 
 
 class Rules(Mapping[str, Rule]):
@@ -117,7 +116,7 @@ class Rules(Mapping[str, Rule]):
         return sum(1 for _ in self)
 
     def load(self, names: Mapping[str, object]) -> None:
-        """Import modules, by which their rules are declared."""
+        """Import modules, which declares their rules."""
         for name in names:
             import_module(f"webnnm.expert.{name}")
 

@@ -13,23 +13,24 @@ LEAST_DENSITY = 0.2
 MANY_FEATURES = 5000
 LARGEST_DROPOUT = 0.7
 FEWEST = 3
-"""Fewer units, on the mean, tell too little of a row."""
+"""Fewer units, on average, say too little about a row."""
 CROWDED = 100
-"""So many parameters for each training row are too many. 165,000 for 100 rows of two overlapping
-clusters reach 0.80 (median of three seeds), 200 parameters 0.84, no hidden layer 0.83."""
+"""More than this many parameters per training row are too many. 165,000 for 100 rows of two
+overlapping clusters reach 0.80 (median of three seeds), 200 parameters 0.84, no hidden layer
+0.83."""
 LEARNT = {"regularization": "L2", "lambda2": 0.01}
-"""What helps where there are too many parameters: the 165,000 then reach 0.82, with λ₂ = 1e-4 or a
-weight decay of 0.1 no more than without."""
+"""What helps if there are too many parameters: the 165,000 then reach 0.82; λ₂ = 1e-4 or a weight
+decay of 0.1 give no more than none."""
 MOSTLY_FROZEN = 0.95
 LAMBDA = {"L1": 1e-5, "L2": 1e-4}
-"""λ of a regularization that is on, where none was given (spec E.7)."""
+"""λ of a regularization that is on, if none was given (spec E.7)."""
 
 DECOUPLED = frozenset({"lion", "rlion", "adamw"})
 """Optimizers whose weight decay does what L2 does (spec E.7)."""
 
 
 def _unregularised(facts: Facts) -> str:
-    """Return the numbers that make a network one to be regularised, "" if it is not."""
+    """Return the numbers that say why a network should be regularised, "" if it should not."""
     profile = facts.profile
     if not profile.high_capacity or profile.dropout_density >= LEAST_DENSITY:
         return ""
@@ -43,7 +44,7 @@ def _unregularised(facts: Facts) -> str:
 
 
 def _crowded(facts: Facts) -> bool:
-    """Tell whether there are far more parameters than labels, or nobody knows how many."""
+    """Return whether there are far more parameters than labels, or an unknown number of labels."""
     rows = facts.profile.training_samples
     labels = any(output.source.features.sequence for output in facts.network.outputs)
     positions = max(1, facts.data.length) if labels else 1
@@ -60,9 +61,8 @@ def regularised(facts: Facts) -> Hit | None:
     """High capacity, and fewer than 0.2 dropouts per heavy operator.
 
     Capacity is high with more than ten parameters per training row, eight heavy operators, a depth
-    above 15 or a layer of 512 units: such a network can learn its rows by heart. Dropout at every
-    fifth product counts as a remedy that is there already. L2 with 1e-4 costs little where it is
-    not needed.
+    above 15 or a layer of 512 units: such a network can memorise its rows. Dropout at every fifth
+    product counts as a remedy already in place. L2 with 1e-4 costs little where it is not needed.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[600]), "
@@ -93,8 +93,8 @@ def regularised(facts: Facts) -> Hit | None:
 def sparse(facts: Facts) -> Hit | None:
     """An input has more than 5000 features.
 
-    Of thousands of features, such as counts of words, most say nothing about the answer. L1 makes
-    the weights of those exactly 0.
+    Of thousands of features, such as word counts, most say nothing about the target. L1 makes their
+    weights exactly 0.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[6000]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -102,7 +102,7 @@ def sparse(facts: Facts) -> Hit | None:
     info E402: 6,000 input features, of which few may matter
       done: regularization='L1'
 
-    Ignore it where all features matter alike, as pixels do.
+    Ignore it where all features matter equally, as pixels do.
     """
     number = facts.profile.input_features
     if number <= MANY_FEATURES:
@@ -124,8 +124,8 @@ def sparse(facts: Facts) -> Hit | None:
 def memorising(facts: Facts) -> Hit | None:
     """E401 holds, and regularization is off.
 
-    It speaks where regularization was turned off by hand and there are more than a hundred
-    parameters for each training row, or nobody knows how many rows there are.
+    The rule fires if regularization was explicitly turned off and there are more than a hundred
+    parameters per training row, or the number of rows is unknown.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[600]), "
@@ -139,7 +139,7 @@ def memorising(facts: Facts) -> Hit | None:
     message = _unregularised(facts)
     if not message or not _crowded(facts) or facts.given.get("regularization") != "off":
         return None
-    message += "; without regularization it may learn its rows by heart"
+    message += "; without regularization it may memorise its rows"
     return Hit(message=message, evidence=_capacity(facts), fix=LEARNT)
 
 
@@ -147,9 +147,9 @@ def memorising(facts: Facts) -> Hit | None:
 def strong_dropout(facts: Facts) -> Hit | None:
     """A dropout layer drops more than 70 %, or leaves fewer than three units of a hidden layer.
 
-    Half of a hidden layer is the usual maximum (Srivastava et al. 2014). What is left of 30 % of
-    the units differs so much from row to row that the layers behind learn noise. Of four units two
-    are left to carry all that is known of a row.
+    Half of a hidden layer is the usual maximum (Srivastava et al. 2014). If only 30 % of the units
+    are left, they differ so much from row to row that the layers after them learn noise. Of four
+    units two are left to carry everything that is known about a row.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), relu(), "
@@ -185,10 +185,10 @@ def strong_dropout(facts: Facts) -> Hit | None:
     lowers=["capacity"],
 )
 def few_rows(facts: Facts) -> Hit | None:
-    """More than ten parameters per training row.
+    """More than a hundred parameters per training row, or position of its sequences.
 
-    A hundred parameters for each labelled row, or position of a sequence, fit any labels; ten do as
-    well, but with the usual precautions that seldom costs accuracy, and small tables all have them.
+    So many parameters fit any labels. So do ten per row, but with the usual precautions that seldom
+    costs accuracy, and all models of small tables have them.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w, shape=[900]), relu(), "
@@ -213,10 +213,10 @@ def few_rows(facts: Facts) -> Hit | None:
 def frozen(facts: Facts) -> Hit | None:
     """All parameters are frozen, or more than 95 % of them.
 
-    Frozen are parameters with trainable=false, lrm=0 or by freeze. A head of a few numbers on
-    random layers learns little. A trunk that was taken over is what freezing is for: the rule then
-    speaks only if nothing at all learns. A text in which nothing is trainable is a fixed function,
-    unless there are data to train it with.
+    Parameters are frozen by trainable=false, lrm=0 or freeze. A head with few parameters on random
+    layers learns little. Freezing is meant for a pretrained trunk: the rule then fires only if
+    nothing at all learns. A text in which nothing is trainable is a fixed function, unless there
+    are data to train it with.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
@@ -230,7 +230,7 @@ def frozen(facts: Facts) -> Hit | None:
     learning = profile.trainable_count if facts.learning is None else facts.learning
     if not profile.param_count or learning >= (1 - MOSTLY_FROZEN) * profile.param_count:
         return None
-    if learning and facts.trained_before:  # A new head on a trunk that was taken over.
+    if learning and facts.trained_before:  # A new head on a pretrained trunk.
         return None
     if not profile.trainable_count and not facts.data.sizes:
         return None
@@ -244,8 +244,8 @@ def frozen(facts: Facts) -> Hit | None:
 def dropout_before_statistics(facts: Facts) -> Hit | None:
     """Dropout directly before batch normalisation.
 
-    Dropout changes the variance of what the statistics are taken of, and is off in use: the running
-    statistics then fit values that never come again (Li et al. 2019).
+    Dropout changes the variance of the values from which the statistics are computed, and is off at
+    inference: the running statistics then describe values that never occur again (Li et al. 2019).
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), relu(), "
@@ -273,24 +273,24 @@ def _dropouts(facts: Facts) -> list[LayerVertex]:
 @rule(
     "E418",
     "advice",
-    "Make the narrowest layer smaller than the input, or drop some of the input by dropout(0.2).",
+    "Make the narrowest layer smaller than the input, or drop some of the input with dropout(0.2).",
     confidence=0.6,
 )
 def wide_code(facts: Facts) -> Hit | None:
-    """The targets are the inputs, and no layer between is narrower than these; not with dropout or
-    L1.
+    """The targets are the inputs, and no layer between them is narrower than the input; not with
+    dropout or L1.
 
-    What hands on as many numbers as it gets can copy them, and learns nothing of what goes
-    together: the loss falls to nearly 0, and the code is worth no more than the row. A narrow
-    layer, dropped values or few active units leave it no way to do that (Vincent et al. 2008).
+    A layer that passes on as many numbers as it gets can copy them, and learns nothing about how
+    they are related: the loss falls to nearly 0, and the code is worth no more than the row. A
+    narrow layer, dropped values or few active units make copying impossible (Vincent et al. 2008).
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[4]; m:output shape=[4]; "
     >>> text += "m:layers matmul(w, shape=[6]), relu(), matmul(v);"
     >>> rows = [[i * k * 0.618 % 1 for k in (1, 2, 3, 5)] for i in range(60)]
     >>> print(review(text, Dataset(rows, rows)).finding("E418"))
-    advice E418 line 1, column 3: m has 4 numbers, and the narrowest layer on the way to ...
-      → Make the narrowest layer smaller than the input, or drop some of the input by ...
+    advice E418 line 1, column 3: m has 4 numbers, and the narrowest layer on the way to the ...
+      → Make the narrowest layer smaller than the input, or drop some of the input with ...
 
     Ignore it where the code is only meant to be a different form of the row.
     """

@@ -16,22 +16,22 @@ from webnnm.training.loss_choice import LARGE_SHARE
 
 MEAN = 3.0
 STD = (0.1, 10.0)
-"""Features are well scaled with a mean within the first, a deviation between the others."""
+"""Features are well scaled with a mean below the first and a deviation between the others."""
 
 SAME = 1e-8
 """Features with a smaller deviation are constant (spec G.4)."""
 
 REPEATS = 0.2
-"""So many windows of a text are others again where its sentences repeat themselves."""
+"""The share of the windows of a text that occur twice because its sentences repeat themselves."""
 SHARED = 0.01
 STRANGE = 0.5
 LONG = 100
 AFFORDED = 100
-"""Fewer rows than this are needed for training, each of them."""
+"""Below this number, every row is needed for training."""
 TELLS = 20
-"""On fewer rows two models cannot be told apart: 90 % of 20 may as well be 70 or 97 %."""
+"""On fewer rows two models cannot be distinguished: 90 % of 20 may as well be 70 or 97 %."""
 EXTENT = 0.5
-"""What lies within 0 … 1, and fills half of it, is scaled well enough."""
+"""Values that lie within 0 … 1, and fill half of it, are scaled well enough."""
 BYTE = 255
 STRATIFIED = "stratified"
 UNEVEN = 5
@@ -42,8 +42,8 @@ SUBSETS = ("training", "validation", "testing")
 MOST_EMPTY = 8
 """More constant features are the margin of a picture."""
 MEND = (
-    "Look first whether a join or a reading found nothing, and mend that: what is missing may be "
-    "what tells. Drop the feature only if its value is right."
+    "First check whether a join or a file reader found nothing, and correct that: the missing "
+    "values may be the informative ones. Drop the feature only if its value is right."
 )
 
 
@@ -86,8 +86,8 @@ def _training_counts(facts: Facts) -> dict[str, Sequence[int]]:
 def unseen(facts: Facts) -> Hit | None:
     """A class of the data has no row in training.
 
-    What was never shown cannot be answered: every row of the class counts as an error in the test.
-    A stratified split gives each subset its share.
+    A model cannot predict a class that it never saw: every row of the class counts as an error in
+    the test. A stratified split gives each subset its share.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
@@ -112,10 +112,10 @@ def unseen(facts: Facts) -> Hit | None:
 
 @rule("E602", "warning", "Split the rows stratified.")
 def misplaced(facts: Facts) -> Hit | None:
-    """A class has rows in training and none in testing; not where the rows are divided by class,
-    or where the classes are those of the positions of a sequence.
+    """A class has rows in training and none in testing; not where the split is stratified, or where
+    the labels belong to the positions of a sequence.
 
-    The test says nothing of a class that it has no row of, however the model does on it.
+    The test says nothing about a class of which it has no row, however the model performs on it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
@@ -142,7 +142,7 @@ def _features(
     text: Callable[[FeatureFacts], str | None],
     tail: str,
 ) -> Hit | None:
-    """Return the features of which `text` says something."""
+    """Return the features about which `text` says something."""
     found: dict[str, str] = {}
     numbers: dict[str, int] = {}
     for name, every in features.items():
@@ -155,21 +155,21 @@ def _features(
 
 
 def _fractions(features: Sequence[FeatureFacts]) -> bool:
-    """Tell whether features lie within 0 … 1 and together fill half of it, as pixels do."""
+    """Return whether features lie within 0 … 1 and together fill half of it, as pixels do."""
     low, high = min(f.low for f in features), max(f.high for f in features)
     return low >= 0 and high <= 1 and high - low >= EXTENT
 
 
 @rule("E603", "warning", "Standardise the inputs: standardize=True.")
 def unscaled(facts: Facts) -> Hit | None:
-    """A feature of the training rows has |mean| > 3, or std outside 0.1 … 10; but for features of
-    only 0 and 1, constants, what spreads within 0 … 1, numbers of rows of an embedding, and inputs
-    that the model scales by itself.
+    """A feature of the training rows has |mean| > 3, or std outside 0.1 … 10; except for features
+    of only 0 and 1, constants, features that spread within 0 … 1, indices for an embedding, and
+    inputs that the model itself scales.
 
-    Layers start with weights for values around 0 with a deviation of about 1. A feature of
-    thousands drowns the others, one of thousandths is not seen, and gradients by the weights grow
-    with the square. The bounds are those from which on the scores of the programs of tests/teach
-    fell.
+    Initial weights are made for values around 0 with a standard deviation of about 1. A feature of
+    thousands drowns the others, one of thousandths has no effect, and gradients with respect to the
+    weights grow with the square. The bounds are where the scores of the programs of tests/teach
+    started to fall.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -179,7 +179,7 @@ def unscaled(facts: Facts) -> Hit | None:
     warning E603 line 1, column 3: 1 of 2 features of m are far from 0 ± 1: 1 (mean 2.45e+04, ...
       → Standardise the inputs: standardize=True.
 
-    Ignore it where the units carry meaning that the model shall keep, such as angles.
+    Ignore it where the units carry meaning that the model must keep, as angles do.
     """
 
     def text(feature: FeatureFacts) -> str | None:
@@ -205,27 +205,26 @@ def unscaled(facts: Facts) -> Hit | None:
     if alike and high > MANY_WORDS and low == int(low) and high == int(high):
         return replace(
             hit,
-            remedy="If these are numbers of words, look them up: int32 input, "
-            f"embedding(table, size={high + 1:.0f}); if measurements, set standardize=True.",
+            remedy="If these are token ids, look them up: int32 input, embedding(table, "
+            f"size={high + 1:.0f}); if measurements, set standardize=True.",
         )
     return hit
 
 
-@rule("E604", "advice", "See where it comes from, as from a join; drop it if it is right.")
+@rule("E604", "advice", "Check where it comes from, a join for instance; drop it if it is right.")
 def constant(facts: Facts) -> Hit | None:
     """A feature has the same value in all training rows.
 
-    A constant says the same of all rows, and its weight does what the bias does already. Columns of
-    0, and several constant ones, are what a join or a reading that found nothing leaves. Of words
-    that are looked up in a table, and of sequences, only E623 speaks: what is the same at the end
-    of all rows is padding.
+    A constant says the same about all rows, and its weight does what the bias already does. Columns
+    of 0, and several constant columns, are what a failed join or file reader leaves. Tokens of an
+    embedding, and sequences, are left to E623: what is the same at the end of all rows is padding.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> data = Dataset([[i / 50, 0.5] for i in range(50)], [i / 50 for i in range(50)])
     >>> print(review(text, data).finding("E604"))
     advice E604 line 1, column 3: 1 of 2 features of m are constant: 1 (0.5)
-      → See where it comes from, as from a join; drop it if it is right.
+      → Check where it comes from, a join for instance; drop it if it is right.
 
     Ignore it where it will vary in later rows.
     """
@@ -266,7 +265,7 @@ def non_finite(facts: Facts) -> Hit | None:
     error E605: training input "model": row 0, element 0 is inf
       → Correct or drop the row.
 
-    Ignore it never: the training cannot run.
+    Never ignore it: the training cannot run.
     """
     place = facts.data.non_finite
     row = re.search(r"row (\d+)", place)
@@ -276,13 +275,13 @@ def non_finite(facts: Facts) -> Hit | None:
 @rule(
     "E606",
     "warning",
-    "Remove the duplicates; copies that fill a class up belong to the training rows alone.",
+    "Remove the duplicates; copies that fill up a class belong in the training rows only.",
 )
 def leaked(facts: Facts) -> Hit | None:
-    """More than 1 % of the testing rows are training rows too; information where rows of few
-    numbers with few values each are equal by chance, or a text repeats itself now and then.
+    """More than 1 % of the testing rows are training rows too; only information where rows of few
+    features with few values each are equal by chance, or a text repeats itself now and then.
 
-    A row that was trained is answered from memory, so that the test says too much. 1 % of the rows
+    The model may have memorised a training row, so that the test score is too good. 1 % of the rows
     moves a score by less than its own uncertainty.
 
     >>> from webnnm import Dataset, review
@@ -291,7 +290,7 @@ def leaked(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, [a + b for a, b in rows])
     >>> print(review(text, data).finding("E606"))
     warning E606: 80.0% of the testing rows are training rows too
-      → Remove the duplicates; copies that fill a class up belong to the training rows alone.
+      → Remove the duplicates; copies that fill up a class belong in the training rows only.
 
     Ignore it where repeated rows are independent measurements that happen to be equal.
     """
@@ -308,27 +307,27 @@ def leaked(facts: Facts) -> Hit | None:
 
 @rule("E607", "advice", "Hold back a tenth for validation: validation_split=0.1.")
 def unvalidated(facts: Facts) -> Hit | None:
-    """No validation rows, 100 epochs or more, and 2000 training rows or more, as fewer are missed;
-    not for a curve, an input of one feature.
+    """No validation rows, 100 epochs or more, and 2000 training rows or more, as none of fewer can
+    be spared; not for a curve, an input of one feature.
 
-    The best epoch is told by rows that were not trained. A tenth of 2,000 rows is enough for that
-    and is not missed; of fewer rows each is.
+    The best epoch is determined by rows that were not trained on. A tenth of 2,000 rows is enough
+    for that and can be spared; with fewer rows, each is needed for training.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(3000)]
     >>> data = Dataset(rows, [a + b for a, b in rows])
     >>> print(review(text, data, epochs=200, validation_split=0).finding("E607"))
-    advice E607: 200 epochs without validation: the best one is judged by training
+    advice E607: 200 epochs without validation: the best one is chosen by the training loss
       → Hold back a tenth for validation: validation_split=0.1.
 
-    Ignore it where the training is short, or weight decay keeps it from learning by heart.
+    Ignore it where the training is short, or weight decay keeps it from overfitting.
     """
     epochs, rows = facts.settings.get("epochs") or 0, facts.data.training
     curve = sum(map(len, facts.data.features.values())) == 1
     if rows < ENOUGH or facts.data.sizes.get("validation") or epochs < LONG or curve:
         return None
-    message = f"{epochs} epochs without validation: the best one is judged by training"
+    message = f"{epochs} epochs without validation: the best one is chosen by the training loss"
     evidence = {"epochs": epochs, "rows": rows}
     return Hit(message=message, evidence=evidence, fix={"validation_split": HELD_BACK})
 
@@ -340,13 +339,13 @@ def unvalidated(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def uneven(facts: Facts) -> Hit | None:
-    """The largest class has more than five times the training rows of the smallest; not E110, not
-    with the focal loss, class_weight or weights of rows that lift other classes, and not for labels
-    of positions.
+    """The largest class has more than five times the training rows of the smallest; not where E110
+    applies, with the focal loss, with class_weight or row weights that lift other classes, or for
+    labels of positions.
 
     The loss is a mean over rows, so that a class of few rows hardly counts. Balanced weights,
-    N/(C·N_c), give each class the same share. Letters and words of a text are as frequent as the
-    language has them.
+    N/(C·N_c), give each class the same share. Letters and words of a text are as frequent as in the
+    language.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
@@ -375,11 +374,13 @@ def uneven(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E609", "warning", "Set batch_size to at most the training rows.", "batch_size = rows")
+@rule(
+    "E609", "warning", "Set batch_size to at most the number of training rows.", "batch_size = rows"
+)
 def large_batch(facts: Facts) -> Hit | None:
     """A batch has more rows than the training subset.
 
-    Rows that are not there are filled up and masked: they take time and say nothing. With all rows
+    The batch is filled up with masked rows, which take time and contribute nothing. With all rows
     in one batch an epoch is one update.
 
     >>> from webnnm import Dataset, review
@@ -388,9 +389,9 @@ def large_batch(facts: Facts) -> Hit | None:
     >>> print(review(text, data).finding("E609"))
     warning E609: batches of 64 rows, 21 training rows
       done: batch_size=21
-      → Set batch_size to at most the training rows.
+      → Set batch_size to at most the number of training rows.
 
-    Ignore it never: the batch is made as large as the rows by itself.
+    Never ignore it: the batch size is lowered to the number of rows automatically.
     """
     size, rows = facts.batch_size, facts.data.training
     if not size or not rows or size <= rows:
@@ -407,31 +408,31 @@ def large_batch(facts: Facts) -> Hit | None:
 def in_order(facts: Facts) -> Hit | None:
     """Rows sorted by class, and shuffling off.
 
-    A batch of one class teaches to answer that class, and the next one to forget it. Shuffled
-    batches are small samples of all rows.
+    A batch of one class teaches the model to predict that class, and the next batch to forget it.
+    Shuffled batches are small samples of all rows.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
     >>> rows, labels = [[i / 80] for i in range(80)], [i // 40 for i in range(80)]
     >>> data = Dataset(rows, labels, split=(1, 0, 0))
     >>> print(review(text, data, shuffle=False).finding("E610"))
-    warning E610: rows come sorted by class and are not shuffled
+    warning E610: rows are sorted by class and not shuffled
       → Set shuffle=True.
 
-    Ignore it where the order of the rows is itself learnt, as in streams.
+    Ignore it where the order of the rows itself is to be learnt, as in streams.
     """
     if not facts.data.sorted or facts.settings.get("shuffle") is not False:
         return None
-    return Hit(message="rows come sorted by class and are not shuffled", fix={"shuffle": True})
+    return Hit(message="rows are sorted by class and not shuffled", fix={"shuffle": True})
 
 
 @rule("E611", "advice", "Gather more rows of it.")
 def rare(facts: Facts) -> Hit | None:
-    """A class has fewer than 10 training rows, and there are rows to test; information where no
-    class has more than twice as many as another.
+    """A class has fewer than 10 training rows, and there are testing rows; only information where
+    no class has more than twice as many as another.
 
-    Of ten rows chance alone moves a recall by thirty points; fewer tell next to nothing. Where all
-    classes are as small, the score over all of them is as certain as their rows together make it.
+    With ten rows chance alone moves a recall by thirty points; fewer say next to nothing. Where all
+    classes are this small, the score over all of them is as certain as their rows together make it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
@@ -440,7 +441,7 @@ def rare(facts: Facts) -> Hit | None:
     advice E611 line 1, column 22: class 1 (6 in training) of m
       → Gather more rows of it.
 
-    Ignore it where no more rows can be had: then mind the uncertainty of its scores.
+    Ignore it where no more rows can be had, but keep the uncertainty of the scores in mind.
     """
     hit = _classes(
         facts,
@@ -461,9 +462,9 @@ def rare(facts: Facts) -> Hit | None:
 def peeked(facts: Facts) -> Hit | None:
     """The statistics that standardise the data came from more than the training rows.
 
-    Mean and deviation of the test rows tell the model about them, so that the test is a little too
-    good, most with few rows; in use they are not known. It rarely changes a score by more than its
-    own uncertainty, and is information therefore.
+    With the mean and deviation of the test rows, the model knows something about them, so that the
+    test score is a little too good, especially with few rows; in use they are not known. This
+    rarely changes a score by more than its own uncertainty, so it is only information.
 
     >>> from statistics import fmean, pstdev
     >>> from webnnm import Dataset, review
@@ -474,7 +475,7 @@ def peeked(facts: Facts) -> Hit | None:
     info E612: standardised with statistics of the full rows
       → Fit the statistics on the training rows alone.
 
-    Ignore it where the rows are so many that both statistics agree to three digits.
+    Ignore it where there are so many rows that both statistics agree to three digits.
     """
     fitted = facts.data.fitted_on
     if fitted in ("", "training"):
@@ -484,17 +485,17 @@ def peeked(facts: Facts) -> Hit | None:
 
 @rule("E613", "warning", "Leave the column out with features=[…], or split texts into tokens.")
 def strange(facts: Facts) -> Hit | None:
-    """More than half of the other rows have a word in a column that no training row has.
+    """More than half of the other rows have a word in a column that is in no training row.
 
-    Words that training never saw become zeros. A column in which most are new, such as names or
-    free text, is a number of each row and cannot carry over.
+    Words that the training never saw become zeros. A column in which most words are new, such as
+    names or free text, only identifies rows and cannot generalise.
 
     >>> from webnnm import TableDataset, review
     >>> table = {"name": [f"n{i}" for i in range(40)], "price": [i * 1.5 for i in range(40)]}
     >>> data = TableDataset(table, label="price")
     >>> text = "m:input shape=[28]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> print(review(text, data).finding("E613"))
-    warning E613: outside of training most words are unknown, and become zeros: name (100% of ...
+    warning E613: outside the training rows most words are unknown, and become zeros: name (100% ...
       → Leave the column out with features=[…], or split texts into tokens.
 
     Ignore it where the column is kept for other purposes and has no weight.
@@ -503,26 +504,26 @@ def strange(facts: Facts) -> Hit | None:
     if not found:
         return None
     words = [f"{name} ({share:.0%} of the rows)" for name, share in found.items()]
-    message = f"outside of training most words are unknown, and become zeros: {listed(words)}"
+    message = f"outside the training rows most words are unknown, and become zeros: {listed(words)}"
     return Hit(message=message, evidence=found)
 
 
-@rule("E628", "warning", "Write each class in one way, as name.strip().lower() does.")
+@rule("E628", "warning", "Spell each class in one way only, as name.strip().lower() does.")
 def spellings(facts: Facts) -> Hit | None:
-    """Names of classes differ in capitals, spaces and underscores alone; not single letters.
+    """Names of classes differ only in capitals, spaces and underscores; not for single letters.
 
-    Each spelling is a class of its own. The model is to tell apart what is the same, and where it
-    takes the other spelling the answer counts as wrong.
+    Each spelling is a class of its own. The model would have to distinguish what is the same, and
+    an answer in the other spelling counts as wrong.
 
     >>> from webnnm import TableDataset, review
     >>> table = {"age": [*range(40)], "member": ["yes", "No", "Yes", "no"] * 10}
     >>> data = TableDataset(table, label="member")
     >>> text = "m:input shape=[1]; m:output shape=[4]; m:layers matmul(w), add(b), softmax();"
     >>> print(review(text, data).finding("E628"))
-    warning E628 line 1, column 22: classes of m that differ in spelling alone: "No" and "no"; ...
-      → Write each class in one way, as name.strip().lower() does.
+    warning E628 line 1, column 22: classes of m that differ only in spelling: "No" and "no"; ...
+      → Spell each class in one way only, as name.strip().lower() does.
 
-    Ignore it where capitals tell classes apart, as with genes and proteins.
+    Ignore it where capitals distinguish classes, as with genes and proteins.
     """
     found: dict[str, str] = {}
     for output, names in facts.data.class_names.items():
@@ -536,7 +537,7 @@ def spellings(facts: Facts) -> Hit | None:
         ]
         if several:
             told = "; ".join(several[:5])
-            found[f"{output}:output"] = f"classes of {output} that differ in spelling alone: {told}"
+            found[f"{output}:output"] = f"classes of {output} that differ only in spelling: {told}"
     return grouped(found)
 
 
@@ -551,13 +552,13 @@ def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-@rule("E618", "warning", "Take more rows for it, or test on all of them by dataset.folds(5).")
+@rule("E618", "warning", "Use more rows for it, or test on all of them with dataset.folds(5).")
 def untold(facts: Facts) -> Hit | None:
-    """Testing or validation has fewer than 20 rows, on which models cannot be told apart;
-    information where there are fewer than 100 rows in all, or each row has many answers.
+    """Testing or validation has fewer than 20 rows, too few to compare models; only information
+    where there are fewer than 100 rows in all, or each row has many answers.
 
-    The share of right answers of n rows has an error of about √(p(1 − p)/n): with 20 rows and 90 %
-    that is from 70 to 97 % (Wilson 1927).
+    The accuracy on n rows has an error of about √(p(1 − p)/n): with 20 rows and 90 %, the true
+    value is from 70 to 97 % (Wilson 1927).
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -565,7 +566,7 @@ def untold(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, targets, split=(0.9, 0, 0.1))
     >>> print(review(text, data).finding("E618"))
     warning E618: testing has 15 rows: an accuracy of 0.9 on them may be 0.66 or 0.98 (95 % ...
-      → Take more rows for it, or test on all of them by dataset.folds(5).
+      → Use more rows for it, or test on all of them with dataset.folds(5).
 
     Ignore it where the test is only to show that everything runs.
     """
@@ -589,11 +590,11 @@ def untold(facts: Facts) -> Hit | None:
     "shape={channels:3, height:32, width:32}; or write inputLayout=nhwc.",
 )
 def channel_order(facts: Facts) -> Hit | None:
-    """A convolution takes the first dimension of pictures or signals for channels, and they stand
+    """A convolution takes the first dimension of pictures or signals for channels, but channels are
     last.
 
-    A convolution slides over the last two dimensions: over 32 rows × 3 channels of a picture whose
-    channels stand last, of which it takes each pixel row for a channel.
+    A convolution slides over the last two dimensions: with channels last, over 32 columns × 3
+    channels of a picture, where it takes each row of pixels for a channel.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[32, 32, 3]; m:output shape=[2]; "
@@ -602,7 +603,7 @@ def channel_order(facts: Facts) -> Hit | None:
     warning E624 line 1, column 3: m is [32, 32, 3]: conv2d1 takes it for 32 channels of 32 × 3
       → Name the dimensions of the data, names=["height", "width", "channels"], and of the ...
 
-    Ignore it where the first dimension really has the channels.
+    Ignore it where the first dimension really is the channels.
     """
     found = channels_last(facts.network)
     return grouped(

@@ -25,41 +25,42 @@ from webnnm.graph.vertices import InputVertex, LayerVertex, Network, ParameterVe
 from webnnm.ops.declare.operator import no_gradient
 
 FEW_NORMALISED = 3
-"""A layer normalisation takes mean and scale out of its values: of two numbers it leaves which one
-is larger, of three an angle. From four on most of what they say is left."""
+"""A layer normalisation removes mean and scale from its values: of two numbers it leaves which one
+is larger, of three an angle. From four numbers on, most of the information is left."""
 LARGEST_FACTOR = 1000.0
-"""What constant factors may multiply values by, all together. Attention divides by the root of the
+"""By how much constant factors may multiply values in total. Attention divides by the root of the
 width, pictures are divided by 255; 1,000 is beyond both."""
 INPUT_DROPOUT = 0.2
-"""What may be dropped of the input (Srivastava et al. 2014, section 10: 20 %)."""
+"""The share of the input that may be dropped (Srivastava et al. 2014, section 10: 20 %)."""
 MANY_FEATURES = 32
-"""So many features stand in for each other when some are dropped; of fewer each counts."""
+"""From this number on, features replace each other when some are dropped; of fewer, each counts."""
 NARROW = 4
-"""A layer is a waist with a fourth of what precedes it and of the classes behind it, or less."""
+"""A layer is a bottleneck if it is at most a fourth as wide as what precedes it and as the
+classes."""
 POSITIONS = RECURRENT | {"positionalEmbedding", "positionalEncoding", "rotary", "conv1d", "conv2d"}
 CONVOLUTIONS = frozenset({"conv1d", "conv2d"})
 POOLS = frozenset({"averagePool2d", "maxPool2d", "l2Pool2d"})
 LARGE_WINDOW, FEW_PIXELS = 3, 16
-"""Windows of 2 × 2 are what convolutions are pooled by; in a picture of 16 pixels figures are a few
+"""Convolutions are usually pooled in windows of 2 × 2; in a picture of 16 pixels, figures are a few
 pixels large."""
 
 
-@rule("E316", "warning", "Take tanh, sigmoid or softsign, which have a gradient.")
+@rule("E316", "warning", "Use tanh, sigmoid or softsign, which have a gradient.")
 def without_gradient(facts: Facts) -> Hit | None:
     """Parameters reach the outputs only through layers without a gradient.
 
     Steps, roundings and comparisons are flat wherever they are defined: sign, floor, ceil,
-    roundEven, equal, argMax and others. Training moves parameters along gradients, and through
-    these layers none comes back.
+    roundEven, equal, argMax and others. Training moves parameters along gradients, and none flows
+    back through these layers.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers "
     >>> text += "matmul(w, shape=[8]), sign(), matmul(v), softmax();"
     >>> print(review(text).finding("E316"))
     warning E316 line 1, column 71: w1 cannot learn: no gradient through sign1
-      → Take tanh, sigmoid or softsign, which have a gradient.
+      → Use tanh, sigmoid or softsign, which have a gradient.
 
-    Ignore it where these parameters were trained elsewhere and shall stay as they are.
+    Ignore it where these parameters were trained elsewhere and should stay as they are.
     """
     reached: set[int] = set()
     waiting = [output.source.vertex for output in facts.network.outputs]
@@ -84,11 +85,11 @@ def without_gradient(facts: Facts) -> Hit | None:
 
 @rule("E317", "warning", "Leave it out, or make its operand positive first: clamp(minValue=1e-6).")
 def negative_logarithm(facts: Facts) -> Hit | None:
-    """A logarithm or square root of an input some of whose features are negative.
+    """A logarithm or square root is taken of an input with features that have negative values.
 
-    A feature whose mean is less than its standard deviation above 0 has negative values in all but
-    odd distributions; standardised features always have. The result is NaN, which spreads to the
-    loss and every parameter.
+    A feature whose mean is less than one standard deviation above 0 has negative values in all but
+    unusual distributions; standardised features always have. The result is NaN, which spreads to
+    the loss and every parameter.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers log(), matmul(w), add(b);"
@@ -112,23 +113,23 @@ def negative_logarithm(facts: Facts) -> Hit | None:
     return grouped(found)
 
 
-@rule("E318", "warning", "Leave the factors out: weights find their own scale.")
+@rule("E318", "warning", "Leave the factors out: weights learn their own scale.")
 def scaled_by_constants(facts: Facts) -> Hit | None:
-    """Constant factors behind a product multiply values by more than 1,000 or less than 0.001
-    on the way to the last product.
+    """Constant factors after a product multiply values by more than 1,000 or less than 0.001 on the
+    way to the last product.
 
-    Initial weights keep the size of values from layer to layer. Factors between them change it by
-    their product, and the gradients as well, until softmax is certain of chance answers or nothing
-    comes through. A normalisation takes all factors out that stand before it.
+    Initial weights preserve the size of values from layer to layer. Factors between them change it
+    by their product, and the gradients as well, until softmax is certain of random answers or the
+    signal vanishes. A normalisation removes all factors before it.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[8]), mul(50), "
     >>> text += "relu(), matmul(v, shape=[8]), mul(50), relu(), matmul(u), softmax();"
     >>> print(review(text).finding("E318"))
     warning E318 line 1, column 127: constant factors before matmul3 multiply to 2.5e+03
-      → Leave the factors out: weights find their own scale.
+      → Leave the factors out: weights learn their own scale.
 
-    Ignore it where init was chosen to make up for the factors.
+    Ignore it where init was chosen to compensate for the factors.
     """
     ends = {id(layer) for output in facts.network.outputs for layer in tail(output)}
 
@@ -160,17 +161,17 @@ def scaled_by_constants(facts: Facts) -> Hit | None:
 @rule(
     "E319",
     "warning",
-    "Put positionalEmbedding(place, size=…) or positionalEncoding() before it.",
+    "Insert positionalEmbedding(place, size=…) or positionalEncoding() before it.",
     refuted=True,
 )
 def attention_without_order(facts: Facts) -> Hit | None:
-    """Attention over embedded words that knows no positions; information where a linear model of
-    which words there are tells the class of 90 % of rows that it was not trained on, or after a
-    training with a skill of 0.95 on other rows.
+    """Attention over embedded words without positions; only information where a linear bag-of-words
+    model predicts the class of 90 % of rows that it was not trained on, or after a training with a
+    skill of 0.95 on other rows.
 
-    `attend` weighs tokens by what they are, not by where they stand: without positions a sentence
-    is a bag of words. Positions come from positionalEmbedding, positionalEncoding, rope=true, a
-    recurrent layer or a convolution before it, or from causal=true, which tells them in part.
+    `attend` weighs tokens by their content, not by their position: without positions a sentence is
+    a bag of words. Positions come from positionalEmbedding, positionalEncoding, rope=true, a
+    recurrent layer or a convolution before it, or in part from causal=true.
 
     >>> from webnnm import review
     >>> text = "m:input int32 shape=[6]; m:output shape=[2]; m:layers "
@@ -178,7 +179,7 @@ def attention_without_order(facts: Facts) -> Hit | None:
     >>> text += "matmul(w), softmax();"
     >>> print(review(text).finding("E319"))
     warning E319 line 1, column 91: attend1 does not know the order of its tokens
-      → Put positionalEmbedding(place, size=…) or positionalEncoding() before it.
+      → Insert positionalEmbedding(place, size=…) or positionalEncoding() before it.
 
     Ignore it where the order of the words says nothing, as in lists of ingredients.
     """
@@ -206,8 +207,8 @@ def attention_without_order(facts: Facts) -> Hit | None:
 def few_normalised(facts: Facts) -> Hit | None:
     """A layer normalisation over three numbers or fewer.
 
-    It takes mean and scale out of them. Two numbers become −1 and 1, which says only which is the
-    larger one; of three an angle is left.
+    It removes their mean and scale. Two numbers become −1 and 1, which says only which one is
+    larger; of three an angle is left.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers layerNorm(), matmul(w), softmax();"
@@ -231,7 +232,7 @@ def few_normalised(facts: Facts) -> Hit | None:
 
 
 def _taps(layer: LayerVertex) -> Sequence[tuple[int, int]]:
-    """Return by dimension how many values a window takes, and how far they are apart."""
+    """Return for each dimension how many values a window takes, and how far apart they are."""
     options = layer.options
     kernel: Any = options.get("kernel") or options.get("window_dimensions")
     if kernel is None:
@@ -251,23 +252,23 @@ def _numbers(value: Any) -> Sequence[int]:
     return (value,) if isinstance(value, int) else value
 
 
-@rule("E321", "warning", "Take strides of at most the kernel's size.")
+@rule("E321", "warning", "Use strides no larger than the kernel.")
 def skipping(facts: Facts) -> Hit | None:
-    """Values between the windows of a convolution or pooling are never looked at: strides are
-    larger than the kernel, or share a factor with its dilation.
+    """Values between the windows of a convolution or pooling are never read: strides are larger
+    than the kernel, or share a factor with its dilation.
 
-    What is skipped cannot tell anything, whatever is learnt. Kernels of one pixel move in strides
-    in residual networks: they are excepted behind layers whose windows reach as far, and where
-    there is a way around them.
+    Skipped values cannot contribute, whatever is learnt. Residual networks have strided kernels of
+    one pixel: these are excepted after layers whose windows reach as far, and where there is a path
+    around them.
 
     >>> from webnnm import review
     >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
     >>> text += "conv2d(f, filters=4, kernel=2, strides=4), flatten(), matmul(w), softmax();"
     >>> print(review(text).finding("E321"))
     warning E321 line 1, column 77: conv2d1 looks at 2 × 2 values in steps of 4 × 4: 12 of 16 ...
-      → Take strides of at most the kernel's size.
+      → Use strides no larger than the kernel.
 
-    Ignore it where neighbouring values are nearly equal and the skipping saves time on purpose.
+    Ignore it where neighbouring values are nearly equal and skipping is meant to save time.
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
@@ -290,7 +291,8 @@ def skipping(facts: Facts) -> Hit | None:
 
 
 def _unseen(network: Network, layer: LayerVertex) -> bool:
-    """Tell whether values that a layer skips are seen by no other, nor by windows before it."""
+    """Return whether values that a layer skips are seen by no other layer, nor by windows before
+    it."""
     if avoidable(network, layer):
         return False
     reach = step = 1
@@ -301,13 +303,13 @@ def _unseen(network: Network, layer: LayerVertex) -> bool:
         if name in CONVOLUTIONS | POOLS:
             reach += (max(_window(before)) - 1) * step
             step *= max(_strides(before))
-        elif name not in ELEMENTWISE | NORMALISATIONS:  # what takes values from afar
+        elif name not in ELEMENTWISE | NORMALISATIONS:  # takes values from afar
             return False
     return max(_strides(layer)) * step > reach
 
 
 def _spatial(layer: LayerVertex) -> Sequence[int]:
-    """Return the sizes of what a convolution or pooling takes, without its channels."""
+    """Return the spatial sizes of the input of a convolution or pooling."""
     features, options = layer.operands[0].features, layer.options
     names, sizes = features.names, features.sizes()
     axes = range(len(sizes))
@@ -319,12 +321,12 @@ def _spatial(layer: LayerVertex) -> Sequence[int]:
     return [sizes[axis] for axis in named or (axes[:-1] if channels_last else axes[1:])]
 
 
-@rule("E322", "warning", "Pool less, or behind the convolutions.")
+@rule("E322", "warning", "Pool less, or after the convolutions.")
 def nothing_left(facts: Facts) -> Hit | None:
     """A convolution with a kernel larger than 1 gets a picture of a single pixel.
 
-    All but one of its weights meet padding. What could be seen in the picture was averaged away by
-    the poolings before.
+    All but one of its weights only see padding. The content of the picture was averaged away by the
+    pooling before.
 
     >>> from webnnm import review
     >>> text = "m:input shape={channels:1, height:2, width:2}; m:output shape=[2]; m:layers "
@@ -332,7 +334,7 @@ def nothing_left(facts: Facts) -> Hit | None:
     >>> text += "conv2d(f, filters=4, kernel=3, padding=same), flatten(), matmul(w), softmax();"
     >>> print(review(text).finding("E322"))
     warning E322 line 1, column 123: conv2d1 has a kernel of 3 × 3 for a single pixel
-      → Pool less, or behind the convolutions.
+      → Pool less, or after the convolutions.
 
     Ignore it where the weights come from a model for larger pictures.
     """
@@ -346,19 +348,20 @@ def nothing_left(facts: Facts) -> Hit | None:
     return grouped(found)
 
 
-@rule("E323", "advice", "Take flatten() in its place, or more convolutions before.", confidence=0.5)
+@rule("E323", "advice", "Use flatten() instead, or more convolutions before it.", confidence=0.5)
 def places_forgotten(facts: Facts) -> Hit | None:
-    """A global average behind a single convolution that sees less than half of the picture.
+    """A global average follows a single convolution that sees less than half of the picture.
 
-    The average over all places keeps how much of a pattern there is and forgets where. With several
-    convolutions a value sees how patterns lie to each other; with one it sees its kernel alone.
+    The average over all places keeps how much of a pattern there is and forgets where it is. With
+    several convolutions a value sees how patterns are arranged; with one it sees only a single
+    kernel window.
 
     >>> from webnnm import review
     >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
     >>> text += "conv2d(f, filters=4, kernel=3), relu(), globalAveragePool(), matmul(w), softmax();"
     >>> print(review(text).finding("E323"))
     advice E323 line 1, column 117: globalAveragePool1 forgets places, and 3 × 3 of 8 × 8 are seen
-      → Take flatten() in its place, or more convolutions before.
+      → Use flatten() instead, or more convolutions before it.
 
     Ignore it where places do not matter, as with textures.
     """
@@ -378,17 +381,18 @@ def places_forgotten(facts: Facts) -> Hit | None:
 @rule(
     "E331",
     "warning",
-    "Put a convolution before it, and pool after that in steps of 2.",
+    "Put a convolution before it, and pool after that with strides of 2.",
     confidence=0.7,
     refuted=True,
 )
 def pooled_first(facts: Facts) -> Hit | None:
-    """Windows of 3 × 3 and more are pooled before the first convolution, and leave a picture of
-    fewer than 16 pixels a side; information after a training with a skill of 0.95 on other rows.
+    """Windows of 3 × 3 or more are pooled before the first convolution, and leave a picture of
+    fewer than 16 pixels a side; only information after a training with a skill of 0.95 on other
+    rows.
 
     A mean or maximum of raw pixels is all that is left of a window: lines and edges within it are
-    gone before a filter could see them. Large pictures are made smaller in this way and keep what
-    is larger than the window.
+    gone before a filter can see them. Large pictures can be reduced in this way: what is larger
+    than the window is kept.
 
     >>> from webnnm import review
     >>> text = "m:input shape={channels:1, height:16, width:16}; m:output shape=[2]; m:layers "
@@ -396,9 +400,9 @@ def pooled_first(facts: Facts) -> Hit | None:
     >>> text += "relu(), flatten(), matmul(w), softmax();"
     >>> print(review(text).finding("E331"))
     warning E331 line 1, column 79: averagePool2d1 leaves 4 × 4 of 16 × 16 pixels to the first ...
-      → Put a convolution before it, and pool after that in steps of 2.
+      → Put a convolution before it, and pool after that with strides of 2.
 
-    Ignore it where what is looked for is larger than the windows.
+    Ignore it where the figures to recognise are larger than the windows.
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
@@ -420,21 +424,21 @@ def pooled_first(facts: Facts) -> Hit | None:
     "E408", "warning", "Give it as many units as there are classes, or more.", raises=["capacity"]
 )
 def waist(facts: Facts) -> Hit | None:
-    """A product has a fourth or less of the numbers before it and of the classes behind it, and
-    there is no way around it.
+    """A product has at most a fourth as many units as the layer before it and as the classes after
+    it, and there is no path around it.
 
-    What the layers behind know of a row are the few numbers that come through. One unit can put
-    classes in a row only, two in a plane. Autoencoders are excepted, whose output has the size of
-    their input, and outputs whose labels are measurements.
+    The layers after it know about a row only the few numbers that pass through. One unit can only
+    arrange classes on a line, two in a plane. Autoencoders, whose output has the size of their
+    input, and outputs whose labels are measurements are excepted.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[8]; m:output shape=[8]; m:layers matmul(w, shape=[32]), relu(), "
     >>> text += "matmul(u, shape=[1]), relu(), matmul(v), softmax();"
     >>> print(review(text).finding("E408"))
-    warning E408 line 1, column 80: matmul2 gives 1 of 32 numbers on to 8 classes
+    warning E408 line 1, column 80: matmul2 passes 1 of 32 numbers on to 8 classes
       → Give it as many units as there are classes, or more.
 
-    Ignore it where a code of few numbers is what the model is for.
+    Ignore it where the purpose of the model is a code of few numbers.
     """
     ends = {
         o.name: o.activation
@@ -455,7 +459,7 @@ def waist(facts: Facts) -> Hit | None:
         width, before = numbers(layer), numbers(layer.operands[0].vertex)
         if NARROW * width <= min(before, *scores) and not avoidable(facts.network, layer):
             found[layer.label] = (
-                f"{layer.label} gives {width} of {before} numbers on to {min(scores)} classes"
+                f"{layer.label} passes {width} of {before} numbers on to {min(scores)} classes"
             )
     return grouped(found)
 
@@ -464,9 +468,10 @@ def waist(facts: Facts) -> Hit | None:
 def dropped_features(facts: Facts) -> Hit | None:
     """More than 20 % of fewer than 32 features are dropped at an input.
 
-    Dropping units of a wide layer makes them independent. Features of an input stand for different
-    things: a missing one is missing. Of inputs at most 20 % are dropped by custom (Srivastava et
-    al. 2014), and of many alike, such as pixels. Of more than 70 % E404 tells already.
+    Dropping units of a wide layer makes them independent. Features of an input have different
+    meanings: nothing replaces a missing one. Usually at most 20 % of an input is dropped
+    (Srivastava et al. 2014), and only where it has many similar features, such as pixels. E404
+    already reports more than 70 %.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[6]; m:output shape=[1]; m:layers dropout(0.5), matmul(w), add(b);"
@@ -495,9 +500,9 @@ def dropped_features(facts: Facts) -> Hit | None:
 def averaged_first(facts: Facts) -> Hit | None:
     """The positions of a sequence are averaged or summed before anything but linear layers.
 
-    The average of linear functions is that function of the average: of all positions one mean row
-    is left, without order or shape. Words that are looked up in an embedding are excepted, as a bag
-    of words often suffices for topics.
+    The average of a linear function is that function of the average: of all positions one mean row
+    is left, without order or shape. Embedded words are excepted, as a bag of words often suffices
+    for topics.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1] sequence=true; m:output shape=[3]; m:layers "
@@ -507,7 +512,7 @@ def averaged_first(facts: Facts) -> Hit | None:
     advice E412 line 1, column 63: reduceMean1 leaves one mean of the whole sequence of m
       → Put a gru, conv1d or attend before the average.
 
-    Ignore it where only the level of a series counts.
+    Ignore it where only the level of a series matters.
     """
     linear = LINEAR | PRODUCTS
     found: dict[str, str] = {}
@@ -526,10 +531,10 @@ def averaged_first(facts: Facts) -> Hit | None:
 
 @rule("E413", "warning", "Join it to the others: concat([a, b], axis=0).")
 def unused_input(facts: Facts) -> Hit | None:
-    """A declared input, with layers behind it or not, reaches no output.
+    """A declared input, with or without layers after it, reaches no output.
 
-    What is not needed for an output is left out of the network: the data of this input are read and
-    never used.
+    Whatever no output needs is left out of the network: the data of this input are read and never
+    used.
 
     >>> from webnnm import review
     >>> text = "a:input shape=[2]; b:input shape=[2]; a:output shape=[3]; "

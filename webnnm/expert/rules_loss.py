@@ -18,15 +18,15 @@ CONVERTED = {
 }
 MANY_CLASSES = 1000
 MOST_COLUMNS = 8
-"""Among more columns of targets, as of pixels, some may be constant."""
+"""Among more target columns, such as pixels, some may be constant."""
 MOST_CLASSES = 100
-"""Of so many scores, as of the words of a language, many are for classes that no row has."""
+"""With more scores than this, such as the words of a language, many classes occur in no row."""
 
 
 def of_outputs(
     facts: Facts, text: Callable[[OutputFacts, LabelFacts], str | None], loss: str = ""
 ) -> dict[str, str]:
-    """Return what a rule says of outputs with this loss and known labels, by node."""
+    """Return what a rule says about outputs with this loss and known labels, by node."""
     texts = {
         output.node: text(output, output.labels)
         for output in facts.outputs
@@ -39,13 +39,13 @@ def of_outputs(
 def chosen(facts: Facts) -> Hit | None:
     """An output has no loss in the text.
 
-    A softmax goes with cross-entropy, a sigmoid with binary cross-entropy, numbers with squared
-    errors, and labels decide between their forms.
+    Softmax goes with cross-entropy, sigmoid with binary cross-entropy, quantities with squared
+    errors; the labels decide between the forms of a loss.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> print(review(text).finding("E101"))
-    info E101 line 1, column 22: CCE for m (softmax output, no labels to look at)
+    info E101 line 1, column 22: CCE for m (softmax output, no labels available)
       done: m:loss='CCE'
 
     Ignore it: it only says what was chosen.
@@ -61,8 +61,8 @@ def chosen(facts: Facts) -> Hit | None:
 def impossible(facts: Facts) -> Hit | None:
     """Labels cannot fit the loss (NNM604, NNM706).
 
-    A softmax over one score is always 1, classes beyond the scores have no probability, and numbers
-    that are no classes have no cross-entropy: no training can lower such a loss.
+    A softmax over one score is always 1, classes without a score have no probability, and numbers
+    that are not classes have no cross-entropy: no training can lower such a loss.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), softmax();"
@@ -71,7 +71,7 @@ def impossible(facts: Facts) -> Hit | None:
     error E103 line 1, column 22: output "m": 3 classes, the model has 2 scores; write ...
       → Change the loss, the output activation or the form of the labels.
 
-    Ignore it never: the model cannot be trained.
+    Never ignore it: the model cannot be trained.
     """
     found = [o for o in facts.outputs if o.problem]
     return grouped(
@@ -84,10 +84,10 @@ def impossible(facts: Facts) -> Hit | None:
 
 @rule("E104", "info", "Give the labels in the form that the loss takes.", "converts")
 def converted(facts: Facts) -> Hit | None:
-    """Labels have another form than the loss takes, and mean the same in it.
+    """Labels have a different form from what the loss takes, with the same meaning.
 
-    Class numbers and one-hot rows say the same, as do 0/1 and −1/1; what the loss takes is made of
-    what is there.
+    Class numbers and one-hot rows say the same, as do 0/1 and −1/1; labels are converted to the
+    form that the loss takes.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:loss CCE; m:layers matmul(w), softmax();"
@@ -106,21 +106,21 @@ def converted(facts: Facts) -> Hit | None:
     return grouped(found, action="labels converted")
 
 
-@rule("E107", "warning", "End the model in sigmoid() and take BCE.")
+@rule("E107", "warning", "End the model in sigmoid() and use BCE.")
 def inclusive(facts: Facts) -> Hit | None:
     """CCE on rows with several 1s.
 
-    Softmax shares one probability among the classes: of a row with two labels neither can have more
-    than half. Sigmoids judge each label by itself.
+    Softmax distributes one probability over the classes: if a row has two labels, they cannot both
+    get more than half. Sigmoids judge each label by itself.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[3]; m:loss CCE; m:layers matmul(w), softmax();"
     >>> data = Dataset([[0.1], [0.4], [0.9]], [[1, 1, 0], [0, 1, 1], [1, 0, 0]])
     >>> print(review(text, data).finding("E107"))
     warning E107 line 1, column 22: CCE, and m has several 1s in a row
-      → End the model in sigmoid() and take BCE.
+      → End the model in sigmoid() and use BCE.
 
-    Ignore it where rows are meant as shares that sum to 1.
+    Ignore it where the labels of a row are meant as shares that sum to 1.
     """
     return grouped(
         of_outputs(
@@ -131,15 +131,16 @@ def inclusive(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E109", "advice", "Take HUL, which outliers move less.", "HUL if no loss is written")
+@rule("E109", "advice", "Use HUL, which outliers affect less.", "HUL if no loss is written")
 def outliers(facts: Facts) -> Hit | None:
-    """MSE with outliers among the targets, or with gradients whose norms vary more than their mean
-    over the batches of the seed search; not for targets from 0 on whose logarithms have none.
+    """MSE with outliers among the targets, or with gradient norms whose standard deviation over the
+    batches of the seed search exceeds their mean; not for non-negative targets whose logarithms
+    have no outliers.
 
-    A target ten deviations off has a hundred times the squared error of one that is one off, so
-    that a few cells decide the fit. The Huber loss counts errors beyond δ in proportion. The long
-    tail of counts and prices is no error: there the mean is what is asked for. With one
-    target in thirty too large by 100, R² is −210 with squared errors and 0.95 with it.
+    A target ten deviations off has a hundred times the squared error of one that is one deviation
+    off, so that a few cells decide the fit. The Huber loss counts errors beyond δ linearly. The
+    long tail of counts and prices is not an error: there the mean is wanted. With one target in
+    thirty too large by 100, R² is −210 with squared errors and 0.95 with the Huber loss.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
@@ -147,9 +148,9 @@ def outliers(facts: Facts) -> Hit | None:
     >>> data = Dataset([[i / 60] for i in range(60)], targets)
     >>> print(review(text, data).finding("E109"))
     advice E109 line 1, column 22: MSE on m, whose targets have outliers
-      → Take HUL, which outliers move less.
+      → Use HUL, which outliers affect less.
 
-    Ignore it where the far values are the ones that matter, as peak loads do.
+    Ignore it where the extreme values are the ones that matter, as peak loads do.
     """
     variation = facts.scouting.gradient_variation
     found = [
@@ -175,11 +176,11 @@ def outliers(facts: Facts) -> Hit | None:
     "Set class_weight='balanced' if rare classes matter as much as others.",
 )
 def unbalanced(facts: Facts) -> Hit | None:
-    """One class has more than 90 % of the labels; not with class_weight, which weighs classes, nor
-    with weights of rows that lift the others.
+    """One class has more than 90 % of the labels; not with class_weight, or with row weights that
+    lift the other classes.
 
-    With nine of ten rows in one class, always answering that one is right in nine of ten. Balanced
-    weights count each class alike; where only the number of right answers matters they cost some.
+    With nine of ten rows in one class, always predicting that class is right in nine of ten rows.
+    Balanced weights count each class equally; where only accuracy matters, they cost some of it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
@@ -208,9 +209,9 @@ def unbalanced(facts: Facts) -> Hit | None:
 
 @rule("E111", "info", action="computes output activation and loss together, from the logits")
 def fused(facts: Facts) -> Hit | None:
-    """ActivatedOutput and loss have a fused form (D.2).
+    """Output activation and loss have a fused form (D.2).
 
-    The logarithm of a softmax is computed from the scores at once, which neither overflows nor
+    The logarithm of a softmax is computed directly from the logits, which neither overflows nor
     loses small probabilities.
 
     >>> from webnnm import review
@@ -232,12 +233,12 @@ def fused(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E112", "advice", "Give class numbers and take SCE.")
+@rule("E112", "advice", "Use class numbers and SCE.")
 def many_classes(facts: Facts) -> Hit | None:
     """One-hot labels of 1000 classes or more.
 
-    One-hot rows of a thousand classes take a thousand numbers for each row, of which one says
-    something.
+    One-hot rows of a thousand classes store a thousand numbers per row, only one of which carries
+    information.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1000]; m:loss CCE; "
@@ -246,7 +247,7 @@ def many_classes(facts: Facts) -> Hit | None:
     >>> data = Dataset([[0.1], [0.5], [0.9]], labels)
     >>> print(review(text, data).finding("E112"))
     advice E112 line 1, column 22: m has one-hot rows of 1,000 classes
-      → Give class numbers and take SCE.
+      → Use class numbers and SCE.
 
     Ignore it where memory does not matter.
     """
@@ -265,8 +266,8 @@ def many_classes(facts: Facts) -> Hit | None:
 def from_logits(facts: Facts) -> Hit | None:
     """CCE where most heavy operators are float16, or on an NPU.
 
-    Probabilities below 6·10⁻⁸ are 0 in float16, and their logarithm is infinite; that of the scores
-    is not.
+    Probabilities below 6·10⁻⁸ are 0 in float16, and their logarithm is infinite; computed from the
+    logits it is finite.
 
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:loss CCE; "
@@ -289,21 +290,22 @@ def from_logits(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E114", "warning", "Look for the column that is meant: there is nothing to learn.")
+@rule("E114", "warning", "Look for the intended column: there is nothing to learn.")
 def constant(facts: Facts) -> Hit | None:
     """All targets of the training rows are the same number, or the same class, or one of up to
     eight columns of targets is.
 
-    The best answer is that constant, which needs no model; most likely another column was meant.
+    The best prediction is that constant, which needs no model; most likely another column was
+    intended.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b);"
     >>> data = Dataset([[i / 10] for i in range(20)], [[0.1 * i, 3.5] for i in range(20)])
     >>> print(review(text, data).finding("E114"))
     warning E114 line 1, column 22: targets 1 of m never change
-      → Look for the column that is meant: there is nothing to learn.
+      → Look for the intended column: there is nothing to learn.
 
-    Ignore it never in a training.
+    Never ignore it in a training.
     """
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
@@ -321,21 +323,21 @@ def constant(facts: Facts) -> Hit | None:
     return grouped(of_outputs(facts, text))
 
 
-@rule("E118", "advice", "Give the model a score for each class that there is.", confidence=0.6)
+@rule("E118", "advice", "Give the model one score for each class that occurs.", confidence=0.6)
 def spare_scores(facts: Facts) -> Hit | None:
     """A softmax has more scores than the data have classes, and at most 100.
 
-    Scores of classes that never occur are learnt to be low, which costs some rows and little else;
-    often the number of classes was miscounted.
+    The model learns that the scores of classes that never occur are low, which costs some rows and
+    little else; often the number of classes was miscounted.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[5]; m:layers matmul(w), add(b), softmax();"
     >>> data = Dataset([[i / 90] for i in range(90)], [i % 3 for i in range(90)])
     >>> print(review(text, data).finding("E118"))
     advice E118 line 1, column 22: m has 5 scores, the labels are 0 … 2
-      → Give the model a score for each class that there is.
+      → Give the model one score for each class that occurs.
 
-    Ignore it where further classes will come.
+    Ignore it where further classes will be added.
     """
     sizes = {o.name: count(o.source.features.sizes()) for o in facts.network.outputs}
 

@@ -1,4 +1,4 @@
-"""Rules on the numbers of a loss that somebody wrote: δ, γ and weights of classes (E119–E121)."""
+"""Rules on parameters of a loss that the user wrote: δ, γ and class weights (E119–E121)."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from webnnm.graph.loss_words import loss_numbers
 from webnnm.training.loss_choice import MAD_TO_STD
 
 TINY = 0.01
-"""δ in robust standard deviations of the targets. The gradient of the Huber loss is δ at most: with
-a hundredth of a deviation it is a hundredth of that of the squared error."""
+"""δ in robust standard deviations of the targets. The gradient of the Huber loss is at most δ: with
+a hundredth of a deviation it is a hundredth of the gradient of the squared error."""
 WIDE = 5.0
-"""Up to so many deviations errors count squared; a few far targets are what lies beyond."""
+"""Errors up to this many deviations count squared; only a few far targets lie beyond."""
 MOST_GAMMA = 5.0
-"""Lin et al. 2017 try γ from 0 to 5, and 2 is best: a row with p = 0.9 then counts a hundredth."""
+"""Lin et al. 2017 try γ from 0 to 5; 2 is best: a row with p = 0.9 then has a weight of 0.01."""
 LOPSIDED = 20.0
-"""Shares of classes in the loss, rows times weight, that are so many times each other."""
+"""The ratio of the shares of two classes in the loss, where a share is rows times weight."""
 
 
 def _numbers(facts: Facts) -> dict[str, Mapping[str, Any]]:
-    """Return the numbers that the text gives the losses of outputs."""
+    """Return the parameters that the text gives the losses of outputs."""
     return {output.name: loss_numbers(output.block) for output in facts.network.outputs}
 
 
-@rule("E119", "warning", "Leave delta out: it is then taken from the targets.", raises=["delta"])
+@rule("E119", "warning", "Leave delta out: it is then derived from the targets.", raises=["delta"])
 def misplaced_delta(facts: Facts) -> Hit | None:
-    """A written δ of the Huber loss is below a hundredth of the deviation of the targets, or above
-    five of it where the targets have outliers.
+    """The text sets δ of the Huber loss below a hundredth of the deviation of the targets, or, if
+    the targets have outliers, above five deviations.
 
-    Errors up to δ count squared, larger ones in proportion: gradients are δ at most. A tiny δ makes
-    all of them tiny, which sgdm and nesterov follow in tiny steps. With a large one the outliers
-    count squared, against which the loss is there. The deviation is 1.48 times the median absolute
-    one, which outliers do not stretch; left out, δ is a third of it.
+    Errors up to δ count squared, larger ones linearly: gradients are at most δ. A tiny δ makes all
+    of them tiny, and sgdm and nesterov take tiny steps. With a large δ the outliers count squared,
+    which the Huber loss is meant to prevent. The deviation is 1.48 times the median absolute
+    deviation, which outliers do not stretch; the default of δ is a third of it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss HUL; m:delta 1e-6; "
@@ -42,9 +42,9 @@ def misplaced_delta(facts: Facts) -> Hit | None:
     >>> data = Dataset([[i / 10] for i in range(20)], [[0.1 * i] for i in range(20)])
     >>> print(review(text, data).finding("E119"))
     warning E119 line 1, column 22: HUL of m has δ 1e-06, its targets a deviation of 0.667
-      → Leave delta out: it is then taken from the targets.
+      → Leave delta out: it is then derived from the targets.
 
-    Ignore it where targets are whole numbers of which most are the same.
+    Ignore it where targets are whole numbers and most of them are equal.
     """
     found: dict[str, str] = {}
     written = _numbers(facts)
@@ -61,20 +61,20 @@ def misplaced_delta(facts: Facts) -> Hit | None:
     return grouped(found)
 
 
-@rule("E120", "warning", "Lower gamma to 2, or take cross-entropy, which has none.")
+@rule("E120", "warning", "Lower gamma to 2, or use cross-entropy, which has no gamma.")
 def large_gamma(facts: Facts) -> Hit | None:
     """γ of a focal loss is above 5.
 
-    A row whose class has probability p counts (1 − p)^γ. With γ = 2 one that is right with 0.9
-    counts a hundredth; with 10 one that is at 0.5 counts a thousandth, and nothing but gross errors
-    is learnt from. Lin et al. 2017 try 0 … 5.
+    A row whose class has probability p has the weight (1 − p)^γ. With γ = 2, a row that is right
+    with p = 0.9 counts a hundredth; with 10, a row at 0.5 counts a thousandth, and the model learns
+    only from gross errors. Lin et al. 2017 try 0 … 5.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:loss FOL; m:gamma 60; "
     >>> text += "m:layers matmul(w), softmax();"
     >>> print(review(text).finding("E120"))
     warning E120 line 1, column 22: FOL of m has γ 60: rows with p = 0.5 count 8.7e-19
-      → Lower gamma to 2, or take cross-entropy, which has none.
+      → Lower gamma to 2, or use cross-entropy, which has no gamma.
 
     Ignore it where all but a few rows are known to be right from the start.
     """
@@ -90,7 +90,7 @@ def large_gamma(facts: Facts) -> Hit | None:
 
 
 def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float] | None:
-    """Return the weights that somebody gave the classes, None if nobody did."""
+    """Return the class weights that the user gave, None if there are none."""
     given: Any = facts.settings.get("class_weight")
     if isinstance(given, Mapping):
         if output.labels is not None and output.labels.several:
@@ -116,12 +116,12 @@ def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float]
     confidence=0.8,
 )
 def lopsided(facts: Facts) -> Hit | None:
-    """Weights of classes, by class_weight or α, make the share of one in the loss more than twenty
-    times that of another, and the classes more uneven than their rows are.
+    """Class weights, from class_weight or α, make the share of one class in the loss more than
+    twenty times that of another, and the classes more uneven than their numbers of rows.
 
-    Weights are there to even out classes. A share is rows times weight: with a thousand times the
-    weight a class of a tenth of the rows has 99 % of the loss, and everything is taken for it; a
-    class of weight 0 is never learnt.
+    Class weights are meant to balance classes. A share is rows times weight: with a thousand times
+    the weight, a class with a tenth of the rows has 99 % of the loss, and everything is taken for
+    it; a class of weight 0 is never learnt.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), softmax();"
@@ -130,7 +130,7 @@ def lopsided(facts: Facts) -> Hit | None:
     warning E121 line 1, column 22: classes 0 … 1 of m have 0.2% … 99.8% of the loss ...
       → Set class_weight='balanced', or leave the weights out.
 
-    Ignore it where an error on one class really costs as many times more.
+    Ignore it where an error on one class really costs that many times more.
     """
     found: dict[str, str] = {}
     for output in facts.outputs:

@@ -15,7 +15,7 @@ LARGEST_RATIO = 10
 def several(facts: Facts) -> Hit | None:
     """Two outputs or more.
 
-    Outputs that share layers have losses of different sizes, and the largest would decide alone.
+    Outputs that share layers have losses of different sizes, and the largest would dominate.
     Uncertainty weighting (Kendall et al. 2018) learns a weight for each.
 
     >>> from webnnm import review
@@ -41,9 +41,10 @@ def several(facts: Facts) -> Hit | None:
 
 @rule("E502", "warning", "Set loss_weights='auto', or weights that bring the losses together.")
 def uneven(facts: Facts) -> Hit | None:
-    """With fixed weights, or none, the initial losses of outputs differ by more than ten times.
+    """With fixed weights, or none, the initial losses of outputs differ by a factor of more than
+    ten.
 
-    The losses are those of the first batches, times the weights. An output with a tenth of the loss
+    These are the losses of the first batches, times the weights. An output with a tenth of the loss
     has about a tenth of the gradient in the layers that all outputs share.
 
     >>> from webnnm.expert.facts import Facts, ScoutingFacts

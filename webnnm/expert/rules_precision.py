@@ -1,4 +1,4 @@
-"""Rules on number types: range, scaling, what the device lacks (spec E201–E208)."""
+"""Rules on data types: range, scaling, what the device lacks (spec E201–E208)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _heavy(facts: Facts) -> Hit:
 def scaled(facts: Facts) -> Hit | None:
     """More heavy operators compute in float16 than in float32.
 
-    The smallest float16 is 6e-8, and gradients below it become 0. Scaled by a large number before
-    they are computed they stay above (Micikevicius et al. 2018).
+    The smallest float16 is 6e-8, and gradients below it become 0. If the loss is scaled by a large
+    number first, they stay above it (Micikevicius et al. 2018).
 
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -49,8 +49,8 @@ def scaled(facts: Facts) -> Hit | None:
 def unscaled(facts: Facts) -> Hit | None:
     """More heavy operators compute in float16 than in float32, and scaling is off.
 
-    Without scaling the gradients of a model in float16 that are below 6e-8 become 0, which are many
-    once the loss is small.
+    Without scaling, gradients in float16 below 6e-8 become 0, and there are many of these once the
+    loss is small.
 
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -58,7 +58,7 @@ def unscaled(facts: Facts) -> Hit | None:
     warning E202: 1 heavy operators in float16, 0 in float32, gradients unscaled: training is ...
       → Set gradient_scaling='on'.
 
-    Ignore it for a model that is only run.
+    Ignore it for a model that is only used for inference.
     """
     if not facts.profile.mostly_float16 or facts.settings.get("gradient_scaling") != "off":
         return None
@@ -74,10 +74,10 @@ def unscaled(facts: Facts) -> Hit | None:
     "float32 inside softmax, log, exp, variance and normalisations without dataType",
 )
 def risky(facts: Facts) -> Hit | None:
-    """Operators whose results leave the range of float16 easily compute in it.
+    """Operators whose results easily leave the range of float16 compute in float16.
 
-    Float16 ends at 65,504: exp(12) is beyond, as are squares of 256. Operators without a written
-    type that compute in float32 inside are listed for information alone.
+    Float16 ends at 65,504: exp(12) is beyond, as is the square of 256. Operators without a written
+    type that compute in float32 internally are listed for information only.
 
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), pow(2);"
@@ -108,7 +108,7 @@ def risky(facts: Facts) -> Hit | None:
 def wide_on_edge(facts: Facts) -> Hit | None:
     """Heavy operators compute in float32, on an NPU or with optimize_for='edge'.
 
-    Neural processors compute float16 several times as fast as float32, or have no float32 at all.
+    Neural processors compute float16 several times faster than float32, or have no float32 at all.
 
     >>> from webnnm import review
     >>> text = "m:input float32 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -130,8 +130,8 @@ def wide_on_edge(facts: Facts) -> Hit | None:
 def small_scale(facts: Facts) -> Hit | None:
     """Float16, uncertainty weighting, and a scale below 128.
 
-    Uncertainty weighting makes weights as small as 0.01 of losses that are large. A scale of 128
-    keeps such gradients in the range of float16 (Micikevicius et al. 2018 begin with 8 to 32,768).
+    Uncertainty weighting gives large losses weights as small as 0.01. A scale of 128 keeps the
+    resulting gradients in the range of float16 (Micikevicius et al. 2018 start with 8 to 32,768).
 
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:layers matmul(w, shape=[8]), relu(); "
@@ -163,8 +163,8 @@ def small_scale(facts: Facts) -> Hit | None:
 def lossy_casts(facts: Facts) -> Hit | None:
     """Inserted casts may lose range (NNM007).
 
-    Where operands differ in type the notation casts one of them. From uint32 to int32 and to types
-    of fewer digits some numbers do not fit.
+    If operands differ in type the notation casts one of them. From uint32 to int32, and to types of
+    lower precision, some numbers do not fit.
 
     >>> from webnnm import review
     >>> text = "m:input uint32 shape=[2]; m:output shape=[2]; m:constants c int32 [2] [1, 2]; "
@@ -179,12 +179,12 @@ def lossy_casts(facts: Facts) -> Hit | None:
     return grouped({f"line {w.line}, column {w.column}": w.message for w in found})
 
 
-@rule("E207", "error", "Use the type or the operators that it names.")
+@rule("E207", "error", "Use the type or the operators that the message names.")
 def unsupported(facts: Facts) -> Hit | None:
-    """The backend lacks a data type or an operator that nothing can stand in for.
+    """The backend lacks a data type or an operator for which there is no replacement.
 
-    Backends differ in data types and operators. Most of what one lacks is written with others; this
-    could not be.
+    Backends differ in data types and operators. Most missing operators are decomposed into others;
+    this one cannot be.
 
     >>> from webnnm.expert.facts import DeviceFacts, Facts, Unsupported
     >>> from webnnm.expert.review import review
@@ -195,9 +195,9 @@ def unsupported(facts: Facts) -> Hit | None:
     >>> known = Facts(network=elaborate(parse(text)), device=DeviceFacts(unsupported=lost))
     >>> print(review(known).finding("E207"))
     error E207 line 1, column 49: no float16 for matmul1, but float32
-      → Use the type or the operators that it names.
+      → Use the type or the operators that the message names.
 
-    Ignore it never: the model does not run there.
+    Never ignore it: the model does not run there.
     """
     found = facts.device.unsupported
     return grouped({u.node: f"no {u.what} for {u.node}, but {u.instead}" for u in found})
@@ -205,10 +205,10 @@ def unsupported(facts: Facts) -> Hit | None:
 
 @rule("E208", "info", action="decomposes, or moves to another rank")
 def rewritten(facts: Facts) -> Hit | None:
-    """Operators were written with others, or moved to another rank, for the backend's limits.
+    """Operators were decomposed into others, or moved to another rank, because of backend limits.
 
-    WebNN limits the ranks and types of operators, and browsers lack some operators. What is
-    rewritten gives the same numbers, and may be slower.
+    WebNN limits the ranks and types of operators, and browsers lack some operators. The rewritten
+    graph gives the same numbers, and may be slower.
 
     >>> from webnnm.expert.facts import DeviceFacts, Facts
     >>> from webnnm.expert.review import review

@@ -1,4 +1,4 @@
-"""Rules on rows and columns that an examination found suspicious (spec E614–E635)."""
+"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E635)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webnnm.training.automatic import ENOUGH
 
 
 def _suspected(facts: Facts, id: str) -> Hit | None:
-    """Return what an examination found for a rule."""
+    """Return what the examination found for a rule."""
     found = facts.data.suspicions.get(id)
     if found is None:
         return None
@@ -27,15 +27,15 @@ def _suspected(facts: Facts, id: str) -> Hit | None:
 @rule(
     "E614",
     "warning",
-    "If they stand for missing values, leave these cells empty and say missing='mean'; if not, "
+    "If they stand for missing values, leave these cells empty and set missing='mean'; if not, "
     "correct them.",
 )
 def far_cells(facts: Facts) -> Hit | None:
-    """One value is repeated in a column, or a few cells lie there, far from all others; or 0 or −1
-    are, of measurements that are far from them.
+    """A column has a repeated value, or values in a few cells, far from all others; or 0 or −1 is
+    repeated among measurements that are far from it.
 
     Codes such as −999 or 0 for a missing value are taken for measurements. They stretch the
-    deviation by which the column is scaled, and press all true values together.
+    standard deviation by which the column is scaled, and squeeze all true values together.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -43,7 +43,7 @@ def far_cells(facts: Facts) -> Hit | None:
     >>> data = Dataset(heights, [i / 60 for i in range(60)])
     >>> print(review(text, data).finding("E614"))
     warning E614: 6 cells of column 0 are -999, the others lie from 1.505 to 1.795
-      → If they stand for missing values, leave these cells empty and say missing='mean'; if ...
+      → If they stand for missing values, leave these cells empty and set missing='mean'; if ...
 
     Ignore it where these values were measured.
     """
@@ -53,23 +53,24 @@ def far_cells(facts: Facts) -> Hit | None:
 @rule(
     "E615",
     "warning",
-    "Leave the column out, unless it is known by the time of a prediction.",
+    "Leave the column out, unless it is known when a prediction is made.",
     confidence=0.7,
 )
 def telling(facts: Facts) -> Hit | None:
-    """One of several columns tells the target of 99 % of the training rows by itself, 50 and more,
-    or its values are the means of the target over the rows that have them; advice where it is a
-    quantity that has one value in 95 % of the rows of some classes and in at most 10 % of the
-    others, and all other columns are wrong three times as often, or has its least value in none of
-    100 rows and more of some classes and in 60 % of the others, and tells more than all others.
+    """One of several columns alone predicts the target of 99 % of the training rows, of 50 rows or
+    more, or its values are the means of the target over the rows that have them; advice where it is
+    a quantity that has one value in 95 % of the rows of some classes and in at most 10 % of the
+    others, and all other columns are wrong three times as often, or never has its lowest value in
+    100 rows or more of some classes but in 60 % of the others, and predicts better than all other
+    columns.
 
-    What tells the answer of 99 % of the rows by itself is often a form of the answer, written down
-    after it was known: the test is then too good, and in use the column is empty. Of fewer rows a
-    good measurement tells them all by chance. What is filled in for one class alone, as the days
-    for which the last bill of a customer is open, comes after the answer too, though a few cells of
-    it may be wrong. The mean of the target by postcode has the row itself in it, and those that are
-    tested. The last value of a window over a series is no target for it: that comes after the
-    window.
+    A column that alone predicts 99 % of the rows is often a form of the target, recorded after it
+    was known: the test score is then too good, and in use the column is empty. With fewer rows a
+    good measurement may predict them all by chance. A column that is filled in for one class only,
+    such as the days for which the last bill of a customer has been open, is also recorded after the
+    target, though a few of its cells may be wrong. The mean of the target by postcode includes the
+    row itself, and the testing rows. The last value of a window over a series is not a target for
+    that window: the target must come after it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -78,29 +79,29 @@ def telling(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, targets)
     >>> print(review(text, data).finding("E615"))
     warning E615: column 1 alone gives the target (rank correlation 1.0000)
-      → Leave the column out, unless it is known by the time of a prediction.
+      → Leave the column out, unless it is known when a prediction is made.
 
-    Ignore it where it is known by the time of a prediction, and the task is that easy.
+    Ignore it where the column is known when a prediction is made, and the task is that easy.
     """
     hit = _suspected(facts, "E615")
     return replace(hit, severity="advice") if hit and "marks" in hit.evidence else hit
 
 
-@rule("E616", "warning", "Leave the column out: new rows have other numbers.")
+@rule("E616", "warning", "Leave the column out: new rows will have other numbers.")
 def counting(facts: Facts) -> Hit | None:
-    """A column counts the rows, or its name says that it identifies them; not where the rows are
-    divided in order.
+    """A column numbers the rows, or its name says that it identifies them; not where the rows are
+    split in order.
 
-    A number of the row carries whatever the order of the rows carries, such as that they were
-    sorted by class or by day. New rows have numbers beyond all that were seen.
+    A row number carries whatever the order of the rows carries, for instance that they were sorted
+    by class or by day. New rows have numbers beyond all that the model saw.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> rows = [[i, i * 0.618 % 1] for i in range(80)]
     >>> data = Dataset(rows, [b * b for _, b in rows])
     >>> print(review(text, data).finding("E616"))
-    warning E616: column 0 counts the rows, from 0 to 79
-      → Leave the column out: new rows have other numbers.
+    warning E616: column 0 numbers the rows, from 0 to 79
+      → Leave the column out: new rows will have other numbers.
 
     Ignore it where the order means something, as time does, and testing rows come later.
     """
@@ -109,10 +110,10 @@ def counting(facts: Facts) -> Hit | None:
 
 @rule("E617", "advice", "Leave one of these columns out.", confidence=0.5)
 def dependent(facts: Facts) -> Hit | None:
-    """A column is the same as another one up to scale, or is a sum of others.
+    """A column is the same as another one up to scale, or is a linear combination of others.
 
-    Two columns that say the same share one effect between them, in a proportion that chance
-    decides; weights cannot be read, and nothing is added.
+    Two columns that say the same share one effect, in a proportion that chance decides; their
+    weights cannot be interpreted, and the second column adds no information.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -123,7 +124,7 @@ def dependent(facts: Facts) -> Hit | None:
     advice E617: column 1 is the same as column 0
       → Leave one of these columns out.
 
-    Ignore it where columns may come apart in later rows.
+    Ignore it where the columns may differ in later rows.
     """
     return _suspected(facts, "E617")
 
@@ -131,18 +132,18 @@ def dependent(facts: Facts) -> Hit | None:
 @rule(
     "E619",
     "warning",
-    "Divide the rows by what they come from, split=(rows of some, [], rows of others), and augment "
-    "after that: dataset.augment(…).",
+    "Split the rows by their origin, split=(rows of some, [], rows of others), and augment after "
+    "that: dataset.augment(…).",
     confidence=0.8,
 )
 def copied(facts: Facts) -> Hit | None:
-    """Most testing rows have a few training rows that are three times nearer than all others, or
-    seven of ten of one class have; or rows form groups that share two measurements of many values
-    each, and the nearest rows tell the target of 15 % fewer, after chance, without those of the
-    same group.
+    """Most testing rows, or seven of ten of one class, have a few training rows that are three
+    times nearer than all others; or rows form groups that share two measurements of many values
+    each, and the nearest rows predict the target of 15 % fewer rows, beyond chance, without those
+    of the same group.
 
-    Copies, crops of one picture and several rows of one patient are nearly equal. Divided at
-    random, the test asks for what was trained, and says how well the model remembers.
+    Copies, crops of one picture and several rows of one patient are nearly equal. After a random
+    split, the test rows are as good as trained on, and the score says how well the model remembers.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[3]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -151,9 +152,9 @@ def copied(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, [a + b for a, b, _ in rows])
     >>> print(review(text, data).finding("E619"))
     warning E619: 93% of the testing rows have 3 training rows that are much nearer than all ...
-      → Divide the rows by what they come from, split=(rows of some, [], rows of others), and ...
+      → Split the rows by their origin, split=(rows of some, [], rows of others), and augment ...
 
-    Ignore it where rows to come will be of the same people and things.
+    Ignore it where future rows will come from the same people and things.
     """
     return _suspected(facts, "E619")
 
@@ -161,20 +162,20 @@ def copied(facts: Facts) -> Hit | None:
 @rule(
     "E620",
     "warning",
-    "Take later rows for testing: method='sequential'; of several machines, persons or recordings "
-    "hold whole ones back: split=(rows of some, [], rows of others).",
+    "Test on later rows: method='sequential'; with several machines, persons or recordings, hold "
+    "whole ones back: split=(rows of some, [], rows of others).",
 )
 def windows(facts: Facts) -> Hit | None:
-    """Rows are overlapping windows over one series, or they tell the target by those next to them
-    in the data alone, and are divided at random.
+    """Rows are overlapping windows over one series, or predict the target only because of the rows
+    next to them in the data, and the split is random.
 
-    Windows that overlap share most of their values. Divided at random, nearly every test window was
-    trained but for one value. The same holds for figures of the last hundred days, and for several
-    rows of one person: the three nearest rows tell the target of 15 % more of the rows, after
-    chance, than they do without the fifth of the rows before and behind; a linear model does not
-    carry over either. Where the label is that of the row itself, other persons tell it as well. Not
-    for rows with fewer than four columns of many values, or sorted by one of them, which lie next
-    to their neighbours by nature; E619 tells copies.
+    Windows that overlap share most of their values. After a random split, nearly every test window
+    was trained on, except for one value. The same holds for figures of the last hundred days, and
+    for several rows of one person: the three nearest rows predict the target of 15 % more of the
+    rows, beyond chance, than without the fifth of the rows before and after; a linear model does
+    not generalise either. Where the label depends on the row itself, rows of other persons predict
+    it as well. Not for rows with fewer than four columns of many values, or sorted by one of them,
+    which are next to their neighbours by nature; E619 reports copies.
 
     >>> import math
     >>> from webnnm import Dataset, review
@@ -183,20 +184,20 @@ def windows(facts: Facts) -> Hit | None:
     >>> data = Dataset([series[i : i + 8] for i in range(112)], series[8:])
     >>> print(review(text, data).finding("E620"))
     warning E620: every row continues the one before, 1 further: windows over one series, which ...
-      → Take later rows for testing: method='sequential'; of several machines, persons or ...
+      → Test on later rows: method='sequential'; with several machines, persons or recordings, ...
 
-    Ignore it where nothing but the gap between known values shall be filled, or the same persons
-    will be asked again.
+    Ignore it where the task is only to fill gaps between known values, or the model will be used on
+    the same persons.
     """
     return _suspected(facts, "E620")
 
 
 @rule("E621", "warning", "Find out which class is right, and drop the other rows.")
 def contradictory(facts: Facts) -> Hit | None:
-    """More than 1 % of the rows have an equal one of another class.
+    """More than 1 % of the rows are equal to a row of another class.
 
-    Of equal rows with different labels one at least is wrong whatever the model says: there is an
-    upper bound below 1, and gradients pull both ways.
+    Whatever the model predicts for equal rows with different labels, at least one of them is wrong:
+    the accuracy has an upper bound below 1, and gradients pull both ways.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
@@ -204,10 +205,10 @@ def contradictory(facts: Facts) -> Hit | None:
     >>> labels = [i % 2 for i in range(50)] + [(i + 1) % 2 for i in range(9)]
     >>> data = Dataset(rows + rows[:9], labels)
     >>> print(review(text, data).finding("E621"))
-    warning E621: 30.5% of the rows have an equal one of another class, as rows 0, 50
+    warning E621: 30.5% of the rows are equal to a row of another class, such as rows 0, 50
       → Find out which class is right, and drop the other rows.
 
-    Ignore it where labels are chance by nature, such as outcomes, and probabilities are wanted.
+    Ignore it where labels are random by nature, as outcomes are, and probabilities are wanted.
     """
     return _suspected(facts, "E621")
 
@@ -215,21 +216,22 @@ def contradictory(facts: Facts) -> Hit | None:
 @rule(
     "E622",
     "warning",
-    "Divide the rows at random, or gather training rows like those to be tested.",
+    "Split the rows at random, or gather training rows like the testing rows.",
     confidence=0.8,
 )
 def moved(facts: Facts) -> Hit | None:
-    """The mean of a column in testing is more than a standard deviation off that in training, or of
-    pictures and sequences the mean of each as a whole; or that of a target is, in rows divided in
-    order, after what the columns tell of it.
+    """The mean of a column in testing differs by more than a standard deviation from that in
+    training, or for pictures and sequences the mean of each as a whole; or, in rows split in order,
+    the mean of a target does, beyond what the columns explain.
 
-    A model is asked in a place where it saw no rows. Between rows divided at random, means differ
-    by a fraction of a deviation. Where the training rows were scaled by hand, the others have to be
-    scaled by the same numbers. A target that drifts, as prices do, is a deviation off what a linear
-    model of the training rows says, and three standard errors, of as many independent rows as those
-    that remember the rows before them are worth: then the mean of the testing rows is the better
-    answer. Windows over a series that grows are elsewhere by nature, whatever rows are tested: what
-    repeats itself is the change from one value to the next. Dates are later in later rows.
+    The model is asked about a region where it saw no rows. In a random split, means differ by a
+    fraction of a deviation. Where the training rows were scaled by hand, the others have to be
+    scaled by the same numbers. A target that drifts, as prices do, is a deviation off the
+    prediction of a linear model of the training rows, and three standard errors, where the rows
+    count as fewer independent ones because each depends on the rows before it: then the mean of the
+    testing rows is the better answer. Windows over a growing series differ by nature, whatever rows
+    are tested: what repeats itself is the change from one value to the next. Dates are later in
+    later rows.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -237,7 +239,7 @@ def moved(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, [b for _, b in rows], split=(0.7, 0, 0.3), method="sequential")
     >>> print(review(text, data).finding("E622"))
     warning E622: column 0 has mean 0.4924 in training, 1.488 in testing (3.4 deviations)
-      → Divide the rows at random, or gather training rows like those to be tested.
+      → Split the rows at random, or gather training rows like the testing rows.
 
     Ignore it where that is what the test is for, as with later years or other hospitals.
     """
@@ -245,15 +247,16 @@ def moved(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E623", "warning", "Give the rows without padding, with length='max': it then does not count."
+    "E623",
+    "warning",
+    "Pass the rows without padding, with length='max': padding then has no effect.",
 )
 def padded(facts: Facts) -> Hit | None:
-    """Rows of a sequence, or of words that attention, a mean or a recurrent layer takes together,
-    end in the same position again and again, and no length is known.
+    """Rows of a sequence, or of tokens that attention, a mean or a recurrent layer combines, end in
+    the same repeated position, and no length is given.
 
-    A position that was filled up counts as one that was written: attention looks at it, means are
-    drawn towards it, a recurrent layer runs on over it. Sequences of different lengths know where
-    they end.
+    A padded position counts like a real one: attention looks at it, means are drawn towards it, a
+    recurrent layer continues over it. Sequences of different lengths know where they end.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers embedding(t, "
@@ -261,8 +264,8 @@ def padded(facts: Facts) -> Hit | None:
     >>> rows = [[1 + n % 8] * (1 + n % 4) + [0] * (7 - n % 4) for n in range(40)]
     >>> data = Dataset(rows, [n % 2 for n in range(40)], length="max")
     >>> print(review(text, data).finding("E623"))
-    warning E623: 69% of the positions of model are 0 at the end of rows, and count
-      → Give the rows without padding, with length='max': it then does not count.
+    warning E623: 69% of the positions of model are 0 at the end of rows, and are not masked
+      → Pass the rows without padding, with length='max': padding then has no effect.
 
     Ignore it where the value at the end was measured.
     """
@@ -281,10 +284,10 @@ def padded(facts: Facts) -> Hit | None:
 
 @rule("E625", "warning", "Subtract the first value, or the smallest, before they become float32.")
 def unresolved(facts: Facts) -> Hit | None:
-    """The differences of a column are a few steps of float32: a time in seconds since 1970.
+    """The differences within a column are a few steps of float32: a time in seconds since 1970.
 
-    float32 has 24 bits: seconds since 1970 come in steps of 128, and what varies within a day is
-    gone.
+    float32 has 24 bits of precision: seconds since 1970 come in steps of 128, so that
+    differences of less than two minutes are lost.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -302,14 +305,14 @@ def unresolved(facts: Facts) -> Hit | None:
 @rule(
     "E626",
     "advice",
-    "Give each of its values a column: TableDataset(…, categorical=[…]).",
+    "Give each of its values its own column: TableDataset(…, categorical=[…]).",
     confidence=0.6,
 )
 def categories(facts: Facts) -> Hit | None:
-    """Whole numbers in a column whose targets go up and down from one to the next.
+    """A column has whole numbers whose targets go up and down from one number to the next.
 
-    As a number, category 5 lies between 4 and 6 and is a hundred times nearer to them than to 500.
-    One column for each lets every category have its own effect.
+    As a number, category 5 lies between 4 and 6 and is nearly 500 times nearer to them than to
+    500. With one column for each, every category can have its own effect.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -318,31 +321,31 @@ def categories(facts: Facts) -> Hit | None:
     >>> data = Dataset([[float(c)] for c in colours], prices)
     >>> print(review(text, data).finding("E626"))
     advice E626: column 0: 6 whole numbers, whose targets go up and down 5 times
-      → Give each of its values a column: TableDataset(…, categorical=[…]).
+      → Give each of its values its own column: TableDataset(…, categorical=[…]).
 
-    Ignore it where the numbers are an order after all, with a bumpy effect.
+    Ignore it where the order of the numbers does have a meaning, with a bumpy effect.
     """
     return _suspected(facts, "E626")
 
 
-@rule("E627", "advice", "See whether labels still belong to their rows.", confidence=0.4)
+@rule("E627", "advice", "Check whether labels still belong to their rows.", confidence=0.4)
 def unrelated(facts: Facts) -> Hit | None:
-    """The nearest training rows tell the class no better than its share does.
+    """The nearest training rows predict the class no better than the most frequent class does.
 
-    Rows that are alike mostly have like answers. If the nearest rows tell no more than the most
+    Similar rows mostly have similar labels. If the nearest rows predict no better than the most
     frequent class, features and labels probably do not belong together, as after sorting one of
-    them alone. Or five and more columns are numbers of words, alike, unrelated and of a dozen
-    values and more: of those none is near to another.
+    them alone. Or five or more columns are token ids, alike, unrelated and of a dozen values or
+    more: no id is near to another.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
     >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(400)]
     >>> data = Dataset(rows, [i * i * 7919 % 1009 % 2 for i in range(400)])
     >>> print(review(text, data).finding("E627"))
-    advice E627: the nearest training rows tell the class in 50% of the rows, the most frequent ...
-      → See whether labels still belong to their rows.
+    advice E627: the nearest training rows predict the class in 50% of the rows, the most ...
+      → Check whether labels still belong to their rows.
 
-    Ignore it where the answer is a parity or a chessboard, or there is little but noise.
+    Ignore it where the label is a parity or a chessboard, or there is little but noise.
     """
     return _suspected(facts, "E627")
 
@@ -350,17 +353,17 @@ def unrelated(facts: Facts) -> Hit | None:
 @rule(
     "E629",
     "advice",
-    "Take it for numbers: leave it out of categorical=[…], leave cells without a number empty, and "
-    "say missing='mean'.",
+    "Treat it as numbers: leave it out of categorical=[…], leave cells without a number empty, and "
+    "set missing='mean'.",
     confidence=0.7,
 )
 def numerals(facts: Facts) -> Hit | None:
     """Four fifths of the categories of a column are numbers, and have fewer than ten training rows
     each.
 
-    A category is the same as itself and unlike all others: that 130 lies between 129 and 131 is
-    lost, and each number is learnt from the few rows that have it. Codes of wards or of products
-    come up more often.
+    A category is only equal to itself and unlike all others: that 130 lies between 129 and 131 is
+    lost, and each number is learnt from the few rows that have it. Codes of wards or products occur
+    more often.
 
     >>> from webnnm import TableDataset, review
     >>> power = ["unknown" if i % 9 == 0 else str(60 + i % 90) for i in range(120)]
@@ -369,9 +372,9 @@ def numerals(facts: Facts) -> Hit | None:
     >>> text = f"m:input shape={[*data.inputs['model'].shape]}; m:output shape=[1]; "
     >>> print(review(text + "m:layers matmul(w), add(b);", data).finding("E629"))
     advice E629: power: 64 of 65 categories are numbers, the others unknown; each has 1.3 ...
-      → Take it for numbers: leave it out of categorical=[…], leave cells without a number ...
+      → Treat it as numbers: leave it out of categorical=[…], leave cells without a number ...
 
-    Ignore it where the numbers are names, as of houses.
+    Ignore it where the numbers are names, such as house numbers.
     """
     return _suspected(facts, "E629")
 
@@ -379,18 +382,18 @@ def numerals(facts: Facts) -> Hit | None:
 @rule(
     "E630",
     "warning",
-    "Give the pictures as they are, to ImageDataset or with names=[…] for their dimensions; or "
-    "move the channels, as x.transpose(0, 3, 1, 2) does: reshape leaves numbers where they are.",
+    "Pass the pictures as they are, to ImageDataset or with names=[…] for their dimensions; or "
+    "move the channels, as x.transpose(0, 3, 1, 2) does: reshape does not reorder the numbers.",
     confidence=0.8,
 )
 def reshaped(facts: Facts) -> Hit | None:
-    """Pictures for a convolution, of two to four channels and 8 × 8 pixels and more, are rougher
-    than if their channels stood at the other end: pixels below each other, and 1.5 times together
-    with those beside each other or the channels; or all 1.4 times.
+    """Pictures for a convolution, of two to four channels and 8 × 8 pixels or more, are rougher
+    than if their channels were at the other end: vertically, and 1.5 times together with the
+    differences of horizontal neighbours or of channels; or 1.4 times in all of them.
 
-    `reshape` gives numbers another shape and leaves them in their order: what is called a channel
-    then holds stripes of all of them. In the right order pixels resemble those beside, below and in
-    the other channels. Noise is as rough in either order, photographs are two to nine times as
+    `reshape` changes the shape and keeps the order of the numbers: each channel then holds stripes
+    of all channels. In the right order pixels resemble those next to them, below them and in the
+    other channels. Noise is equally rough in either order, photographs are two to nine times as
     rough in the wrong one.
 
     >>> from webnnm import Dataset, review
@@ -405,7 +408,7 @@ def reshaped(facts: Facts) -> Hit | None:
     >>> data = Dataset(pictures, [n % 2 for n in range(40)], standardize=True)
     >>> print(review(text, data).finding("E630"))
     warning E630: pixels of model and those below them differ by 2.17 of the variance with the ...
-      → Give the pictures as they are, to ImageDataset or with names=[…] for their dimensions; ...
+      → Pass the pictures as they are, to ImageDataset or with names=[…] for their dimensions; ...
 
     Ignore it where pictures have a pattern that repeats after as many pixels as there are channels.
     """
@@ -416,22 +419,22 @@ def reshaped(facts: Facts) -> Hit | None:
 @rule(
     "E631",
     "warning",
-    "Bring all cells to one unit before the column is standardised; where both are meant, take the "
-    "logarithm.",
+    "Convert all cells to one unit before the column is standardised; where both are intended, "
+    "take the logarithm.",
     confidence=0.7,
 )
 def mixed_units(facts: Facts) -> Hit | None:
-    """Some cells of a positive column are 1,000, 100, 10, 60, or as many times the others as a
-    usual unit has of another, spread as these do, and lie apart from them; or they are degrees
-    Fahrenheit among those of Celsius.
+    """Some cells of a positive column are 1,000, 100, 10 or 60 times the others, or another usual
+    ratio of two units, spread like the others and lie apart from them; or they are degrees
+    Fahrenheit among degrees Celsius.
 
-    Millimetres among metres become the whole deviation of the column, and the differences of all
-    other rows a few thousandths of it. Two clusters of one shape with a gap between, whose medians
-    have the ratio of two units within their error, are most likely one quantity. Not where these
-    rows differ in another column or in the target too: then they are of another kind, as trucks
-    among cars. More than a fifth of the rows may be another kind anyway: there another column or
-    the target has to follow this one in both groups, by so much that it would differ between them
-    if they were in one unit.
+    Millimetres among metres make up the whole deviation of the column, and the differences between
+    all other rows become a few thousandths of it. Two clusters of the same shape with a gap between
+    them, whose medians have the ratio of two units within their error, are most likely one
+    quantity. Not where these rows differ in another column or in the target too: then they are of
+    another kind, as trucks among cars. More than a fifth of the rows may be another kind anyway:
+    there another column or the target has to follow this one in both groups, so closely that it
+    would differ between them if they were in one unit.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -440,8 +443,8 @@ def mixed_units(facts: Facts) -> Hit | None:
     >>> rows = [[span, i * 0.414 % 1] for i, span in enumerate(entered)]
     >>> data = Dataset(rows, [b for _, b in rows], standardize=True, features=["span", "load"])
     >>> print(review(text, data).finding("E631"))
-    warning E631: 4.8% of the cells of span, 3192 to 7816, are 1,000 times the others, 3.016 ...
-      → Bring all cells to one unit before the column is standardised; where both are meant, ...
+    warning E631: 4.8% of the cells of span, 3192 to 7816, are 1,000 times the others, 3.016 to ...
+      → Convert all cells to one unit before the column is standardised; where both are ...
 
     Ignore it where both groups were measured in the same unit.
     """
@@ -457,13 +460,13 @@ def mixed_units(facts: Facts) -> Hit | None:
 )
 def computed(facts: Facts) -> Hit | None:
     """A quantity is the sum, difference, product or quotient of two named columns, or of one and
-    the square of the other, up to scale and offset, with R² of 0.999 and more; neither column alone
-    tells it, and of products and quotients no linear combination of both either. Or it is the sum
-    of three columns and more.
+    the square of the other, up to scale and offset, with an R² of 0.999 or more; neither column
+    alone predicts it, and for products and quotients no linear combination of both does. Or it is
+    the sum of three or more columns.
 
-    A price for each square metre was divided out of the price: with the area it is the answer, and
-    in use nobody has it. What leaves less than a thousandth of the variance was computed and
-    rounded; laws that are measured leave more. Not for windows over a series.
+    A price per square metre was computed from the price: together with the area it gives the
+    answer, and in use nobody has it. A formula that leaves less than a thousandth of the variance
+    was computed and rounded; measured laws leave more. Not for windows over a series.
 
     >>> from webnnm import TableDataset, review
     >>> area = [40 + i * 7 % 90 for i in range(100)]
@@ -475,7 +478,7 @@ def computed(facts: Facts) -> Hit | None:
     warning E632: the target is area · per_m2 (R² 1), up to scale and offset; area alone has R² ...
       → Leave out the column that is computed from the target; if both are known before, ...
 
-    Ignore it where the formula is what the model shall find, in an experiment.
+    Ignore it where the model is meant to find the formula, in an experiment.
     """
     return _suspected(facts, "E632")
 
@@ -483,7 +486,7 @@ def computed(facts: Facts) -> Hit | None:
 @rule(
     "E633",
     "warning",
-    "Leave out the column that is mostly empty, with features=[…], or fill the cells in by "
+    "Leave out the column that is mostly empty, with features=[…], or fill in the cells with "
     "missing='mean'.",
 )
 def thinned(facts: Facts) -> Hit | None:
@@ -491,8 +494,8 @@ def thinned(facts: Facts) -> Hit | None:
     training rows remain.
 
     A row is left out for a single empty cell. One column that is hardly ever filled in, or many
-    that lack a few cells each, take most rows with them, and those that remain may be of a kind.
-    Rows without a label are left out in any case, and do not count.
+    columns that each lack a few cells, cost most of the rows, and those that remain may not be
+    representative. Rows without a label are left out in any case, and do not count.
 
     >>> from webnnm import TableDataset, review
     >>> table = {"age": [20 + i % 60 for i in range(300)]}
@@ -502,9 +505,9 @@ def thinned(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> print(review(text, data).finding("E633"))
     warning E633: 270 of 300 rows were left out for an empty cell: phone in 270; without phone ...
-      → Leave out the column that is mostly empty, with features=[…], or fill the cells in by ...
+      → Leave out the column that is mostly empty, with features=[…], or fill in the cells with ...
 
-    Ignore it where only complete rows are of the kind that is asked for.
+    Ignore it where only complete rows are relevant.
     """
     hit = _suspected(facts, "E633")
     many = facts.data.training >= ENOUGH
@@ -514,18 +517,18 @@ def thinned(facts: Facts) -> Hit | None:
 @rule(
     "E634",
     "warning",
-    "Give the year as a number, and the season as sin and cos of 2π·day/365.25 (of 2π·month/12); "
+    "Pass the year as a number, and the season as sin and cos of 2π·day/365.25 (of 2π·month/12); "
     "weekdays and months also as words, which become categories.",
     confidence=0.8,
 )
 def dates(facts: Facts) -> Hit | None:
-    """All values of a column, twelve and more of two months and more, are dates that are written
-    as one number: yyyymmdd, ddmmyyyy, mmddyyyy, yymmdd or yyyymm.
+    """All values of a column, twelve or more from two or more months, are dates written as one
+    number: yyyymmdd, ddmmyyyy, mmddyyyy, yymmdd or yyyymm.
 
-    As a quantity 20190131 and 20190201 are seventy days apart, and the season is hidden in its
-    digits. The day of the year as an angle goes round: its sine and cosine are the same on the
-    31st of December as on the 1st of January. float32 has no odd numbers of eight digits, so that
-    days next to each other count too.
+    As quantities 20190131 and 20190201 differ by 70 instead of one day, and the season is hidden in
+    the digits. The day of the year as an angle is cyclic: its sine and cosine are nearly the same
+    on 31 December as on 1 January. float32 has no odd numbers of eight digits, so that a
+    neighbouring day also counts as a date.
 
     >>> from webnnm import TableDataset, review
     >>> dates = [(2019 + i // 12) * 100 + 1 + i % 12 for i in range(48)]
@@ -534,9 +537,9 @@ def dates(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> print(review(text, data).finding("E634"))
     warning E634: month has dates as numbers, yyyymm: from December to January it goes up by 89, ...
-      → Give the year as a number, and the season as sin and cos of 2π·day/365.25 (of ...
+      → Pass the year as a number, and the season as sin and cos of 2π·day/365.25 (of ...
 
-    Ignore it where the numbers are no dates.
+    Ignore it where the numbers are not dates.
     """
     return _suspected(facts, "E634")
 
@@ -544,17 +547,18 @@ def dates(facts: Facts) -> Hit | None:
 @rule(
     "E635",
     "warning",
-    "Leave out what turns one class into another, as mirroring does left and right; shift or crop "
+    "Leave out what turns one class into another, as mirroring swaps left and right; shift or crop "
     "pictures, or add noise; or return the other class for these rows.",
     confidence=0.7,
 )
 def turned(facts: Facts) -> Hit | None:
-    """Of 100 augmented rows an eighth and more look like another class: one of that is nearer than
-    any of their own, and as near as rows usually are; three times as many as without augmentation.
+    """An eighth or more of 100 augmented rows look like another class: a row of that class is
+    nearer than any of their own, and as near as rows usually are; three times as many as without
+    augmentation.
 
-    A six upside down is a nine, an arrow to the left in a mirror is one to the right. With the
-    label left as it was, the training shows both classes with the same pictures, and the model can
-    only guess between them. Not where the augmentation changes the class too.
+    A six upside down is a nine, a mirrored arrow to the left is an arrow to the right. With labels
+    unchanged, the training shows the same pictures for both classes, and the model can only guess
+    between them. Not where the augmentation changes the class too.
 
     >>> from webnnm import Dataset, review
     >>> from webnnm.core.arrays import HostArray
@@ -573,8 +577,8 @@ def turned(facts: Facts) -> Hit | None:
     >>> data = Dataset(pictures, [n % 2 for n in range(100)]).augment(mirror)
     >>> print(review(text, data).finding("E635"))
     warning E635: 24 of 70 augmented rows look like another class, 0 of them as they are; most ...
-      → Leave out what turns one class into another, as mirroring does left and right; shift or ...
+      → Leave out what turns one class into another, as mirroring swaps left and right; shift or ...
 
-    Ignore it where the classes are chance, and rows of all look alike.
+    Ignore it where the classes are random, and rows of all classes look alike.
     """
     return _suspected(facts, "E635")

@@ -7,15 +7,15 @@ from webnnm.expert.rule import Hit, rule
 
 FEW_STEPS = 200
 FEW_UPDATES = 60
-"""Fewer updates than that do not train what starts at random, whatever the optimizer."""
+"""Fewer updates do not train randomly initialised parameters, whatever the optimizer."""
 
 
 @rule("E701", "info", "Set patience below epochs to stop early.")
 def no_early_stop(facts: Facts) -> Hit | None:
     """Patience is not below the epochs.
 
-    Patience counts epochs without a better one, of the validation loss if there are validation
-    rows. The best epoch is restored in any case.
+    Patience counts epochs without improvement, of the validation loss if there are validation rows.
+    The best epoch is restored in any case.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -38,8 +38,8 @@ def no_early_stop(facts: Facts) -> Hit | None:
 def few_steps(facts: Facts) -> Hit | None:
     """Fewer than 200 steps with lion or rlion, whose steps have a nearly fixed length.
 
-    Their steps are as long as lr in each weight, whatever the gradient: 200 of them go 200·lr at
-    most, which at 0.01 is a few times the length of a weight.
+    Each step changes every weight by lr, whatever the gradient: 200 steps cover at most 200·lr,
+    which at 0.01 is a few times the size of a weight.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -69,8 +69,7 @@ def few_steps(facts: Facts) -> Hit | None:
 def frozen_noise(facts: Facts) -> Hit | None:
     """Parameters are frozen in a model that was never trained or loaded.
 
-    Frozen parameters keep the values that they start with. Without a training before, these are
-    chance.
+    Frozen parameters keep their initial values. Without earlier training, these are random.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"

@@ -1,4 +1,4 @@
-"""Rules on what stands between the last product and the output (E409, E504–E506)."""
+"""Rules on what is between the last product and the output (E409, E504–E506)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BOUNDS = {
     "tanh": (-1.0, 1.0),
     "softsign": (-1.0, 1.0),
 }
-"""Between which values the results of activations lie."""
+"""The ranges of the results of activations."""
 FAR = 1.0
-"""Targets whose mean is more than so many deviations from 0 need a bias: without one, a product of
-standardised features has a mean of 0, and the error is at least twice their variance."""
+"""Targets whose mean is more than this many deviations from 0 need a bias: without one, a product
+of standardised features has a mean of 0, and the error is at least twice their variance."""
 
 
 def _before(layers: list[LayerVertex]) -> LayerVertex | None:
-    """Return the last activation that the scores pass before the output activation."""
+    """Return the last activation through which the scores pass before the output activation."""
     ends = [layer for layer in layers if layer.operator.name not in PLAIN]
     if len(ends) < 2 or ends[0].operator.name not in CHOOSING:
         return None
@@ -34,19 +34,19 @@ def _before(layers: list[LayerVertex]) -> LayerVertex | None:
 
 @rule("E409", "warning", "Move dropout() before the last product, or leave it out.")
 def dropped_output(facts: Facts) -> Hit | None:
-    """Dropout behind the last product, on the scores or the quantity itself.
+    """Dropout after the last product, on the scores or the quantity itself.
 
-    Dropout makes the units of a layer independent of each other, which helps as long as a product
-    follows that can make up for the missing ones. Behind the last product nothing does: a score
-    that is set to 0 is an answer that is wrong.
+    Dropout makes the units of a layer independent of each other, which helps if a product follows
+    that can compensate for the missing ones. After the last product nothing does: a score that is
+    set to 0 is a wrong prediction.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), dropout(0.3), softmax();"
     >>> print(review(text).finding("E409"))
-    warning E409 line 1, column 60: dropout1 drops the answers of m themselves
+    warning E409 line 1, column 60: dropout1 drops predictions of m
       → Move dropout() before the last product, or leave it out.
 
-    Ignore it where the dropped values are no answer but a code that another model takes.
+    Ignore it where the output is not a prediction but a code that another model takes.
     """
     found = {
         layer.label: output.name
@@ -54,17 +54,17 @@ def dropped_output(facts: Facts) -> Hit | None:
         for layer in tail(output)
         if layer.operator.name == "dropout"
     }
-    return grouped({a: f"{a} drops the answers of {b} themselves" for a, b in found.items()})
+    return grouped({a: f"{a} drops predictions of {b}" for a, b in found.items()})
 
 
 @rule("E504", "warning", "Leave out the activation before the output activation.")
 def bounded_scores(facts: Facts) -> Hit | None:
-    """An activation whose results are bounded stands directly before softmax or sigmoid.
+    """An activation with bounded results comes directly before softmax or sigmoid.
 
     Softmax and sigmoid take scores of any size. After relu no score is below 0, so that all wrong
     classes share one score; after a sigmoid the scores lie within 1 of each other, and no
     probability of ten classes exceeds e/(e + 9) = 0.23. A factor between the two, as in
-    `tanh(), mul(30)`, widens the range again, and the rule is silent.
+    `tanh(), mul(30)`, widens the range again; the rule then does not fire.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), relu(), softmax();"
@@ -72,7 +72,7 @@ def bounded_scores(facts: Facts) -> Hit | None:
     warning E504 line 1, column 60: softmax1 gets scores of 0 and more from relu1
       → Leave out the activation before the output activation.
 
-    Ignore it where a probability shall never come near 0 or 1.
+    Ignore it where probabilities must never come near 0 or 1.
     """
     found: dict[str, str] = {}
     for output in facts.network.outputs:
@@ -90,40 +90,40 @@ def bounded_scores(facts: Facts) -> Hit | None:
 def twice(facts: Facts) -> Hit | None:
     """Two softmax layers follow each other at an output.
 
-    The second one gets probabilities, which lie within 1 of each other: of ten classes it gives
-    at most e/(e + 9) = 0.23 to one. The loss cannot fall far, and its gradients are small.
+    The second one gets probabilities, which lie within 1 of each other: with ten classes no
+    probability exceeds e/(e + 9) = 0.23. The loss cannot fall far, and its gradients are small.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax(), softmax();"
     >>> print(review(text).finding("E505"))
-    warning E505 line 1, column 60: softmax1 stands before another softmax at m
+    warning E505 line 1, column 60: softmax1 comes before another softmax at m
       → Leave out one of them.
 
-    Ignore it where probabilities are wanted that are flatter than those of the model.
+    Ignore it where you want flatter probabilities than those of the model.
     """
     found: dict[str, str] = {}
     for output in facts.network.outputs:
         before = _before(tail(output))
         if before is not None and before.operator.name in ("softmax", "logSoftmax"):
-            found[before.label] = f"{before.label} stands before another softmax at {output.name}"
+            found[before.label] = f"{before.label} comes before another softmax at {output.name}"
     return grouped(found)
 
 
-@rule("E506", "advice", "Add a bias behind the last product: add(b).")
+@rule("E506", "advice", "Add a bias after the last product: add(b).")
 def no_bias(facts: Facts) -> Hit | None:
-    """The last product of a quantity has no bias, and the targets are far from 0.
+    """The last product before a quantity has no bias, and the targets are far from 0.
 
-    Far is a mean of more than one standard deviation. Without a bias the answer for the mean row
-    of standardised features is 0 wherever the targets lie.
+    Far means a mean of more than one standard deviation. Without a bias the prediction for the mean
+    row of standardised features is 0, wherever the targets lie.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);"
     >>> data = Dataset([[i / 10] for i in range(20)], [[90.0 + i] for i in range(20)])
     >>> print(review(text, data).finding("E506"))
     advice E506 line 1, column 49: matmul1 has no bias, the targets of m have mean 98.9 and std 5.82
-      → Add a bias behind the last product: add(b).
+      → Add a bias after the last product: add(b).
 
-    Ignore it where the answer for a row of zeros is known to be 0, as in laws of physics.
+    Ignore it where the target for a row of zeros is known to be 0, as in laws of physics.
     """
     found: dict[str, str] = {}
     ends = {output.name: output for output in facts.network.outputs}

@@ -1,4 +1,4 @@
-"""Rules on settings that somebody gave: numbers far from what trainings take."""
+"""Rules on settings that the user gave: values far from the usual ones."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from webnnm.training.optimizers import OPTIMIZERS
 SLOW = 0.01
 """At a hundredth of the optimizer's default a training takes about a hundred times the steps."""
 TAKEN = 1e-4
-"""What was trained before is refined at rates down to a ten-thousandth of the default."""
+"""Pretrained parameters are fine-tuned at rates down to a ten-thousandth of the default."""
 TIGHT = 1e-4
-"""agc_lambda bounds a gradient to that share of its weights; 0.01 is usual (Brock et al. 2021)."""
+"""agc_lambda bounds a gradient to this share of its weights; 0.01 is usual (Brock et al. 2021)."""
 DECAY = 1.0
 """Weight decay of 0.01 … 0.1 is usual (Loshchilov & Hutter 2019), 0.3 … 1 with lion at a rate ten
 times lower (Chen et al. 2023)."""
 PULL = 0.1
-"""λ of 1e-5 … 1e-2 is usual. From 0.1 on ten weights of 1 cost as much as chance in a loss
-of classes."""
+"""λ of 1e-5 … 1e-2 is usual. From 0.1 on, ten weights of 1 cost as much as random guessing in a
+classification loss."""
 MOMENTUM = 0.995
 """Momentum μ averages about 1/(1 − μ) steps: 10 for 0.9, 100 for 0.99."""
 EPSILON = 1e-3
@@ -32,11 +32,12 @@ SMOOTHING = 0.4
 """Labels are smoothed by 0.1 (Szegedy et al. 2016), up to 0.3 in noisy data."""
 WARM_UP = 0.5
 HASTY = 0.01
-"""A rate that fell to a hundredth within the first third of a training has ended it."""
+"""A rate that fell to a hundredth within the first third of a training has effectively ended it."""
 USUAL_BATCH = 20
-"""Rows of a batch, unless the dataset says otherwise."""
+"""Rows per batch, unless the dataset says otherwise."""
 IMPATIENT = 3
-"""A validation loss rises by chance from one epoch to the next; three times in a row seldom."""
+"""A validation loss often rises by chance from one epoch to the next, but rarely three times in a
+row."""
 APART = 1000.0
 
 
@@ -49,7 +50,7 @@ def _given(facts: Facts, *names: str) -> bool:
 
 
 def updates(facts: Facts, epochs: float | None = None) -> int | None:
-    """Return how often parameters change in a training, None where that is not known."""
+    """Return how often parameters are updated in a training, None if that is not known."""
     rows, size = facts.data.training, facts.batch_size
     if not rows or not size:
         return None
@@ -61,11 +62,11 @@ def updates(facts: Facts, epochs: float | None = None) -> int | None:
 
 @rule("E209", "warning", "Leave scale out: 1000 suits most models.", lowers=["scale"])
 def overflowing_scale(facts: Facts) -> Hit | None:
-    """The scale of gradients is more than float16 holds, 65,504.
+    """The gradient scale is larger than the largest float16, 65,504.
 
     Gradients are multiplied by the scale before they are computed in float16. A scale beyond its
-    range makes them infinite, and every step with such gradients is left out until the scale was
-    halved often enough.
+    range makes them infinite, and every step with infinite gradients is skipped until the scale has
+    been halved often enough.
 
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -73,7 +74,7 @@ def overflowing_scale(facts: Facts) -> Hit | None:
     warning E209: scale 1e+30, float16 ends at 65504
       → Leave scale out: 1000 suits most models.
 
-    Ignore it never: the largest scale that works is found by itself, growing from 1000.
+    Never ignore it: the largest working scale is found automatically, starting from 1000.
     """
     scale = _number(facts, "scale")
     off = facts.settings.get("gradient_scaling") == "off" or not facts.profile.heavy_float16
@@ -84,11 +85,11 @@ def overflowing_scale(facts: Facts) -> Hit | None:
 
 @rule("E324", "warning", "Raise lr to near the optimizer's default.", raises=["lr"])
 def slow(facts: Facts) -> Hit | None:
-    """The learning rate is less than a hundredth of the optimizer's default; of trained or loaded
-    parameters less than a ten-thousandth.
+    """The learning rate is less than a hundredth of the optimizer's default; for trained or loaded
+    parameters, less than a ten-thousandth.
 
-    Defaults were measured to learn small models in about 300 steps. At a hundredth of the rate as
-    many steps cover a hundredth of the way.
+    With the defaults, small models were measured to learn in about 300 steps. At a hundredth of the
+    rate, as many steps cover a hundredth of the distance.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -96,7 +97,7 @@ def slow(facts: Facts) -> Hit | None:
     warning E324: lr 1e-07 is 1/100,000 of the default 0.01 of adam
       → Raise lr to near the optimizer's default.
 
-    Ignore it in trainings of very many steps.
+    Ignore it in trainings with very many steps.
     """
     rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
     usual = OPTIMIZERS[name].rate if name in OPTIMIZERS else 0.0
@@ -114,21 +115,21 @@ def slow(facts: Facts) -> Hit | None:
 def clipped_to_nothing(facts: Facts) -> Hit | None:
     """Adaptive clipping with agc_lambda below 0.0001.
 
-    Gradients of a unit are cut to that share of its weights' norm. 0.01 is usual (Brock et al.
-    2021); a ten-thousandth leaves no more than a hundredth of the usual step.
+    Gradients of a unit are clipped to this share of the norm of its weights. 0.01 is usual (Brock
+    et al. 2021); a ten-thousandth leaves at most a hundredth of the usual step.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> print(review(text, gradient_clipping="agc", agc_lambda=1e-6).finding("E325"))
-    warning E325: agc_lambda 1e-06 cuts gradients to 1e-06 of their weights
+    warning E325: agc_lambda 1e-06 clips gradients to 1e-06 of their weights
       → Raise agc_lambda to about 0.01.
 
-    Ignore it with optimizers that do not look at the size of gradients, such as adam.
+    Ignore it with optimizers that do not depend on the size of gradients, such as adam.
     """
     share = facts.settings.get("agc_lambda")
     if facts.settings.get("gradient_clipping") != "agc" or share is None or share >= TIGHT:
         return None
-    message = f"agc_lambda {share:g} cuts gradients to {share:g} of their weights"
+    message = f"agc_lambda {share:g} clips gradients to {share:g} of their weights"
     return Hit(message=message, fix={"agc_lambda": 0.01})
 
 
@@ -137,8 +138,8 @@ def inert(facts: Facts) -> Hit | None:
     """Momentum above 0.995.
 
     A step is an average over about 1/(1 − μ) steps: 10 for 0.9, 1,000 for 0.999, and its length
-    grows by the same factor. The parameters swing past the minimum and need thousands of steps to
-    turn.
+    grows by the same factor. The parameters overshoot the minimum and need thousands of steps to
+    turn around.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -146,7 +147,7 @@ def inert(facts: Facts) -> Hit | None:
     warning E326: momentum 0.999 averages 1,000 steps
       → Lower momentum_factor to 0.9.
 
-    Ignore it in trainings of tens of thousands of steps at a rate that is lower by as much.
+    Ignore it in trainings of tens of thousands of steps at a correspondingly lower rate.
     """
     factor = _number(facts, "momentum_factor")
     if factor <= MOMENTUM:
@@ -159,8 +160,8 @@ def inert(facts: Facts) -> Hit | None:
 def large_epsilon(facts: Facts) -> Hit | None:
     """ε of adam or adamw is above 0.001.
 
-    Steps are m/(√v + ε), with m and √v of the size of a gradient, usually 0.001 … 1. An ε of their
-    size or above makes the steps small where gradients are, which adam is there to prevent.
+    Steps are m/(√v + ε), with m and √v of the size of a gradient, usually 0.001 … 1. With an ε of
+    their size or above, small gradients give small steps, which adam is meant to prevent.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -168,7 +169,7 @@ def large_epsilon(facts: Facts) -> Hit | None:
     warning E327: epsilon 1 is as large as gradients are
       → Lower epsilon to 1e-8.
 
-    Ignore it where lr was raised by as much.
+    Ignore it where lr was raised accordingly.
     """
     epsilon = _number(facts, "epsilon")
     if epsilon <= EPSILON:
@@ -179,10 +180,10 @@ def large_epsilon(facts: Facts) -> Hit | None:
 
 @rule("E328", "warning", "Raise beta2 to 0.999.", raises=["beta2"])
 def forgetful(facts: Facts) -> Hit | None:
-    """β₂ of an optimizer that divides by the mean square of gradients is below 0.5.
+    """β₂ is below 0.5, in an optimizer that divides by the mean square of gradients.
 
-    The mean of the last one or two squares is the square itself: each step has full length, as
-    large as lr, whatever the gradient, and the parameters never come to rest.
+    The mean of the last one or two squares is nearly the last square: each step has the full
+    length, lr, whatever the gradient, and the parameters never come to rest.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -190,7 +191,7 @@ def forgetful(facts: Facts) -> Hit | None:
     warning E328: beta2 0: steps of full length, whatever the gradient
       → Raise beta2 to 0.999.
 
-    Ignore it where steps of a fixed length are meant; lion is made for that.
+    Ignore it where steps of a fixed length are intended; lion is made for that.
     """
     beta = facts.settings.get("beta2")
     if beta is None or beta >= LEAST_BETA2 or "adam" not in facts.settings["optimizer"]:
@@ -201,7 +202,7 @@ def forgetful(facts: Facts) -> Hit | None:
 
 @rule("E414", "warning", "Lower weight_decay to about 0.01.", lowers=["regularisation"])
 def strong_decay(facts: Facts) -> Hit | None:
-    """Weight decay of 1 or more, or of more than half a weight within the training.
+    """Weight decay is 1 or more and removes at least 0.01 % of each weight per step.
 
     Every step takes lr · decay of each weight. 0.01 … 0.1 is usual with adamw (Loshchilov & Hutter
     2019), up to 1 with lion at its low rates.
@@ -228,8 +229,8 @@ def strong_decay(facts: Facts) -> Hit | None:
 def strong_penalty(facts: Facts) -> Hit | None:
     """λ of L1 or L2 is 0.1 or more.
 
-    The penalty is added to the loss, for each weight. 1e-5 … 1e-2 is usual; from 0.1 on it is
-    cheaper to have no weights than to fit the data.
+    The penalty is added to the loss for each weight. 1e-5 … 1e-2 is usual; from 0.1 on, having no
+    weights is cheaper than fitting the data.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -237,7 +238,7 @@ def strong_penalty(facts: Facts) -> Hit | None:
     warning E415: lambda1 1 outweighs the loss
       → Lower it to about 0.0001.
 
-    Ignore it where most weights shall become 0, and the loss is large.
+    Ignore it where most weights are meant to become 0, and the loss is large.
     """
     kinds = str(facts.settings.get("regularization"))
     found = {
@@ -251,12 +252,12 @@ def strong_penalty(facts: Facts) -> Hit | None:
     return Hit(message=f"{message} outweighs the loss", fix=dict.fromkeys(found, 1e-4))
 
 
-@rule("E503", "warning", "Set loss_weights='auto', or weights of one order.")
+@rule("E503", "warning", "Set loss_weights='auto', or weights of similar magnitude.")
 def weights_apart(facts: Facts) -> Hit | None:
-    """Given loss weights differ by more than a thousand times.
+    """The given loss weights differ by a factor of more than a thousand.
 
-    An output whose loss counts a thousandth takes part in the gradient with a thousandth: what the
-    outputs share learns for the others alone.
+    An output whose loss counts a thousandth contributes a thousandth of the gradient: shared layers
+    learn only for the other outputs.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:layers matmul(w, shape=[8]), relu(); "
@@ -264,9 +265,10 @@ def weights_apart(facts: Facts) -> Hit | None:
     >>> text += "b:output shape=[1]; b:layers matmul(v, node=m), add(d);"
     >>> print(review(text, loss_weights={"a": 100.0, "b": 0.001}).finding("E503"))
     warning E503: the largest loss weight is 100,000 times the smallest
-      → Set loss_weights='auto', or weights of one order.
+      → Set loss_weights='auto', or weights of similar magnitude.
 
-    Ignore it where the losses differ by as much the other way, as E502 measures at the start.
+    Ignore it where the losses differ by as much in the other direction, as E502 measures at the
+    start.
     """
     weights: Any = facts.settings.get("loss_weights")
     values = (
@@ -283,10 +285,11 @@ def weights_apart(facts: Facts) -> Hit | None:
     "E507", "warning", "Lower label_smoothing to 0.1, or leave it out.", lowers=["label_smoothing"]
 )
 def oversmoothed(facts: Facts) -> Hit | None:
-    """Labels are smoothed by more than 0.4, or no output has classes.
+    """Labels are smoothed by more than 0.4, or at all where no output has classes.
 
-    Smoothing by s gives every class s/K of a row and the right one 1 − s + s/K (Szegedy et al.
-    2016, who take 0.1). Near 1 all classes are alike. Quantities have no classes to share.
+    Smoothing by s gives each of the K classes a label of s/K, and the right one 1 − s + s/K
+    (Szegedy et al. 2016, who use 0.1). Near s = 1 all classes are alike. Quantities have no
+    classes.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -294,7 +297,7 @@ def oversmoothed(facts: Facts) -> Hit | None:
     warning E507: label_smoothing 0.95 leaves 5% of each label
       → Lower label_smoothing to 0.1, or leave it out.
 
-    Ignore it where that share of the labels is known to be wrong.
+    Ignore it where this share of the labels is known to be wrong.
     """
     smoothing = _number(facts, "label_smoothing")
     if not smoothing:
@@ -310,10 +313,10 @@ def oversmoothed(facts: Facts) -> Hit | None:
 
 @rule("E704", "warning", "Lower min_lr to below lr, or leave it out.", lowers=["min_lr"])
 def floor_above_rate(facts: Facts) -> Hit | None:
-    """The lowest rate is not below the rate.
+    """min_lr is not below lr.
 
     A schedule falls from lr to min_lr. With a floor above lr it rises instead, to a rate that
-    nobody meant.
+    nobody intended.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -321,7 +324,7 @@ def floor_above_rate(facts: Facts) -> Hit | None:
     warning E704: min_lr 5, lr 0.01
       → Lower min_lr to below lr, or leave it out.
 
-    Ignore it never: schedule="constant" keeps a rate.
+    Never ignore it: schedule="constant" keeps the rate constant.
     """
     floor, rate = _number(facts, "min_lr"), _number(facts, "lr")
     if not rate or floor < rate:
@@ -334,7 +337,7 @@ def all_warm_up(facts: Facts) -> Hit | None:
     """The warm-up takes half of the epochs or more.
 
     While the rate rises, training is slower than it could be. A few percent of the steps are usual;
-    onecycle, which rises for longer on purpose, takes 30 %.
+    onecycle deliberately takes 30 %.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -342,7 +345,7 @@ def all_warm_up(facts: Facts) -> Hit | None:
     warning E705: 19 of 20 epochs are warm-up
       → Lower warmup_epochs to 1 or 2.
 
-    Ignore it where later trainings go on with the same schedule.
+    Ignore it where later trainings continue with the same schedule.
     """
     warm, epochs = _number(facts, "warmup_epochs"), _number(facts, "epochs")
     if not warm or warm < WARM_UP * epochs:
@@ -354,23 +357,23 @@ def all_warm_up(facts: Facts) -> Hit | None:
 @rule(
     "E706",
     "warning",
-    "Take longer steps or a larger factor.",
+    "Use longer steps or a larger factor.",
     raises=["step_epochs", "step_factor"],
 )
 def falls_too_soon(facts: Facts) -> Hit | None:
     """A step schedule is below a hundredth of its rate after a third of the epochs.
 
-    Rates are lowered in steps when learning has slowed down: twice or three times in a training, to
-    a tenth. At a hundredth next to nothing changes any more, and two thirds are wasted.
+    Rates are lowered in steps when learning has slowed down: two or three times in a training, to a
+    tenth. At a hundredth almost nothing changes any more, and two thirds of the epochs are wasted.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> found = review(text, epochs=20, schedule="step", step_epochs=1, step_factor=0.01)
     >>> print(found.finding("E706"))
     warning E706: a third of the epochs leaves 1e-12 of the rate
-      → Take longer steps or a larger factor.
+      → Use longer steps or a larger factor.
 
-    Ignore it where lr is far above what the training needs later.
+    Ignore it where lr is far above the rate that the training needs later.
     """
     every, epochs = _number(facts, "step_epochs"), _number(facts, "epochs")
     if facts.settings.get("schedule") != "step" or not every or not epochs:
@@ -393,8 +396,8 @@ def falls_too_soon(facts: Facts) -> Hit | None:
 def ends_too_soon(facts: Facts) -> Hit | None:
     """The schedule ends within the first half of the epochs, at a rate near 0.
 
-    After its end the rate stays where it is: at min_lr, which is 0 unless given. The epochs behind
-    take time and change nothing.
+    After its end the rate stays at min_lr, which is 0 unless given. The remaining epochs take time
+    and change nothing.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -402,7 +405,7 @@ def ends_too_soon(facts: Facts) -> Hit | None:
     warning E707: the schedule ends after 2 of 60 epochs, at a rate of 0
       → Raise schedule_epochs to epochs, or leave it out.
 
-    Ignore it where min_lr keeps a rate that still learns.
+    Ignore it where min_lr is high enough to learn.
     """
     end, epochs = _number(facts, "schedule_epochs"), _number(facts, "epochs")
     floor = _number(facts, "min_lr")
@@ -418,8 +421,8 @@ def ends_too_soon(facts: Facts) -> Hit | None:
 def impatient(facts: Facts) -> Hit | None:
     """Patience is below 3 epochs, in a training of 10 or more.
 
-    A validation loss rises by chance from one epoch to the next. Once or twice is no sign that
-    nothing better will come.
+    A validation loss rises by chance from one epoch to the next. One or two rises do not mean that
+    the loss will not improve further.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -427,7 +430,7 @@ def impatient(facts: Facts) -> Hit | None:
     warning E708: patience 1 ends a training of 60 epochs at the first bad ones
       → Raise patience to 10 or more.
 
-    Ignore it where epochs are of thousands of steps.
+    Ignore it where an epoch has thousands of steps.
     """
     patience, epochs = _number(facts, "patience"), _number(facts, "epochs")
     if not patience or patience >= IMPATIENT or epochs < 10:
@@ -436,29 +439,30 @@ def impatient(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"patience": 10})
 
 
-@rule("E709", "warning", "Train more epochs, or take smaller batches.", raises=["epochs"])
+@rule("E709", "warning", "Train more epochs, or use smaller batches.", raises=["epochs"])
 def few_updates(facts: Facts) -> Hit | None:
-    """Fewer than 60 updates of parameters that start at random.
+    """Fewer than 60 updates of randomly initialised parameters.
 
-    An update is a step of the optimizer: batches times epochs, divided by accumulate. Of six
-    clusters adam tells 0.50 after 15 updates, 0.73 after 30, 0.82 after 60 and 0.85 after 300; the
-    R² of a quantity is 0.34, 0.45, 0.73 and 0.94 (measured on tests/teach, median of two seeds).
+    An update is a step of the optimizer; their number is batches times epochs, divided by
+    accumulate. On six clusters adam reaches an accuracy of 0.50 after 15 updates, 0.73 after 30,
+    0.82 after 60 and 0.85 after 300; the R² of a quantity is 0.34, 0.45, 0.73 and 0.94 (measured on
+    tests/teach, median of two seeds).
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> data = Dataset([[i / 10] for i in range(40)], [[0.1 * i] for i in range(40)])
     >>> print(review(text, data, epochs=1, optimizer="adam").finding("E709"))
     warning E709: 2 updates: 1 epochs of 2
-      → Train more epochs, or take smaller batches.
+      → Train more epochs, or use smaller batches.
 
-    Ignore it for a first look, and in fine-tuning.
+    Ignore it for a first try, and in fine-tuning.
     """
     given = _given(facts, "epochs", "batch_size", "accumulate")
     number = updates(facts)
     if number is None or not given or number >= FEW_UPDATES or facts.trained_before:
         return None
     if facts.settings.get("optimizer") in ("lion", "rlion"):
-        return None  # E702 says so.
+        return None  # E702 reports it.
     epochs = int(_number(facts, "epochs"))
     fix = {"epochs": -(-FEW_UPDATES * epochs // number)}
     if (facts.batch_size or 0) > USUAL_BATCH and -(
@@ -479,8 +483,8 @@ def few_updates(facts: Facts) -> Hit | None:
 def single_rows(facts: Facts) -> Hit | None:
     """Batches of one row, at a rate above a tenth of the optimizer's default.
 
-    The gradient of a single row points where this row wants, not where the data do. Rates fit to
-    batches of about 20 rows, whose mean varies √20 times less.
+    The gradient of a single row follows that row, not the data. Default rates suit batches of about
+    20 rows, whose mean gradient varies √20 times less.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -503,8 +507,8 @@ def single_rows(facts: Facts) -> Hit | None:
 def accumulates_too_much(facts: Facts) -> Hit | None:
     """More batches are accumulated than half an epoch has.
 
-    Accumulated gradients make one step. That serves to have large batches where memory is short;
-    from half of the rows on a step it is a step on all the data, once an epoch.
+    Accumulated gradients make one step. This gives large batches where memory is short; with half
+    of the rows or more per step, it comes close to one step per epoch on all the data.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -513,7 +517,7 @@ def accumulates_too_much(facts: Facts) -> Hit | None:
     warning E711: accumulate 100, and an epoch has 7 batches
       → Lower accumulate: 1 steps after every batch.
 
-    Ignore it where steps on all the data are meant.
+    Ignore it where steps on all the data are intended.
     """
     several, size = _number(facts, "accumulate"), facts.batch_size
     if several <= 1 or not size or not facts.data.training:
@@ -529,7 +533,7 @@ def accumulates_too_much(facts: Facts) -> Hit | None:
 def seldom_validated(facts: Facts) -> Hit | None:
     """There are fewer than four validations in the training.
 
-    The best epoch is chosen among those that were validated, and patience counts them.
+    The best epoch is chosen among the validated ones, and patience counts only these.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -554,8 +558,8 @@ def _validated(facts: Facts) -> bool:
 def last_kept(facts: Facts) -> Hit | None:
     """restore_best is off, at a constant rate or in a training with patience below its epochs.
 
-    At a constant rate the parameters swing around the minimum to the end, and the last ones are
-    chance. Patience ends a training some epochs after the best one.
+    At a constant rate the parameters oscillate around the minimum to the end, and the last ones are
+    a matter of chance. Patience ends a training some epochs after the best one.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -563,7 +567,7 @@ def last_kept(facts: Facts) -> Hit | None:
     advice E713: the last parameters are kept, and a constant rate
       → Set restore_best=True.
 
-    Ignore it where every run shall take the same number of steps.
+    Ignore it where every run must take the same number of steps.
     """
     get = facts.settings.get
     early = (get("patience") or 0) < (get("epochs") or 0)
@@ -575,10 +579,10 @@ def last_kept(facts: Facts) -> Hit | None:
 
 @rule("E714", "advice", "Hold back validation rows: validation_split=0.2.", confidence=0.6)
 def blind_patience(facts: Facts) -> Hit | None:
-    """Patience is given, below the epochs, and there are no validation rows.
+    """Patience is given and below the number of epochs, and there are no validation rows.
 
-    Patience is to end a training before it learns its rows by heart. Without validation rows it
-    follows the training loss, which overfitting lowers further.
+    Patience is meant to end a training before it overfits. Without validation rows it follows the
+    training loss, which overfitting lowers further.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -587,7 +591,7 @@ def blind_patience(facts: Facts) -> Hit | None:
     advice E714: patience 5 follows the training loss: there are no validation rows
       → Hold back validation rows: validation_split=0.2.
 
-    Ignore it where patience shall only save time.
+    Ignore it where patience is only meant to save time.
     """
     patience, epochs = _number(facts, "patience"), _number(facts, "epochs")
     if not _given(facts, "patience") or patience >= epochs:

@@ -13,11 +13,11 @@ RATE_FACTOR = 10
 LONG_SEQUENCE = 100
 SMALL_BATCH = 8
 DEAD = 0.5
-"""The share of a layer's units: what is left is a layer of half the width."""
+"""A share of a layer's units: what is left is a layer of half the width."""
 FAR_OFF = 30
-"""Initial weights of He and Glorot begin between 1 and 2."""
+"""With the initial weights of He and Glorot the relative loss starts between 1 and 2."""
 SCOUTING_BUDGET = 20_000_000
-"""Scouting's seeds times parameters at most (spec E.4)."""
+"""The limit of seeds times parameters in the seed search (spec E.4)."""
 
 
 def _unnormalised(profile: Profile) -> bool:
@@ -28,8 +28,8 @@ def _unnormalised(profile: Profile) -> bool:
 def clipped(facts: Facts) -> Hit | None:
     """Three heavy operators or more, or recurrence, and not E302.
 
-    A single batch of odd rows can have a gradient a hundred times the usual one and undo many
-    steps. Clipping it to the usual norm costs nothing otherwise. With one or two products that is
+    A single batch of unusual rows can have a gradient a hundred times the usual one and undo many
+    steps. Clipping to the usual norm costs nothing otherwise. With one or two products that is
     rare.
 
     >>> from webnnm import review
@@ -79,15 +79,19 @@ def clipped_by_unit(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E303", "warning", "Take a few layers with relu; or put residual and normalisation between.")
+@rule(
+    "E303",
+    "warning",
+    "Use a few layers with relu, or insert residual connections and normalisation.",
+)
 def vanishing(facts: Facts) -> Hit | None:
-    """Five sigmoid or tanh layers or more follow each other without residual or normalisation.
+    """Five or more sigmoid or tanh layers follow each other without residual or normalisation.
 
     The slope of sigmoid is at most 0.25, that of tanh at most 1 and small for large values: five
     sigmoids in a row leave a thousandth of the gradient (Glorot & Bengio 2010). Where two values
-    are added, as in residual connections and highways, the gradient has a shorter way back. Thirty
-    sigmoid layers replaced by relu alone are as bad, of layers so deep only residual connections
-    with normalisation learn.
+    are added, as in residual connections and highways, the gradient has a shorter way back. Merely
+    replacing sigmoid by relu in thirty layers is as bad; networks that deep learn only with
+    residual connections and normalisation.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers unit(repeat=6), matmul(v), "
@@ -95,9 +99,9 @@ def vanishing(facts: Facts) -> Hit | None:
     >>> text += "unit:layers matmul(w, shape=[8]), tanh();"
     >>> print(review(text).finding("E303"))
     warning E303 line 1, column 121: 6 saturating layers in a row: tanh1, tanh2, tanh3, ...
-      → Take a few layers with relu; or put residual and normalisation between.
+      → Use a few layers with relu, or insert residual connections and normalisation.
 
-    Ignore it where parameters were trained layer by layer before.
+    Ignore it where parameters were pretrained layer by layer.
     """
     chain = facts.profile.chain
     if len(chain) < CHAIN:
@@ -106,14 +110,14 @@ def vanishing(facts: Facts) -> Hit | None:
     return Hit(message=message, nodes=chain, evidence={"chain": len(chain)})
 
 
-@rule("E304", "warning", "Take fewer layers, or add residual connections with normalisation.")
+@rule("E304", "warning", "Use fewer layers, or add residual connections with normalisation.")
 def deep(facts: Facts) -> Hit | None:
     """Depth above 15 without residuals and normalisation.
 
-    Depth is the number of layers on the longest way from an input to an output, activations and
+    Depth is the number of layers on the longest path from an input to an output, activations and
     biases included: about seven products. Plain stacks of that depth train worse than shallow ones
-    (He et al. 2015); values that are added on the way, by residual or by hand, or normalisation
-    keep them trainable.
+    (He et al. 2015); shortcuts, by residual or by an explicit add, or normalisation keep them
+    trainable.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers unit(repeat=9), matmul(v), "
@@ -121,9 +125,9 @@ def deep(facts: Facts) -> Hit | None:
     >>> text += "unit:layers matmul(w, shape=[8]), relu();"
     >>> print(review(text).finding("E304"))
     warning E304: depth 21 without residuals and normalisation
-      → Take fewer layers, or add residual connections with normalisation.
+      → Use fewer layers, or add residual connections with normalisation.
 
-    Ignore it where a long training is no matter.
+    Ignore it where a long training does not matter.
     """
     depth = facts.profile.depth
     if not _unnormalised(facts.profile) or facts.profile.residual_count:
@@ -133,7 +137,7 @@ def deep(facts: Facts) -> Hit | None:
 
 
 def _converging(facts: Facts) -> float:
-    """Return the rate up to which gradient descent converges for certain, 0 where none is known."""
+    """Return the rate up to which gradient descent is sure to converge, 0 if none is known."""
     profile, momentum = facts.profile, facts.settings.get("momentum_factor", 0.9)
     convex = {output.activation for output in facts.outputs} <= {"softmax", "sigmoid"}
     if profile.heavy_ops != 1 or not convex or not isinstance(momentum, int | float):
@@ -143,13 +147,13 @@ def _converging(facts: Facts) -> float:
 
 @rule("E305", "warning", "Lower lr to near the optimizer's default.", lowers=["lr"])
 def fast(facts: Facts) -> Hit | None:
-    """The learning rate is more than ten times the optimizer's default; not of sgdm with a single
-    product before softmax or sigmoid, and at most 4 (1 − momentum) / (inputs + 1).
+    """The learning rate is more than ten times the optimizer's default; not for sgdm with a single
+    product before softmax or sigmoid and a rate of at most 4 (1 − momentum) / (inputs + 1).
 
     The default suits small models with standardised inputs. Ten times as much mostly makes the loss
-    swing or overflow, of lion, whose steps have a fixed length, certainly. The cross-entropy of one
-    layer on standardised inputs curves by half their number at most (Böhning 1992), for which
-    gradient descent converges at that rate.
+    oscillate or overflow, and always with lion, whose steps have a fixed length. The curvature of
+    the cross-entropy of one layer on standardised inputs is at most half their number (Böhning
+    1992), for which gradient descent converges at that rate.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -176,7 +180,7 @@ def fast(facts: Facts) -> Hit | None:
 def unclipped(facts: Facts) -> Hit | None:
     """Recurrence over more than 100 positions, with clipping off.
 
-    Through each position the gradient is multiplied by the same weights: over a hundred positions a
+    At each position the gradient is multiplied by the same weights: over a hundred positions a
     factor of 1.1 becomes 14,000 (Pascanu et al. 2013).
 
     >>> from webnnm import Dataset, review
@@ -202,8 +206,8 @@ def unclipped(facts: Facts) -> Hit | None:
 def noisy_statistics(facts: Facts) -> Hit | None:
     """Batch normalisation with fewer than 8 rows in a batch.
 
-    Mean and variance of few rows say little of the data, and the running statistics for use differ
-    from those of training (Wu & He 2018: below 8 rows errors rise clearly).
+    The mean and variance of few rows say little about the data, and the running statistics used at
+    inference differ from those of training (Wu & He 2018: below 8 rows errors rise clearly).
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), batchNorm(), "
@@ -212,7 +216,7 @@ def noisy_statistics(facts: Facts) -> Hit | None:
     warning E307 line 1, column 71: batchNormalization1 with statistics of 2 rows
       → Use layerNorm, or batches of at least 8 rows.
 
-    Ignore it over pictures, where every pixel counts as a row.
+    Ignore it for pictures, where every pixel counts as a row.
     """
     layers = [v.label for v in facts.network.layers if v.operator.name == "batchNormalization"]
     size = facts.batch_size
@@ -224,33 +228,33 @@ def noisy_statistics(facts: Facts) -> Hit | None:
 
 @rule("E308", "warning", "Move the output activation to the end of the model.")
 def early_output_activation(facts: Facts) -> Hit | None:
-    """A softmax or sigmoid output activation flows on into a heavy operator, not through attend.
+    """A softmax or sigmoid output activation feeds a heavy operator, other than through attend.
 
-    Softmax in the middle of a model lets all units of a layer share a sum of 1: with 32 units each
-    gives about 0.03, and the gradient is as small. As weights of other values, which attention is,
-    it is in place.
+    Softmax in the middle of a model makes the units of a layer sum to 1: with 32 units each is
+    about 0.03, and the gradient is as small. It is appropriate for weights of other values, as in
+    attention.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), softmax(), "
     >>> text += "matmul(v), softmax();"
     >>> print(review(text).finding("E308"))
-    warning E308 line 1, column 71: softmax1 flows on into matmul2
+    warning E308 line 1, column 71: softmax1 feeds matmul2
       → Move the output activation to the end of the model.
 
-    Ignore it where the layer shall choose one of a few cases.
+    Ignore it where the layer is meant to choose one of a few cases.
     """
     found = outputs_that_flow_on(facts.network)
-    return grouped({name: f"{name} flows on into {user}" for name, user in found.items()})
+    return grouped({name: f"{name} feeds {user}" for name, user in found.items()})
 
 
 @rule("E309", "advice", "Insert an activation between them.")
 def linear_pair(facts: Facts) -> Hit | None:
-    """Two heavy operators without a non-linearity between; projections, embeddings and tied
-    weights excepted, and where the first one's values go another way too.
+    """Two heavy operators without a non-linearity between them; except for projections, embeddings,
+    tied weights, and where the result of the first operator is also used elsewhere.
 
     The product of two matrices is a matrix: without an activation between them the second product
-    adds parameters and nothing else. A first product that is narrower than its operand and the
-    second one is excepted: that is a code, as in linear autoencoders, and saves parameters.
+    adds parameters and nothing else. A first product that is narrower than both its operand and the
+    second product is excepted: it is a code, as in linear autoencoders, and saves parameters.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), "
@@ -269,14 +273,14 @@ def linear_pair(facts: Facts) -> Hit | None:
 @rule(
     "E310",
     "warning",
-    "Let the layer start with biases of 0 and the default init, or use leakyRelu.",
+    "Initialise the layer with biases of 0 and the default init, or use leakyRelu.",
 )
 def dead(facts: Facts) -> Hit | None:
-    """More than half of the units of a relu, gelu or hardSwish layer are 0 on all rows at the
-    chosen start.
+    """More than half of the units of a relu, gelu or hardSwish layer are 0 on all rows with the
+    chosen initial parameters.
 
-    A relu unit that is 0 on all rows has no gradient and cannot come back: half of the layer is not
-    there. Weights of the default init with biases near 0 leave one of 2ⁿ units dead on n rows.
+    A relu unit that is 0 on all rows has no gradient and cannot recover: half of the layer is lost.
+    The default init with biases near 0 leaves one of 2ⁿ units dead on n rows.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -287,7 +291,7 @@ def dead(facts: Facts) -> Hit | None:
     >>> history = model.train(epochs=1)
     >>> print(*[found for found in history.findings if found.id == "E310"])
     warning E310 line 1, column 98: 100% of the units of relu1 are 0 for every row before the ...
-      → Let the layer start with biases of 0 and the default init, or use leakyRelu.
+      → Initialise the layer with biases of 0 and the default init, or use leakyRelu.
 
     Ignore it where the layer is wide enough without them.
     """
@@ -310,7 +314,7 @@ def diverged(facts: Facts) -> Hit | None:
     """The loss is not finite (NNM708).
 
     NaN and infinity come from too high a rate, from unscaled data, or from log, exp and division
-    outside of what they take; the message names the first layer that has one.
+    outside their domain; the message names the first layer that has one.
 
     >>> from webnnm import DataError, Dataset
     >>> from webnnm.sync import NNModel
@@ -322,10 +326,10 @@ def diverged(facts: Facts) -> Hit | None:
     ... except DataError as error:
     ...     print(error)
     ...
-    NNM708: loss or gradient are not finite in epoch 2, batch 1, at learning rate 0.962: the ...
+    NNM708: loss or gradient is not finite in epoch 2, batch 1, at learning rate 0.962: the ...
     hint: lower lr, standardise the data, or clamp what goes into log, exp and pow
 
-    Ignore it never: no step can be taken from there.
+    Never ignore it: the training cannot continue from there.
     """
     if not facts.diverged:
         return None
@@ -334,10 +338,10 @@ def diverged(facts: Facts) -> Hit | None:
 
 @rule("E312", "info", "Set seeds to decide yourself.", "lowers seeds")
 def costly_scouting(facts: Facts) -> Hit | None:
-    """The seed search would try more than 2·10⁷ parameters: seeds times parameters.
+    """Seeds times parameters of the seed search exceed 2·10⁷.
 
-    The seed search tries each seed for some steps. Twenty million parameters take about as long as
-    the training of a small model.
+    The seed search trains each seed for some steps. Twenty million parameters take about as long as
+    training a small model.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[600]; m:output shape=[3]; m:layers matmul(w, shape=[600]), relu(), "
@@ -366,11 +370,11 @@ def costly_scouting(facts: Facts) -> Hit | None:
     "Leave init out, normalise between the layers, or standardise inputs and targets.",
 )
 def far_off(facts: Facts) -> Hit | None:
-    """The loss at the chosen start is more than thirty times that of knowing nothing.
+    """The initial loss is more than thirty times the baseline, the loss of a constant prediction.
 
-    Scores of the size that the default initialisation gives cost a few times as much as knowing
-    nothing; a deep residual network, whose branches add up, up to twenty times. Beyond that a model
-    is certain of chance answers, and the first steps go into unlearning them.
+    With scores of the size that the default initialisation gives, the loss is a few times the
+    baseline; in a deep residual network, whose branches add up, up to twenty times. Beyond that a
+    model is certain of random answers, and the first steps are spent on unlearning them.
 
     >>> from webnnm.expert.facts import Facts, ScoutingFacts
     >>> from webnnm.expert.review import review
@@ -379,7 +383,7 @@ def far_off(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> known = Facts(network=elaborate(parse(text)), scouting=ScoutingFacts(loss=400.0))
     >>> print(review(known).finding("E329"))
-    warning E329: before the first step the loss is 400 times that of knowing nothing: initial ...
+    warning E329: before the first step the loss is 400 times that of a constant prediction: ...
       → Leave init out, normalise between the layers, or standardise inputs and targets.
 
     Ignore it where the parameters were loaded and only the units of the targets differ.
@@ -388,7 +392,7 @@ def far_off(facts: Facts) -> Hit | None:
     if loss <= FAR_OFF:
         return None
     return Hit(
-        message=f"before the first step the loss is {loss:.3g} times that of knowing nothing: "
-        "initial weights, inputs or targets are too large",
+        message=f"before the first step the loss is {loss:.3g} times that of a constant "
+        "prediction: initial weights, inputs or targets are too large",
         evidence={"loss": loss},
     )

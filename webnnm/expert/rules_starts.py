@@ -1,4 +1,4 @@
-"""Rules on initial values, and on what keeps them (E313–E315, E410)."""
+"""Rules on initial values, and on parameters that keep them (E313–E315, E410)."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
 
 GAIN = (0.01, 10.0)
 """The standard deviation of weights times √fan-in, which is 1.4 for He and about 1 for Glorot. Each
-layer multiplies values by it: two layers of 10 make softmax certain of chance answers, two of 0.01
-leave a ten-thousandth of the signal."""
+layer multiplies values by it: two layers with 10 make softmax certain of random answers, two with
+0.01 leave a ten-thousandth of the signal."""
 COMPOUNDED = (1e-3, 1e3)
-"""What layers one behind the other may multiply values by, in units of He's."""
+"""By how much consecutive layers may multiply values, relative to He's initialisation."""
 LOW = -5.0
-"""Before relu He's weights give values around 0 with a deviation of 1.4; from a bias of −5 on fewer
-than one of 5,000 is above 0."""
+"""Before relu, He's weights give values around 0 with a deviation of 1.4; with a bias of −5 fewer
+than one in 5,000 is above 0."""
 EXPANDED = 4
-"""A layer of random features gives so many times the numbers that it gets, and more."""
+"""A layer of random features has at least this many times as many outputs as inputs."""
 DEAD_BELOW = ("relu",)
-"""Activations without gradient below 0."""
+"""Activations without a gradient below 0."""
 
 
 @rule("E313", "warning", "Leave init out: weights then start at random.")
 def equal(facts: Facts) -> Hit | None:
-    """The weights of two products that follow each other start at one number, or those before relu
-    at 0.
+    """The weights of two consecutive products start at a single value, or those before relu at 0.
 
-    Units with equal weights get equal gradients and stay one unit for ever. One such product alone
-    is harmless, as the random weights behind or before it tell its units apart; a last layer of
-    zeros is even usual.
+    Units with equal weights get equal gradients and remain identical forever. A single such product
+    is harmless, as the random weights before or after it break the symmetry; a last layer of zeros
+    is even usual.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers "
@@ -44,7 +43,7 @@ def equal(facts: Facts) -> Hit | None:
     warning E313 line 1, column 49: all weights of matmul1 start at 0: its units stay equal
       → Leave init out: weights then start at random.
 
-    Ignore it where the values are replaced before the training, as by take_parameters.
+    Ignore it where the values are replaced before the training, for instance by take_parameters.
     """
     if facts.trained_before:
         return None
@@ -69,23 +68,23 @@ def equal(facts: Facts) -> Hit | None:
     return grouped(found, tail=": its units stay equal")
 
 
-@rule("E314", "warning", "Leave init out, or take heNormal or glorot, which fit to the width.")
+@rule("E314", "warning", "Leave init out, or use heNormal or glorot, which adapt to the width.")
 def badly_scaled(facts: Facts) -> Hit | None:
-    """The standard deviation of initial weights, times the root of the fan-in, is outside
-    0.01 … 10; or of several layers, each in units of He's, the product outside 0.001 … 1000.
+    """The standard deviation of initial weights, times the root of the fan-in, is outside 0.01 …
+    10; or the product of several layers, each relative to He's, is outside 0.001 … 1000.
 
-    A product of standardised values and such weights has about this deviation, and layers multiply
-    theirs: He's initialisation has 1.4, Glorot's about 1. Too large, and softmax is certain of
-    chance answers; too small, and neither values nor gradients come through.
+    A product of standardised values and such weights has about this deviation, and the factors of
+    layers multiply: He's initialisation has 1.4, Glorot's about 1. If it is too large, softmax is
+    certain of random answers; if it is too small, neither values nor gradients get through.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers "
     >>> text += "matmul(w, shape=[8], init=normal(20)), relu(), matmul(v), softmax();"
     >>> print(review(text).finding("E314"))
     warning E314 line 1, column 56: w1 starts as normal(20, 0), which multiplies values by 40
-      → Leave init out, or take heNormal or glorot, which fit to the width.
+      → Leave init out, or use heNormal or glorot, which adapt to the width.
 
-    Ignore it where a normalisation follows the product at once, which takes out the scale.
+    Ignore it where a normalisation, which removes the scale, directly follows the product.
     """
     if facts.trained_before:
         return None
@@ -101,7 +100,7 @@ def badly_scaled(facts: Facts) -> Hit | None:
 
 
 def _gain(parameter: ParameterVertex, start: Initialiser) -> float | None:
-    """Return what written random weights multiply values by, None of others."""
+    """Return the factor by which random weights with a written init multiply values, else None."""
     if parameter.init is None or parameter.role not in WEIGHTS:
         return None
     if start.kind not in ("normal", "truncatedNormal", "uniform"):
@@ -111,7 +110,7 @@ def _gain(parameter: ParameterVertex, start: Initialiser) -> float | None:
 
 
 def _compounded(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
-    """Tell of layers that together multiply values far more than each of them does."""
+    """Report layers that together multiply values by far more than each of them does."""
 
     def step(layer: LayerVertex, before: float) -> float:
         if layer.operator.name in NORMALISATIONS or layer.operator.name in SATURATING:
@@ -133,10 +132,9 @@ def _compounded(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
 def killed(facts: Facts) -> Hit | None:
     """Biases before relu start at −5 or below.
 
-    What is below 0 before relu is 0 behind it and has no gradient. With weights of the default
-    initialisation values have a deviation of about 1.4, so that a bias of −5 leaves next to none
-    above 0: the units are dead from the start. Gates may start low, because sigmoid has a gradient
-    everywhere.
+    Values below 0 before relu are 0 after it and have no gradient. With the default initialisation
+    values have a deviation of about 1.4, so that a bias of −5 leaves almost none above 0: the units
+    are dead from the start. Gates may start low, because sigmoid has a gradient everywhere.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:param low shape=[8] init=constant(-10); "
@@ -145,7 +143,7 @@ def killed(facts: Facts) -> Hit | None:
     warning E315 line 1, column 48: low starts at -10 before relu1
       → Leave init out: biases then start near 0.
 
-    Ignore it where few units shall be active, and the features are not standardised.
+    Ignore it where few units are meant to be active, and the features are not standardised.
     """
     if facts.trained_before:
         return None
@@ -168,24 +166,24 @@ def killed(facts: Facts) -> Hit | None:
     lowers=["freeze"],
 )
 def frozen_at_random(facts: Facts) -> Hit | None:
-    """Weights that are not trainable start at random, and nothing was loaded; information where
-    they are of a single layer, the first one, that gives at least four times the numbers that it
-    gets.
+    """Weights that are not trainable start at random, and nothing was loaded; only information
+    where they belong to a single layer, the first one, with at least four times as many outputs as
+    inputs.
 
-    Values that were drawn and never change know nothing of the data. Layers before them must learn
-    to get through them, layers behind see features of chance. Among many such features, as random
-    sines, a learned layer can choose (Rahimi & Recht 2007); behind few, or several layers of
-    chance, little is left to choose from.
+    Random values that never change know nothing about the data. Layers before them must learn to
+    get through them, layers after them see random features. From many such features, such as random
+    sines, a trained layer can choose (Rahimi & Recht 2007); after few, or several random layers,
+    little is left to choose from.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers "
     >>> text += "matmul(w, shape=[8], trainable=false), relu(), matmul(v), softmax();"
     >>> print(review(text).finding("E410"))
-    warning E410 line 1, column 56: w1 keep the values that chance gave them
+    warning E410 line 1, column 56: w1 keep their random initial values
       → Let them learn, or load trained values: model.take_parameters(other).
 
-    Ignore it where random features are meant, as in an echo state network, or where the values are
-    loaded only after the review.
+    Ignore it where random features are intended, as in an echo state network, or where the values
+    are loaded only after the review.
     """
     if facts.trained_before or facts.learning == 0:
         return None
@@ -199,14 +197,14 @@ def frozen_at_random(facts: Facts) -> Hit | None:
     if not found:
         return None
     return Hit(
-        message=f"{listed(found)} keep the values that chance gave them",
+        message=f"{listed(found)} keep their random initial values",
         nodes=found,
         severity="info" if _random_features(facts.network, {*found}) else None,
     )
 
 
 def _random_features(network: Network, frozen: set[str]) -> bool:
-    """Tell whether frozen weights are those of one first layer much wider than what it gets."""
+    """Return whether frozen weights belong to one first layer that is much wider than its input."""
     layers = [
         layer
         for layer in network.order

@@ -12,8 +12,8 @@ from webnnm.expert.structure import tensor_bytes
 def edge(facts: Facts) -> Hit | None:
     """optimize_for is 'edge'.
 
-    The settings then are those for neural processors: inputs without a written type become float16
-    where the device has it.
+    The settings are then those for neural processors: inputs without a written type become float16
+    if the device supports it.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -27,7 +27,7 @@ def edge(facts: Facts) -> Hit | None:
         return None
     device = facts.device
     evidence = {"backend": device.backend, "device_type": device.device_type}
-    # A training runs where its model was created.
+    # A training runs on the device where its model was created.
     elsewhere = (
         f"; it runs on {device.device_type or 'the default device'} ({device.backend}), "
         "create(device_type='npu') asks WebNN for the NPU"
@@ -46,8 +46,8 @@ def edge(facts: Facts) -> Hit | None:
 def small_weights(facts: Facts) -> Hit | None:
     """optimize_for is 'size', and L1 is on.
 
-    L1 brings weights near 0. What is below its reach at the end is set to 0, so that files compress
-    better.
+    L1 brings weights near 0. Weights below its reach are set to 0 at the end, so that files
+    compress better.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -74,8 +74,8 @@ def small_weights(facts: Facts) -> Hit | None:
 def too_large(facts: Facts) -> Hit | None:
     """A tensor is larger than the backend allows (NNM409).
 
-    A backend refuses tensors beyond its limit, 2 GB and less in browsers. Parameters are looked at,
-    and the result of every layer for a batch.
+    A backend refuses tensors beyond its limit, 2 GB or less in browsers. The rule checks
+    parameters, and the result of every layer for a batch.
 
     >>> from webnnm.expert.facts import DeviceFacts, Facts
     >>> from webnnm.expert.review import review
@@ -88,7 +88,7 @@ def too_large(facts: Facts) -> Hit | None:
     error E803 line 1, column 56: w1 48 bytes; the limit is 16
       → Use smaller batches or shapes.
 
-    Ignore it never: the model does not run there.
+    Never ignore it: the model does not run there.
     """
     limit = facts.device.max_bytes
     if limit is None:

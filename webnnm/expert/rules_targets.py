@@ -1,4 +1,4 @@
-"""Rules on losses that were written, and on outputs that are no softmax (E102–E117)."""
+"""Rules on losses written in the text, and on outputs other than softmax (E102–E117)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ UNFITTING = {
     "HUL": SOFTMAX,
     "HIL": ("sigmoid", *SOFTMAX),
 }
-"""Output activations that a loss is not made for."""
+"""Output activations for which a loss is not made."""
 FITTING = {
-    "BCE": "End it in sigmoid() where outputs are yes or no; take CCE for one class of several.",
+    "BCE": "End it in sigmoid() if outputs are yes or no; use CCE for one class of several.",
     **dict.fromkeys(("CCE", "KLD"), "End the model in softmax()."),
     **dict.fromkeys(
-        ("MSE", "MAE", "HUL"), "Take CCE for classes; leave softmax() out for quantities."
+        ("MSE", "MAE", "HUL"), "Use CCE for classes; leave softmax() out for quantities."
     ),
-    "HIL": "End it without an activation, or take BCE after sigmoid(), CCE after softmax().",
+    "HIL": "End it without an activation, or use BCE after sigmoid(), CCE after softmax().",
 }
-"""What makes a loss and the end of the model fit."""
+"""How to make the loss and the end of the model fit together."""
 
 SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
 """Targets are well scaled with a deviation between the first two and a mean within the third."""
 
 TAIL = 5
-"""So many deviations above their mean lie the largest of targets over orders of magnitude."""
+"""The largest of targets that span orders of magnitude are this many deviations above the mean."""
 
 RANGES = {
     "relu": (0.0, math.inf),
@@ -47,10 +47,10 @@ RANGES = {
     "tanh": (-1.0, 1.0),
     "softsign": (-1.0, 1.0),
 }
-"""From where to where the last operator of a model goes."""
+"""The range of the results of the last operator of a model."""
 
 SLACK = 0.01
-"""Targets may lie so much of their extent beyond the range: as noise does."""
+"""Targets may lie outside the range by this share of their extent, as noise does."""
 
 SIGNS = (
     "Make the labels 0 and 1, (labels + 1) / 2, and end in sigmoid() with BCE; or keep −1 and 1, "
@@ -61,11 +61,11 @@ MEASURED = ("MSE", "MAE", "HUL")
 """Losses of measurements."""
 
 MOST_NUMBERS = 20
-"""Whole numbers from 0 or 1 up to this may be classes; counts and years go further."""
+"""Whole numbers from 0 or 1 up to this may be classes; counts and years are larger."""
 
 
 def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
-    """Tell whether targets lie where the last operator cannot reach them."""
+    """Return whether targets lie where the last operator cannot reach them."""
     low, high = RANGES.get(output.operator, (-math.inf, math.inf))
     slack = SLACK * (labels.maximum - labels.minimum)
     beyond = labels.minimum < low - slack or labels.maximum > high + slack
@@ -75,24 +75,24 @@ def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
 @rule(
     "E102",
     "warning",
-    "Take the loss that fits the output activation, or the activation that fits the loss.",
+    "Use the loss that fits the output activation, or the activation that fits the loss.",
 )
 def unfitting_activation(facts: Facts) -> Hit | None:
     """A written loss is not made for the output activation: BCE without sigmoid, CCE or KLD
     without softmax, MSE, MAE or HUL on softmax, HIL on softmax or sigmoid.
 
-    Activation and loss belong together: the gradient of cross-entropy by the scores of a softmax is
-    p − y, of any size of error. Squared errors of probabilities have the slope p(1 − p) in it,
-    which is next to nothing where the model is sure and wrong. Cross-entropy of numbers that are no
-    probabilities is clamped, and has no gradient there.
+    Activation and loss belong together: the gradient of cross-entropy with respect to the logits of
+    a softmax is p − y, whatever the size of the error. With squared errors of probabilities it has
+    the factor p(1 − p), which is next to nothing where the model is confident and wrong.
+    Cross-entropy of numbers that are not probabilities is clamped, and has no gradient there.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:loss MSE; m:layers matmul(w), softmax();"
     >>> print(review(text).finding("E102"))
     warning E102 line 1, column 22: MSE on the softmax output m
-      → Take CCE for classes; leave softmax() out for quantities.
+      → Use CCE for classes; leave softmax() out for quantities.
 
-    Ignore it where calibrated probabilities matter more than which class is found (Brier score).
+    Ignore it where calibrated probabilities matter more than the predicted class (Brier score).
     """
     found = [o for o in facts.outputs if o.written and o.activation in UNFITTING.get(o.loss, ())]
     return grouped(
@@ -105,8 +105,8 @@ def unfitting_activation(facts: Facts) -> Hit | None:
 def unnormalised(facts: Facts) -> Hit | None:
     """KLD on targets whose rows do not sum to 1 ± 1e-3.
 
-    The divergence compares two distributions. Of rows that are none its lowest value is not 0, and
-    what is learnt is their normalised form, each row with a weight of its sum.
+    The divergence compares two distributions. For rows that are not distributions its lowest value
+    is not 0, and the model learns their normalised form, each row weighted by its sum.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:loss KLD; m:layers matmul(w), softmax();"
@@ -115,7 +115,7 @@ def unnormalised(facts: Facts) -> Hit | None:
     warning E105 line 1, column 22: KLD, and rows of m do not sum to 1
       → Normalise the targets to rows that sum to 1.
 
-    Ignore it where the sums are meant as weights of the rows.
+    Ignore it where the sums are meant as row weights.
     """
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
@@ -125,21 +125,21 @@ def unnormalised(facts: Facts) -> Hit | None:
     return grouped(of_outputs(facts, text, "KLD"))
 
 
-@rule("E106", "warning", "End the model in softmax() and take CCE.")
+@rule("E106", "warning", "End the model in softmax() and use CCE.")
 def exclusive(facts: Facts) -> Hit | None:
-    """BCE over two outputs or more of which each row has exactly one 1.
+    """BCE over two or more outputs, and each row has exactly one 1.
 
-    Sigmoids judge every class for itself, and may say yes to several or to none. Where one class
-    excludes the others softmax knows that, and needs not learn it.
+    Sigmoids judge every class by itself, and may say yes to several or to none. Where one class
+    excludes the others, softmax has that built in, and need not learn it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:loss BCE; m:layers matmul(w), sigmoid();"
     >>> data = Dataset([[i / 10] for i in range(20)], [[i % 2, 1 - i % 2] for i in range(20)])
     >>> print(review(text, data).finding("E106"))
     warning E106 line 1, column 22: BCE over 2 values of m, each row has one 1
-      → End the model in softmax() and take CCE.
+      → End the model in softmax() and use CCE.
 
-    Ignore it where rows to come may have several classes, or none.
+    Ignore it where future rows may have several classes, or none.
     """
     sizes = {o.name: count(o.source.features.sizes()) for o in facts.network.outputs}
 
@@ -153,12 +153,13 @@ def exclusive(facts: Facts) -> Hit | None:
 
 @rule("E108", "warning", "Standardise the targets: standardize_targets=True.")
 def unscaled(facts: Facts) -> Hit | None:
-    """MSE on numbers with std > 10 or < 0.1, or |mean| > 3·max(std, 1); not E114 or E117.
+    """MSE on targets with std > 10 or < 0.1, or |mean| > 3·max(std, 1); not where E114 or E117
+    applies.
 
-    The last layer starts with answers around 0 with a deviation of about 1. Targets far from that
-    have to be reached by weights that grow for hundreds of steps, with losses and gradients of the
-    square of their size. Standardised targets are where answers start; `decode` and `test` give
-    units back.
+    Initial predictions are around 0 with a standard deviation of about 1. To reach targets far from
+    that, weights have to grow for hundreds of steps, with losses and gradients that grow with the
+    square of the targets. Standardised targets are where predictions start; `decode` and `test`
+    convert back to the original units.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -186,16 +187,16 @@ def unscaled(facts: Facts) -> Hit | None:
 @rule(
     "E122",
     "advice",
-    "Learn their logarithm, if all are above 0: math.log of each target.",
+    "Learn their logarithm if all are above 0: math.log of each target.",
     confidence=0.7,
 )
 def skewed(facts: Facts) -> Hit | None:
-    """Targets of MSE on a single output all lie within one standard deviation above their least,
-    but for some that lie five and more above their mean.
+    """With MSE on a single output, no target is one standard deviation below the mean or lower, but
+    some are five or more above it.
 
-    Incomes, prices and counts of words go over orders of magnitude. Squared errors are those of the
-    few largest targets then, and the model learns nothing of the others; their logarithms differ by
-    as much at either end.
+    Incomes, prices and word counts span orders of magnitude. The squared error then comes from the
+    few largest targets, and the model learns nothing about the others; their logarithms differ
+    equally at both ends.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
@@ -203,9 +204,9 @@ def skewed(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, [[1.5**i] for i in range(60)], standardize_targets=True)
     >>> print(review(text, data).finding("E122"))
     advice E122 line 1, column 22: targets of m go up to 6 deviations above their mean, ...
-      → Learn their logarithm, if all are above 0: math.log of each target.
+      → Learn their logarithm if all are above 0: math.log of each target.
 
-    Ignore it where only the largest targets count.
+    Ignore it where only the largest targets matter.
     """
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
@@ -225,26 +226,26 @@ def skewed(facts: Facts) -> Hit | None:
 @rule(
     "E115",
     "advice",
-    "If the numbers are classes, give the model a score for each, end it in softmax() and give "
+    "If the numbers are classes, give the model one score for each, end it in softmax() and pass "
     "them as integers of shape [rows].",
     confidence=0.6,
 )
 def numbered(facts: Facts) -> Hit | None:
-    """Targets of MSE, MAE or HUL on a single output are a few whole numbers from 0 or 1 on.
+    """Targets of MSE, MAE or HUL on a single output are a few whole numbers, starting at 0 or 1.
 
-    Numbers of classes have no order: between class 0 and class 2 does not lie class 1. As a
-    quantity a row that may be 0 or 2 gets the answer 1.
+    Class numbers have no order: class 1 does not lie between class 0 and class 2. Treated as a
+    quantity, a row that may be 0 or 2 gets the prediction 1.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> data = Dataset([[i / 10] for i in range(20)], [[float(i % 4)] for i in range(20)])
     >>> print(review(text, data).finding("E115"))
     advice E115 line 1, column 22: the targets of m are whole numbers 0 … 3
-      → If the numbers are classes, give the model a score for each, end it in softmax() and ...
+      → If the numbers are classes, give the model one score for each, end it in softmax() and ...
 
-    Ignore it where they are counts, grades or ages, whose order means something; it is only a note
-    where `kinds={"m": "continuous"}` of the dataset says so, and rows whose numbers are next to
-    each other lie nearer than others.
+    Ignore it where they are counts, grades or ages, whose order means something; it is only
+    information where `kinds={"m": "continuous"}` of the dataset says so and rows with neighbouring
+    numbers are more similar than others.
     """
     declared: list[bool] = []
 
@@ -269,23 +270,23 @@ def numbered(facts: Facts) -> Hit | None:
 @rule(
     "E116",
     "advice",
-    "For one-hot rows end in softmax() and take CCE, for yes and no in sigmoid() and BCE.",
+    "For one-hot rows use softmax() and CCE, for yes and no use sigmoid() and BCE.",
     confidence=0.7,
 )
 def squared(facts: Facts) -> Hit | None:
-    """MSE, MAE or HUL, written or not, on yes/no labels or one-hot rows.
+    """MSE, MAE or HUL, written or chosen, on yes/no labels or one-hot rows.
 
-    Answers of no bounds are fitted to 0 and 1: a row that is clearly yes, with 3, counts as an
-    error of 2. Cross-entropy of a sigmoid or softmax gives such a row nearly no loss.
+    Unbounded predictions are fitted to 0 and 1: a row that is clearly yes, with a score of 3,
+    counts as an error of 2. Cross-entropy of a sigmoid or softmax gives such a row almost no loss.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), sigmoid();"
     >>> data = Dataset([[i / 10] for i in range(20)], [[i % 2] for i in range(20)])
     >>> print(review(text, data).finding("E116"))
     advice E116 line 1, column 22: MSE on 0 and 1 of m, which sigmoid delivers
-      → For one-hot rows end in softmax() and take CCE, for yes and no in sigmoid() and BCE.
+      → For one-hot rows use softmax() and CCE, for yes and no use sigmoid() and BCE.
 
-    Ignore it where some labels are known to be wrong, which MAE minds less.
+    Ignore it where some labels are known to be wrong, to which MAE is less sensitive.
     """
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
@@ -300,34 +301,35 @@ def squared(facts: Facts) -> Hit | None:
 @rule(
     "E117",
     "warning",
-    "Leave the output activation out, or scale the targets to where it goes.",
+    "Leave the output activation out, or scale the targets to its range.",
     confidence=0.95,
 )
 def out_of_reach(facts: Facts) -> Hit | None:
-    """Targets lie where the last operator, as relu, sigmoid or tanh, cannot reach them.
+    """Targets lie outside the range of the last operator, such as relu, sigmoid or tanh.
 
-    After relu no answer is negative, after tanh none beyond 1. What cannot be reached stays an
-    error for ever, and units pressed against the bound lose their gradient. A hundredth of the
-    extent may lie beyond, as noise does. Labels −1 and 1 are for tanh, 0 and 1 for a sigmoid.
+    After relu no prediction is negative, after tanh none is beyond 1. Targets out of reach remain
+    errors forever, and units pressed against the bound lose their gradient. Targets may exceed the
+    range by a hundredth of their extent, as noise does. Labels −1 and 1 are for tanh, 0 and 1 for a
+    sigmoid.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b), tanh();"
     >>> data = Dataset([[i / 10] for i in range(20)], [[i - 9.5] for i in range(20)])
     >>> print(review(text, data).finding("E117"))
-    warning E117 line 1, column 22: m ends in tanh, which goes from -1 to 1; its targets go from ...
-      → Leave the output activation out, or scale the targets to where it goes.
+    warning E117 line 1, column 22: m ends in tanh, with results between -1 and 1; its targets ...
+      → Leave the output activation out, or scale the targets to its range.
 
-    Ignore it where answers beyond the bounds are useless anyway.
+    Ignore it where predictions beyond the bounds are useless anyway.
     """
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         if not _beyond(output, labels):
             return None
         low, high = RANGES[output.operator]
-        ends = f"from {low:g} to {high:g}" if high < math.inf else f"from {low:g} on"
+        ends = f"between {low:g} and {high:g}" if high < math.inf else f"of {low:g} or more"
         what = "standardised targets" if output.standardized else "targets"
         return (
-            f"{output.name} ends in {output.operator}, which goes {ends}; its {what} go from "
+            f"{output.name} ends in {output.operator}, with results {ends}; its {what} go from "
             f"{labels.minimum:.4g} to {labels.maximum:.4g}"
         )
 

@@ -1,6 +1,6 @@
-"""Rules on what happened in a training, and on what it came to (spec E901–E924).
+"""Rules on the course of a training, and on its result (spec E901–E924).
 
-Thresholds without another source were measured over the programs of tests/teach: sound ones stay
+Thresholds without another source were measured on the programs of tests/teach: sound programs stay
 on the other side of them.
 """
 
@@ -31,72 +31,72 @@ from webnnm.expert.paths import pools_without_order, pools_without_places
 from webnnm.expert.rule import FOUND, Hit, Test, grouped, listed, rule
 
 UNMOVED, UNCHANGED = 0.05, 0.1
-"""Weights that went less than this share of their length, losses that fell by less than this."""
+"""Weights moved by less than the first share of their norm, losses fell by less than the second."""
 UNLEARNT = 0.3
-"""Losses above this, relative to knowing nothing, leave something to learn."""
+"""Losses above this, relative to a constant prediction, leave something to learn."""
 CONVERGED = 0.03
 """Losses below this are as good as 0."""
 EARLY = 0.005
-"""By so much at most a loss changed that does not move, in a third of the epochs."""
+"""A loss that changed by at most this much, in a third of the epochs, does not move."""
 FEW_EPOCHS = 3
-"""Fewer epochs have no course to speak of."""
+"""Fewer epochs show no course."""
 FALLING, FALLING_FAST = 0.05, 0.45
-"""A loss that falls by so much in the last quarter, or half, of a training has further to go."""
+"""A loss that falls by this much in the last quarter, or half, of a training has not converged."""
 SLOW = 3
-"""A rate so many times below the default of the optimizer is why it is slow."""
+"""A rate this many times below the default of the optimizer explains slow learning."""
 FEW_UPDATES = 100
 """The defaults make 300 updates for 300 rows."""
 LEARNT = 0.9
 """Skill on other rows that leaves little for further epochs."""
 RISEN, WORSE = 2, 1.25
-"""A validation loss that is so many times the best one has risen, and is worse to keep."""
+"""A validation loss this many times the best one has risen, or is worse to keep."""
 LITTLE = 0.3
-"""Skill on training rows that may be learning by heart."""
+"""Skill on training rows from which it may be memorising."""
 GAP, GAP_RIGHT = 0.2, 0.15
-"""Skill on training rows above that on other rows, after what may be chance; and rows found."""
+"""Skill on training rows minus skill on other rows, beyond chance; and the same of accuracies."""
 USEFUL = 0.5
-"""Skill on other rows of a model that was kept from learning by heart as far as that goes."""
+"""Skill on other rows of a model in which overfitting was limited as far as possible."""
 CLEARLY = 0.1
-"""Of the loss of knowing nothing, so that losses next to 0 may rise."""
+"""A share of the loss of a constant prediction, so that losses close to 0 may rise."""
 UNLIKE = 5
-"""Validation losses so many times those of training rows, from the first epochs on."""
+"""Ratio of validation losses to training losses, from the first epochs on."""
 DEAD, SATURATED = 0.5, 0.75
 """A share of a layer's units, and of its values, that leaves less than half of the layer."""
 VANISHED = 1e-4
-"""Gradients so much smaller than those of another layer: no one rate fits both."""
+"""Ratio of the gradients of two layers below which no single rate fits both."""
 STILL, MOVING = 1e-3, 0.05
-"""A weight that went less than `STILL` of its length while another one went `MOVING`."""
+"""A weight moved by less than `STILL` of its norm while another one moved by `MOVING`."""
 LEAPT = 10
-"""A weight that went so many times its length has nothing of its start left."""
+"""A weight that moved by this many times its norm has nothing left of its initial value."""
 FEW_ROWS = 8
 """Gradients of fewer rows are noise that a rate for 20 rows does not average out."""
 HEAVY = 0.95
-"""Momentum m remembers 1/(1 − m) steps: 20 and more are longer than losses stay the same."""
+"""Momentum m remembers 1/(1 − m) steps: over 20 steps or more, the loss surface has changed."""
 ABOVE = 1.1
 LEAP, LEAPS = 1.2, 0.15
 """A loss `LEAP` times that of the epoch before, in a share `LEAPS` of the epochs."""
 LOW_RATE, IDLE = 0.02, 0.4
-"""A rate below this share of the highest does little, and so it is for this share of the epochs."""
+"""A rate below the first share of the highest does little; the second is a share of the epochs."""
 RISING = 0.8
 """A rate that is highest after this share of the epochs has been warming up all along."""
 HURRIED, IMPATIENT = 0.3, 10
-"""Validation losses are noisy: with less patience than 10 epochs that ends a training by chance."""
+"""Validation losses are noisy: a patience below 10 epochs can end a training by chance."""
 OVERFLOWS = 0.1
-"""Gradient scaling skips a step now and then to find its scale, not one of ten."""
+"""Gradient scaling skips a step now and then to find its scale, but not one in ten."""
 CREPT = 0.01
 CLIPPED = 0.9
-"""Clipping is for peaks; a share of steps that high has no peaks."""
+"""Clipping is for peaks; with this share of clipped steps there are no peaks."""
 BEHIND, NEIGHBOURS = 0.15, 200
-"""Rows by which a model is behind their nearest neighbours, looked at for so many of them."""
+"""The share of rows by which nearest neighbours beat a model, and the number of rows examined."""
 HINDERING = (
     *("E305", "E310", "E313", "E314", "E315", "E316", "E318", "E321", "E322", "E324", "E331"),
     *("E409", "E410", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
 )
-"""Rules that tell why a model learns nothing, whatever its layers know of places."""
+"""Rules that explain why a model learns nothing, whether or not its layers know positions."""
 HARDLY = 0.2
-"""Predicted for a smaller share of its rows, a class is as good as never found."""
+"""A class predicted for a smaller share of its rows is as good as never predicted."""
 RARE = 3
-"""Of so many rows of a class at least one would be predicted by chance."""
+"""With this many rows of a class, at least one would be predicted by chance."""
 
 
 HistoryTest = Callable[[Facts, HistoryFacts], Hit | None]
@@ -105,7 +105,7 @@ HistoryTest = Callable[[Facts, HistoryFacts], Hit | None]
 def after(
     id: str, severity: Severity, remedy: str, *, early: bool = False, **more: Any
 ) -> Callable[[HistoryTest], Test]:
-    """Declare a rule on a training that has ended; an `early` one also looks at the way there."""
+    """Declare a rule on a training that has ended; an `early` one is also applied while it runs."""
 
     def declare(test: HistoryTest) -> Test:
         @wraps(test)
@@ -123,15 +123,15 @@ def after(
 @after(
     "E901",
     "warning",
-    "Raise lr, to the default of the optimizer at least.",
+    "Raise lr, at least to the default of the optimizer.",
     early=True,
     raises=["lr"],
 )
 def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The training loss hardly fell, and no weight went more than 5 % of its length.
+    """The training loss hardly fell, and no weight moved by more than 5 % of its norm.
 
-    Parameters that went less than 5 % of their length are where they started, and the loss says so
-    as well. Most often the rate is too low by orders of magnitude.
+    Parameters that moved by less than 5 % of their norm are where they started, and the loss
+    confirms it. Most often the rate is too low by orders of magnitude.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -141,9 +141,9 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> history = model.train(epochs=20, lr=1e-7)
     >>> print(*[found for found in history.findings if found.id == "E901"])
     warning E901: the training loss fell by 0.00056 % in 20 epochs at lr 1e-07, and no weight ...
-      → Raise lr, to the default of the optimizer at least.
+      → Raise lr, at least to the default of the optimizer.
 
-    Ignore it where the parameters were trained before and need no more.
+    Ignore it where the parameters were pretrained and need no further training.
     """
     losses = course(history)
     if len(losses) < FEW_EPOCHS or losses[-1] < UNLEARNT or history.settings.get("freeze"):
@@ -168,19 +168,18 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after(
     "E902",
     "warning",
-    "Check that inputs and labels of a row belong together, add features that tell the label, or "
-    "layers and epochs that can learn it.",
+    "Check that the inputs and labels of each row belong together, add features that predict the "
+    "label, or add layers and epochs to learn it.",
     confidence=0.8,
 )
 def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """An output is no better than knowing nothing: its skill could be chance (95 %) on rows that
-    were not trained if there are any, and is below 0.3 on those that were. It may be more than that
-    where so many rows were held back that chance is below half of it; not what E903, E923 or E924
-    tells.
+    """An output is no better than a constant prediction: its skill could be chance (95 %) on rows
+    that were not trained on, if there are any, and is below 0.3 on training rows. It may be above
+    0.3 if so many rows were held back that chance is below half of it; not what E903, E923 or E924
+    reports.
 
-    Knowing nothing answers with the mean, or with the most frequent class. A model that is no
-    better in a test may be by chance on the wrong side of it; therefore the 95 % bound, and its
-    training rows are looked at too.
+    The constant prediction is the mean, or the most frequent class. A model may be no better in a
+    test only by chance; hence the 95 % bound and the check of the training rows.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -193,7 +192,7 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E902: m: 108 of 210 right on training rows, 46 of 90 right on testing rows: no ...
       → Add a hidden layer with an activation, or features.
 
-    Ignore it where that nothing can be learnt is the result that was looked for.
+    Ignore it where the purpose was to show that nothing can be learnt.
     """
     if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES or _pooled_away(facts, history):
         return None
@@ -205,11 +204,11 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     linear = facts.profile.heavy_ops == 1
     more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
     more = {"remedy": words} if (words := _words(facts)) else more
-    return grouped(found, tail=": no better than knowing nothing", **more)
+    return grouped(found, tail=": no better than a constant prediction", **more)
 
 
 def _nothing(history: HistoryFacts, name: str) -> bool:
-    """Tell whether an output is no better than knowing nothing, and learnt nothing by heart."""
+    """Return whether an output is no better than a constant prediction, and memorised nothing."""
     trained = history.predictions[name]
     held = history.held_out.get(name, trained)
     known, other, bound = skill(trained), skill(held), chance(held)
@@ -220,19 +219,19 @@ def _nothing(history: HistoryFacts, name: str) -> bool:
 
 
 def _words(facts: Facts) -> str:
-    """Return what to do with numbers that may be words, "" if there are none."""
+    """Return what to do about numbers that may be token ids, "" if there are none."""
     known = facts.data.suspicions.get("E903")
     if known is None:
         return ""
     return (
         "If the numbers stand for words or categories, declare int32 tokens and begin with an "
         f"embedding: embedding(table, size={known.evidence['size']}). They have no order, and "
-        "products take them for quantities."
+        "products treat them as quantities."
     )
 
 
 def _pooled_away(facts: Facts, history: HistoryFacts) -> list[str]:
-    """Return the layers that pool without order or places, if the model is at chance."""
+    """Return the layers that pool without order or position, if the model is at chance."""
     return _order_lost(facts, history) or _places_lost(facts, history)
 
 
@@ -242,8 +241,8 @@ def _order_lost(facts: Facts, history: HistoryFacts) -> list[str]:
 
 
 def _places_lost(facts: Facts, history: HistoryFacts) -> list[str]:
-    """Return the layers that pool over all places of a picture, if the model is at chance, and
-    nothing else is known that would keep it from learning."""
+    """Return the layers that pool over all positions of a picture, if the model is at chance and
+    nothing else is known that would prevent learning."""
     if not _at_chance(facts, history):
         return []
     pools = pools_without_places(facts.network)
@@ -252,7 +251,7 @@ def _places_lost(facts: Facts, history: HistoryFacts) -> list[str]:
 
 
 def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
-    """Tell whether a single output is at chance on other rows, and was trained for long enough."""
+    """Return whether the only output is at chance on other rows after enough training."""
     ((name, trained), *others) = [*history.predictions.items()] or [("", None)]
     if trained is None or others or (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
         return False
@@ -266,20 +265,20 @@ def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
 @after(
     "E903",
     "warning",
-    "Gather more rows, use a smaller model, regularise, or look for features that tell more.",
+    "Gather more rows, use a smaller model, regularise, or look for more informative features.",
     confidence=0.8,
     lowers=["capacity"],
     raises=["regularisation"],
 )
 def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The skill of an output on training rows is more than 0.2 above that on other rows, even if
-    chance (95 %) made the latter low; only a note where dropout or a penalty is there already, and
-    the skill on other rows is 0.5 and more; not what E923 or E924 tells, nor by R² where the loss
-    is MAE or HUL and the targets have outliers, of which R² is made.
+    """The skill of an output on training rows is more than 0.2 above that on other rows, beyond
+    what chance (95 %) explains; only information where there already is dropout or a penalty and
+    the skill on other rows is 0.5 or more; not what E923 or E924 reports, and not for MAE or HUL on
+    targets with outliers, which dominate R².
 
-    What is right on trained rows and wrong on others was remembered. Some gap is normal; 0.2 beyond
-    what chance explains costs more than simpler models do. Whole numbers that look like words of
-    one vocabulary, and are learnt by heart alone, are to be looked up in an embedding.
+    What is right on training rows and wrong on others was memorised. Some gap is normal; 0.2 beyond
+    what chance explains costs more than a simpler model would. Whole numbers that look like tokens
+    of one vocabulary, and are only memorised, should be looked up in an embedding.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -291,9 +290,9 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> history = model.train(epochs=100)
     >>> print(*[found for found in history.findings if found.id == "E903"])
     warning E903: m: 81 of 84 right on training rows, 14 of 36 right on testing rows: training ...
-      → Gather more rows, use a smaller model, regularise, or look for features that tell more.
+      → Gather more rows, use a smaller model, regularise, or look for more informative features.
 
-    Ignore it where the score on other rows is as high as any model gets there.
+    Ignore it where no model reaches a higher score on other rows.
     """
     if _pooled_away(facts, history):
         return None
@@ -313,11 +312,11 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     noted: Any = {"severity": "info"} if careful and least >= USEFUL else {}
     if guessed and (words := _words(facts)):
         noted = {"remedy": words}
-    return grouped(found, tail=": training rows are learnt by heart", **noted)
+    return grouped(found, tail=": training rows are memorised", **noted)
 
 
 def _by_heart(history: HistoryFacts, name: str) -> float | None:
-    """Return the skill on other rows of an output that learnt its training rows by heart."""
+    """Return the skill on other rows of an output that memorised its training rows."""
     trained, held = history.predictions[name], history.held_out.get(name)
     if held is None:
         return None
@@ -348,14 +347,14 @@ def _score(found: PredictionFacts) -> str:
 
 @after("E904", "advice", "Train more epochs.", confidence=0.7, raises=["epochs", "lr"])
 def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter at a
-    rate that had not fallen, by 45 % in the second half at one that had; or there were fewer than
-    100 updates, but for sequences, which have a loss at every position; not where the skill on
-    other rows is 0.9 and more, nor, without validation rows, where that on training rows is.
+    """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter if the
+    rate had not fallen, by 45 % in the second half if it had; or there were fewer than 100 updates,
+    except for sequences, which have a loss at every position; not where the skill on other rows, or
+    without validation rows that on training rows, is 0.9 or more.
 
     Where the best epoch is the last one and the loss was still falling, further epochs lower it. A
-    rate that falls to 0 hides some of it, therefore the higher bound there. Of training rows that
-    are nearly all right, further epochs lower the loss alone.
+    rate that falls to 0 hides some of the trend, hence the higher bound. Where nearly all training
+    rows are right, further epochs lower only the loss.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -409,12 +408,12 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     raises=["regularisation"],
 )
 def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The validation loss ends above twice its best, while the training loss fell on; above 1.25
-    times where the best parameters are not restored. Only a note where they are and do well on the
-    validation rows.
+    """The validation loss ends above twice its best, while the training loss kept falling; above
+    1.25 times where the best parameters are not restored. Only information where they are restored
+    and do well on the validation rows.
 
-    From the epoch on where the validation loss rises while the training loss falls, the model
-    learns its rows by heart. The best epoch is kept, but the steps behind it were in vain.
+    Once the validation loss rises while the training loss falls, the model overfits. The best epoch
+    is kept, but the steps after it were wasted.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -462,8 +461,8 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
 def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A class or label is rare, and predicted for less than a fifth as many rows as have it.
 
-    A class that is hardly ever the answer has a recall of nearly 0. With few rows its loss is too
-    small a share to be learnt.
+    A class that is hardly ever predicted has a recall of nearly 0. With few rows its share of the
+    loss is too small to be learnt.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -476,12 +475,12 @@ def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E906: m hardly ever predicts "1" (0 times, 12 rows have it)
       → Gather or repeat rows of it, or set class_weight='balanced'.
 
-    Ignore it where the class shall only lower the confidence in others.
+    Ignore it where the class is only meant to lower the confidence in others.
     """
     found: dict[str, str] = {}
     for name, known in history.predictions.items():
         if "E330" in facts.data.suspicions and name in facts.outputs_of_positions:
-            continue  # of what comes next in a text, rare letters and words are rarely the answer
+            continue  # next-token predictions rarely contain rare letters and words
         if missed := _missed(known):
             found[name] = f"{name} hardly ever predicts {listed(missed)}"
     weighed = history.settings.get("class_weight")
@@ -490,7 +489,7 @@ def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 def _missed(known: PredictionFacts) -> list[str]:
-    """Return the rare classes that are hardly ever predicted, with how often they are."""
+    """Return the rare classes that are hardly ever predicted, with their counts."""
     usual = max(known.support, default=0)
     return [
         f'"{label}" ({times} times, {rows} rows have it)'
@@ -508,8 +507,8 @@ def _missed(known: PredictionFacts) -> list[str]:
 def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
     """Validation losses are five times those of training rows from the first epochs on.
 
-    Rows of one source have like losses before anything is learnt by heart. Five times as much from
-    the start means other units, another order of columns or another source.
+    Rows from one source have similar losses before anything is memorised. A ratio of five from the
+    start means other units, another order of columns or another source.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -523,7 +522,7 @@ def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E907: the validation loss is 1.04e+08 in the first epoch, the training loss 1.43: ...
       → Give all rows the same units, and split rows at random.
 
-    Ignore it where validation is meant to be of another kind.
+    Ignore it where validation rows are meant to be of another kind.
     """
     if not (early := _unlike(history)):
         return None
@@ -536,21 +535,21 @@ def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 def _unlike(history: HistoryFacts) -> list[tuple[float, float]]:
-    """Return training and validation losses of the first quarter, if the latter are far above."""
+    """Return training and validation losses of the first quarter, if the latter are far higher."""
     pairs = [(r.loss, r.val_loss) for r in history.epochs if r.val_loss is not None]
     early = pairs[: max(1, len(pairs) // 4)]
-    # Losses below 0, as some of one's own are, have no ratio.
+    # Losses below 0, as some custom ones are, have no ratio.
     return early if all(val > UNLIKE * loss > 0 for loss, val in early) else []
 
 
 @after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"], refuted=True)
 def died(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
-    training, and were not before (E310); information where the skill on training rows is 0.9, or on
-    others 0.95.
+    training, and were not before (E310); only information where the skill is 0.9 on training rows,
+    or 0.95 on other rows.
 
-    A relu that is 0 for every row has no gradient, and stays so for ever. It happens where a step
-    at too high a rate made its bias very negative.
+    A relu unit that is 0 for every row has no gradient, and remains 0. It happens when a step at
+    too high a rate makes its bias very negative.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -577,7 +576,7 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
         {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
         " are 0 for every row after the training",
         evidence={"dead": found},
-        otherwise="Use leakyRelu, and let the layer start with the default init.",
+        otherwise="Use leakyRelu, and initialise the layer with the default init.",
     )
     fitted = bool(skills) and min(skills) >= LEARNT  # units that are left were enough
     return replace(hit, severity="info") if hit and fitted else hit
@@ -591,7 +590,7 @@ def _by_rate(
     evidence: Mapping[str, Any],
     otherwise: str,
 ) -> Hit | None:
-    """Return what was found, node → text: a rate above the usual one explains it, else another."""
+    """Return what was found, node → text; a rate above the usual one is the first explanation."""
     rate, usual = highest_rate(history)[0], usual_rate(history)
     high = rate > usual
     return grouped(
@@ -609,7 +608,8 @@ def _by_rate(
     "Standardise the inputs, and leave init out; relu does not saturate.",
 )
 def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """More than three quarters of the values of a tanh or sigmoid layer are at its ends.
+    """More than three quarters of the values of a tanh or sigmoid layer are at the ends of its
+    range.
 
     At the ends of tanh and sigmoid the slope is below a hundredth: neither the layer nor those
     before it learn.
@@ -625,7 +625,7 @@ def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E909 line 1, column 79: 100% of the values of tanh1 are at the ends of its range, ...
       → Standardise the inputs, and leave init out; relu does not saturate.
 
-    Ignore it where the layer is meant to switch, as gates are.
+    Ignore it where the layer is meant to switch, as gates do.
     """
     found = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
     return grouped(
@@ -638,13 +638,13 @@ def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after(
     "E910",
     "warning",
-    "Use the relu family, fewer layers, residual connections or normalisation between.",
+    "Use the relu family, fewer layers, residual connections or normalisation.",
 )
 def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The gradient of a weight is less than 10⁻⁴ of that of another one.
+    """The gradient of a weight is less than 10⁻⁴ of that of another weight.
 
-    One rate serves all layers. If the gradient of one is a ten-thousandth of another's, either that
-    one stands still or the other one leaps; adaptive optimizers even it out in part.
+    All layers share one rate. If the gradient of one layer is a ten-thousandth of another's, either
+    the first does not move or the second leaps; adaptive optimizers partly compensate for it.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -655,9 +655,9 @@ def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E910"])
     warning E910 line 1, column 89: the gradient of w2 is 1.3e-10, that of v1 1.8e-01
-      → Use the relu family, fewer layers, residual connections or normalisation between.
+      → Use the relu family, fewer layers, residual connections or normalisation.
 
-    Ignore it where the layer is meant to keep what it has.
+    Ignore it where the layer is meant to keep its values.
     """
     found = {name: norm for name, norm in history.gradients.items() if norm > 0}
     if len(found) < 2:
@@ -674,9 +674,10 @@ def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"])
 def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A weight stays within 10⁻³ of its length, while another one goes 5 % and more.
+    """A weight moved by less than 10⁻³ of its norm, while another one moved by 5 % or more.
 
-    A weight that went a thousandth of its length is as it was drawn, while its neighbours learnt.
+    A weight that moved by a thousandth of its norm still has its initial value, while its
+    neighbours learnt.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -689,7 +690,7 @@ def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E911 line 1, column 56: w1 moved by 0.063 %; w2 moved by 0.063 %; w3 moved by 0.063 ...
       → Leave lrm out, or raise it.
 
-    Ignore it where it was taken from a trained model and shall stay.
+    Ignore it where it was taken from a trained model and should stay unchanged.
     """
     moved = history.moved
     if max(moved.values(), default=0.0) < MOVING:
@@ -704,10 +705,10 @@ def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"])
 def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A weight moved by more than ten times its length.
+    """A weight moved by more than ten times its norm.
 
-    A weight ten times beyond its length has nothing left of its start: one step too long, and the
-    layers behind get values that they never saw.
+    A weight that moved by ten times its norm has nothing left of its initial value: one step was
+    too long, and the layers after it get values that they never saw.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -716,15 +717,15 @@ def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=100, lr=3)
     >>> print(*[found for found in history.findings if found.id == "E912"])
-    warning E912 line 1, column 56: w1 moved by 20 times its length, at lr 3
+    warning E912 line 1, column 56: w1 moved by 20 times its norm, at lr 3
       → Lower lr, and lrm of this layer.
 
-    Ignore it where it started at nearly 0 by intent.
+    Ignore it where it was intentionally initialised near 0.
     """
     found = {name: way for name, way in history.moved.items() if way > LEAPT}
     return _by_rate(
         history,
-        {name: f"{name} moved by {way:.0f} times its length" for name, way in found.items()},
+        {name: f"{name} moved by {way:.0f} times its norm" for name, way in found.items()},
         "",
         evidence={"moved": found},
         otherwise="Leave lrm of this layer out, or lower it.",
@@ -739,11 +740,11 @@ def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
     lowers=["lr"],
 )
 def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The training loss leaps up by 20 % and more, again and again, or ends 10 % and more above
-    that of the first epoch.
+    """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the
+    first epoch.
 
-    A step past the minimum raises the loss, and the next one turns back: above a certain rate that
-    goes on for ever. One leap is chance, one in seven epochs is not.
+    A step past the minimum raises the loss, and the next one turns back: above a certain rate this
+    never ends. One leap is chance, one in seven epochs is not.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -783,7 +784,7 @@ def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
         fix["momentum_factor"] = 0.9
     rows = facts.batch_size or FEW_ROWS
     return Hit(
-        message=f"{message} (1 is knowing nothing), at lr {rate:g}"
+        message=f"{message} (1 is a constant prediction), at lr {rate:g}"
         + f" and a momentum of {momentum:g}" * heavy
         + f" and batches of {rows} rows" * (rows < FEW_ROWS),
         remedy="Set momentum_factor=0.9, and lower lr." if heavy else "",
@@ -794,9 +795,9 @@ def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.")
 def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """For 40 % of the epochs and more the rate was below 2 % of its highest.
+    """For 40 % or more of the epochs the rate was below 2 % of its maximum.
 
-    Below 2 % of the highest rate nothing moves that had not come to rest, and the epochs are spent.
+    Below 2 % of the highest rate, parameters hardly move any more, and the epochs are wasted.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -808,7 +809,7 @@ def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E914: from epoch 5 on lr was below 2 % of its highest, 0.05: 36 of 40 epochs ...
       → Let the rate fall over all epochs: schedule='cosine' alone.
 
-    Ignore it where the end shall be fine-tuned at the price of time.
+    Ignore it where fine-tuning at the end is worth the time.
     """
     highest, _ = highest_rate(history)
     low = [record for record in history.epochs if record.lr < LOW_RATE * highest]
@@ -824,10 +825,11 @@ def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.")
 def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The rate was rising for 80 % of the epochs and more.
+    """The rate was rising for 80 % or more of the epochs.
 
-    A warm-up spares the first steps, when gradients are still wild. Throughout the training it
-    means that the rate was too low nearly all the time, and highest when it should have fallen.
+    A warm-up is for the first steps, when gradients are still large and erratic. Throughout the
+    training it means that the rate was too low nearly all the time, and highest when it should have
+    fallen.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -858,11 +860,11 @@ def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E916", "warning", "Set a larger patience.", raises=["patience"])
 def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """Patience below 10 ended the training in its first 30 %, with a training loss above 0.3 of
-    knowing nothing.
+    """A patience below 10 ended the training in its first 30 %, with a training loss above 0.3
+    times that of a constant prediction.
 
-    The validation loss goes up and down by chance. A patience of a few epochs takes the first such
-    step for the end.
+    The validation loss goes up and down by chance. A patience of a few epochs takes the first rise
+    for the end.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -877,13 +879,13 @@ def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E916: patience 1 ended the training after 7 of 500 epochs
       → Set a larger patience.
 
-    Ignore it where the training shall only be tried out.
+    Ignore it where the training is only a trial.
     """
     patience, total = history.settings.get("patience", 0), history.settings.get("epochs", 0)
     done = history.epochs[-1].epoch
     if history.stopped != "patience" or patience >= IMPATIENT or done >= HURRIED * total:
         return None
-    if course(history)[-1:] < [UNLEARNT]:  # what there was to learn is learnt
+    if course(history)[-1:] < [UNLEARNT]:  # everything there was to learn is learnt
         return None
     return Hit(
         message=f"patience {patience} ended the training after {done} of {total} epochs",
@@ -894,10 +896,10 @@ def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E917", "warning", "Lower scale, or set compute_type='float32'.", lowers=["scale"])
 def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """One of ten steps and more was skipped, as its gradient left the range of float16.
+    """One in ten steps or more was skipped, because its gradient left the range of float16.
 
     A gradient beyond 65,504 is infinite in float16, and its step is skipped. Now and then that
-    finds the right scale; one in ten costs as much of the training.
+    serves to find the right scale; one in ten costs a tenth of the training.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -909,7 +911,7 @@ def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E917: 40 of 40 steps were skipped: their gradients were not finite
       → Lower scale, or set compute_type='float32'.
 
-    Ignore it where the loss came down as far as in float32.
+    Ignore it where the loss falls as far as in float32.
     """
     skipped = sum(record.overflows for record in history.epochs)
     made = updates(facts, history)
@@ -925,9 +927,9 @@ def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after("E918", "warning", "Set restore_best=True.")
 def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The last parameters were kept, and their loss is above 1.25 times that of the best ones, or
-    it was by chance that it is not: so much the losses of the last quarter differ.
+    is not only by chance, because losses in the last quarter differ by as much.
 
-    At a constant rate the parameters swing around the minimum, and the last ones are those of a
+    At a constant rate the parameters oscillate around the minimum, and the last ones are a random
     moment.
 
     >>> from webnnm import Dataset
@@ -939,10 +941,10 @@ def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=30, lr=1, schedule="constant", restore_best=False)
     >>> print(*[found for found in history.findings if found.id == "E918"])
-    warning E918: the model keeps the parameters of the last epoch, with a loss of 0.574 of ...
+    warning E918: the model keeps the parameters of the last epoch, with a loss of 0.574 times ...
       → Set restore_best=True.
 
-    Ignore it where every run shall have the same number of steps.
+    Ignore it where every run must have the same number of steps.
     """
     losses = monitored(history)
     if history.settings.get("restore_best", True) or not losses:
@@ -952,9 +954,9 @@ def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     if most < max(WORSE * least, least + CLEARLY / 2):
         return None
     return Hit(
-        message=f"the model keeps the parameters of the last epoch, with a loss of "
-        f"{losses[-1]:.3g} of knowing nothing; in the last {len(quarter)} epochs it went up to "
-        f"{most:.3g}, and in epoch {history.best_epoch} it was {least:.3g}",
+        message="the model keeps the parameters of the last epoch, with a loss of "
+        f"{losses[-1]:.3g} times that of a constant prediction; in the last {len(quarter)} epochs "
+        f"it went up to {most:.3g}, and in epoch {history.best_epoch} it was {least:.3g}",
         evidence={"best": history.best_epoch},
         fix={"restore_best": True},
     )
@@ -964,10 +966,10 @@ def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     "E919", "warning", "Set gradient_clipping='off', or a larger agc_lambda.", raises=["agc_lambda"]
 )
 def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """Nine of ten steps and more were clipped, and a weight moved by less than 1 %.
+    """Nine in ten steps or more were clipped, and a weight moved by less than 1 %.
 
-    Clipping cuts peaks. Where nearly all gradients are cut, each step has the length of the bound,
-    and the bound is the learning rate.
+    Clipping is for peaks. If nearly all gradients are clipped, each step has the length of the
+    bound, and the bound acts as the learning rate.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -1000,11 +1002,11 @@ def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E920", "warning", "Lower lambda1 and lambda2.", lowers=["regularisation"])
 def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The penalty of the weights outweighed the loss in the first epoch, and it did not fall
-    below 0.3 of knowing nothing.
+    """The penalty on the weights outweighed the loss in the first epoch, and the loss did not fall
+    below 0.3 times that of a constant prediction.
 
-    The penalty pulls every weight to 0 with a force of its own. If it is larger than the loss,
-    weights of 0 are cheaper than right answers.
+    The penalty pulls every weight towards 0. If it is larger than the loss, weights of 0 are
+    cheaper than right predictions.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -1013,7 +1015,7 @@ def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, regularization="L1", lambda1=100)
     >>> print(*[found for found in history.findings if found.id == "E920"])
-    warning E920: the penalty of the weights was 136 in the first epoch, the loss 1.45: weights ...
+    warning E920: the penalty on the weights was 136 in the first epoch, the loss 1.45: weights ...
       → Lower lambda1 and lambda2.
 
     Ignore it where the sparsest model is wanted.
@@ -1023,7 +1025,7 @@ def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
         return None
     names = [name for name in ("lambda1", "lambda2") if history.settings.get(name)]
     return Hit(
-        message=f"the penalty of the weights was {first.penalty:.3g} in the first epoch, the loss "
+        message=f"the penalty on the weights was {first.penalty:.3g} in the first epoch, the loss "
         f"{first.loss:.3g}: weights go to zero before they learn",
         evidence={"penalty": first.penalty, "loss": first.loss},
         fix=dict.fromkeys(names, 0.0001),
@@ -1034,8 +1036,8 @@ def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
 def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
     """There are validation rows, and no epoch was validated.
 
-    The best epoch and patience go by the validation loss. Without one they go by the training loss,
-    which learning by heart lowers as well.
+    The best epoch and patience follow the validation loss. Without it they follow the training
+    loss, which overfitting lowers as well.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -1069,12 +1071,12 @@ def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
     raises=["capacity", "epochs"],
 )
 def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The model finds the class of far fewer training rows than their nearest neighbours tell.
+    """The model predicts the class of far fewer training rows than their nearest neighbours do.
 
-    The classes of the three nearest rows are what a look-up without any training gives (Cover &
-    Hart 1967: at worst twice the error of the best classifier). A model that stays 15 % of the rows
-    behind that on the very rows that it was trained on has too few units, no activation between its
-    layers, or too short a training; where it memorises, it would be ahead.
+    The classes of the three nearest rows are the result of a look-up without any training (Cover &
+    Hart 1967: at worst twice the error of the best classifier). A model that is worse by 15 % of
+    the rows, on the very rows that it was trained on, has too few units, no activation between its
+    layers, or too short a training; if it had memorised them, it would be better.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -1085,10 +1087,10 @@ def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E922"])
-    warning E922: m finds the class of 52% of the training rows, their nearest neighbours tell ...
+    warning E922: m predicts the class of 52% of the training rows, their nearest neighbours ...
       → Add hidden layers or units with an activation, and train more epochs.
 
-    Ignore it where a small model is wanted for its speed or its simplicity.
+    Ignore it where a small model is wanted for its speed or simplicity.
     """
     told = facts.data.suspicions.get("E922")
     if told is None or len(history.predictions) != 1 or unmoved(facts) is not None:
@@ -1101,8 +1103,8 @@ def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     if reach - got < BEHIND + error:
         return None
     return Hit(
-        message=f"{name} finds the class of {got:.0%} of the training rows, their nearest "
-        f"neighbours tell that of {reach:.0%}",
+        message=f"{name} predicts the class of {got:.0%} of the training rows, their nearest "
+        f"neighbours that of {reach:.0%}",
         evidence={"found": got, "neighbours": reach},
     )
 
@@ -1111,17 +1113,18 @@ def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     "E923",
     "warning",
     "If their order matters, put a recurrent layer, a convolution, or positionalEncoding() and "
-    "attention before the pool; if not, see whether labels belong to their rows, and gather more.",
+    "attention before the pooling; if not, check whether labels belong to their rows, and gather "
+    "more.",
     confidence=0.95,
 )
 def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A model is at chance (95 %) on rows that were not trained, and pools its sequence without
-    anything before that knows the order: no recurrent layer, convolution, positions, or attention
-    with causal=true.
+    """A model is at chance (95 %) on rows that were not trained on, and pools its sequence without
+    anything before the pooling that depends on the order: no recurrent layer, convolution,
+    positions, or attention with causal=true.
 
     The mean, sum or maximum over positions is the same in any order, and so is attention without
-    positions. What depends on the order cannot be learnt then, but by heart. Many texts need no
-    order: of those such a model learns more than chance, and nothing is said.
+    positions. A dependence on the order cannot be learnt then, only memorised. Many texts need no
+    order: such a model then learns more than chance, and the rule does not fire.
 
     >>> from webnnm import Dataset
     >>> from webnnm.core.arrays import HostArray
@@ -1139,7 +1142,7 @@ def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     warning E923 line 1, column 92: m: 202 of 256 right on training rows, 61 of 120 right on ...
       → If their order matters, put a recurrent layer, a convolution, or positionalEncoding() ...
 
-    Ignore it where the order says nothing, and what was looked for is not in the data.
+    Ignore it where the order is irrelevant, and the data do not contain the answer.
     """
     pools = _order_lost(facts, history)
     if not pools:
@@ -1156,18 +1159,19 @@ def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after(
     "E924",
     "warning",
-    "If it matters where something is, put flatten() in its place, or pool to a few parts, as "
-    "averagePool2d to 4 × 4; if not, see whether labels belong to their rows.",
+    "If it matters where something is, use flatten() instead, or pool to a few parts, such as "
+    "averagePool2d to 4 × 4; if not, check whether labels belong to their rows.",
     confidence=0.8,
 )
 def places_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A model is at chance (95 %) on rows that were not trained, and pools its picture, or its
-    signal, over all places behind the convolutions; not where a warning on scales, rates, initial
-    values or saturated layers tells why it learnt nothing.
+    """A model is at chance (95 %) on rows that were not trained on, and pools its picture, or its
+    signal, over all positions after the convolutions; not where a warning on scales, rates, initial
+    values or saturated layers explains why it learnt nothing.
 
-    Convolutions do the same everywhere. The mean or maximum over all places tells how much of a
-    pattern there is, not where: which quarter has the spot is lost. Textures, and things wherever
-    they are, need no places: of those such a model learns more than chance, and nothing is said.
+    Convolutions do the same everywhere. The mean or maximum over all positions says how much of a
+    pattern there is, not where: which quarter has the spot is lost. Textures, and objects that may
+    be anywhere, need no positions: such a model then learns more than chance, and the rule does not
+    fire.
 
     >>> from webnnm import Dataset
     >>> from webnnm.core.arrays import HostArray
@@ -1184,9 +1188,9 @@ def places_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> history = model.train(epochs=10)
     >>> print(*[found for found in history.findings if found.id == "E924"])
     warning E924 line 1, column 95: m: 71 of 256 right on training rows, 34 of 120 right on ...
-      → If it matters where something is, put flatten() in its place, or pool to a few parts, as ...
+      → If it matters where something is, use flatten() instead, or pool to a few parts, such as ...
 
-    Ignore it where places say nothing, and what was looked for is not in the data.
+    Ignore it where positions are irrelevant, and the data do not contain the answer.
     """
     pools = _places_lost(facts, history)
     if not pools:

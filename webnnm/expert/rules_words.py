@@ -1,4 +1,4 @@
-"""Rules on words and series: tables, what is ahead, states of recurrent layers."""
+"""Rules on words and series: embedding tables, looking ahead, states of recurrent layers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from webnnm.expert.structure import numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex, ParameterVertex
 
 SPARE = 10
-"""So many times the rows that words use are more than words to come will use."""
+"""A table with this many times the rows in use is larger than future words will need."""
 MANY = 10_000
-"""Numbers in a table, below which it costs nothing."""
+"""A table with fewer numbers costs nothing."""
 
 
 def found_of(facts: Facts, id: str) -> Mapping[str, Any]:
-    """Return by input what the examination measured for a rule."""
+    """Return, by input, what the examination measured for a rule."""
     known = facts.data.suspicions.get(id)
     evidence: Mapping[str, Any] = known.evidence if known is not None else {}
     if len(evidence) == 1 and len(facts.network.inputs) == 1:
@@ -27,14 +27,14 @@ def found_of(facts: Facts, id: str) -> Mapping[str, Any]:
     return evidence
 
 
-@rule("E330", "warning", "Write causal=true at attend, direction=forward at a recurrent layer.")
+@rule("E330", "warning", "Write causal=true for attend, direction=forward for a recurrent layer.")
 def looks_ahead(facts: Facts) -> Hit | None:
     """The targets of a sequence are its next values, and a layer sees them in its input.
 
-    To predict what comes next, a position may look at those before it alone. Attention without
-    causal=true, a recurrent layer that runs backwards and a convolution around the position read
-    the answer off the next position: the loss falls to nearly 0, and in use, where the next value
-    is not there yet, the model is worth nothing.
+    To predict what comes next, a position may only look at earlier ones. Attention without
+    causal=true, a recurrent layer that runs backwards and a convolution centred on the position can
+    read the target from the next position: the loss falls to nearly 0, and in use, where the next
+    value is not there yet, the model is worthless.
 
     >>> from webnnm import TextDataset, review
     >>> text = "m:input int32 shape=[] sequence=true; m:output shape=[4]; m:layers "
@@ -42,8 +42,8 @@ def looks_ahead(facts: Facts) -> Hit | None:
     >>> text += "matmul(w), softmax();"
     >>> data = TextDataset([n * n % 7 % 4 for n in range(200)], 8)
     >>> print(review(text, data).finding("E330"))
-    warning E330 line 1, column 123: attend1 sees the next positions, which the targets are
-      → Write causal=true at attend, direction=forward at a recurrent layer.
+    warning E330 line 1, column 123: attend1 sees the next positions, which are the targets
+      → Write causal=true for attend, direction=forward for a recurrent layer.
 
     Ignore it where the targets are meant to be in the input, as in a copying task.
     """
@@ -56,12 +56,12 @@ def looks_ahead(facts: Facts) -> Hit | None:
             continue
         for layer in (last, *ancestors(last)):
             if layer.features[0].sequence and _ahead(layer):
-                found[layer.label] = f"{layer.label} sees the next positions, which the targets are"
+                found[layer.label] = f"{layer.label} sees the next positions, which are the targets"
     return grouped(found)
 
 
 def _ahead(layer: LayerVertex) -> bool:
-    """Tell whether a layer takes later positions of a sequence into account."""
+    """Return whether a layer takes later positions of a sequence into account."""
     name, options = layer.operator.name, layer.options
     if name == "attend":
         return not options["causal"]
@@ -76,15 +76,16 @@ def _ahead(layer: LayerVertex) -> bool:
 @rule(
     "E416",
     "advice",
-    "Give the table as many rows as there are words: size=… at the embedding.",
+    "Give the table as many rows as there are words: size=… of the embedding.",
     confidence=0.6,
 )
 def spare_rows(facts: Facts) -> Hit | None:
-    """The table of an embedding has more than ten times the rows that the data have words, and
+    """The table of an embedding has more than ten times as many rows as the data have words, and
     10,000 numbers or more.
 
-    Rows of words that never come stay as they were drawn: they take memory, time for each update,
-    and weight decay. The row count is the highest word number and 1.
+    Rows of words that never occur keep their random initial values: they take memory and time in
+    each update, and are subject to weight decay. The number of rows needed is the highest token id
+    plus 1.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input int32 shape=[3]; m:output shape=[2]; m:layers "
@@ -92,9 +93,9 @@ def spare_rows(facts: Facts) -> Hit | None:
     >>> data = Dataset([[i % 7, i % 5, i % 3] for i in range(40)], [i % 2 for i in range(40)])
     >>> print(review(text, data).finding("E416"))
     advice E416 line 1, column 65: table t1 has 5,000 rows of 16 numbers, the words of m are 0 … 6
-      → Give the table as many rows as there are words: size=… at the embedding.
+      → Give the table as many rows as there are words: size=… of the embedding.
 
-    Ignore it where the table comes from a larger model, or more words will come.
+    Ignore it where the table comes from a larger model, or more words will be added.
     """
     highest = found_of(facts, "E416")
     found: dict[str, str] = {}
@@ -114,13 +115,14 @@ def spare_rows(facts: Facts) -> Hit | None:
     return grouped(found)
 
 
-@rule("E417", "info", "Leave returnSequence out: the last state then flows on.")
+@rule("E417", "info", "Leave returnSequence out: the layer then returns the last state.")
 def states_averaged(facts: Facts) -> Hit | None:
-    """The states of a recurrent layer are averaged over the positions, the last one is not used.
+    """The states of a recurrent layer are averaged over the positions, and the last one is not
+    used.
 
-    The last state has read the whole sequence, the first ones next to nothing of it. The average is
-    a fair summary where every position counts alike, as in moods; where the order decides or the
-    end does, the last state alone knows.
+    The last state has seen the whole sequence, the first ones almost nothing of it. The average is
+    a fair summary where all positions matter equally, as in sentiment; where the order or the end
+    decides, only the last state knows.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[2] sequence=true; m:output shape=[3]; m:layers gru(w, r, bias=c, "
@@ -128,9 +130,9 @@ def states_averaged(facts: Facts) -> Hit | None:
     >>> text += "softmax();"
     >>> print(review(text).finding("E417"))
     info E417 line 1, column 117: reduceMean1 averages all states of gru1, ...
-      → Leave returnSequence out: the last state then flows on.
+      → Leave returnSequence out: the layer then returns the last state.
 
-    Ignore it where every position counts alike.
+    Ignore it where all positions matter equally.
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:

@@ -1,4 +1,4 @@
-"""What is suspicious about sequences and words: padding by hand, targets that the input has."""
+"""What is suspicious about sequences and words: manual padding, targets that the input has."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from webnnm.expert.rows import Rows
 from webnnm.expert.statistics import correlation
 
 PADDED = 0.2
-"""So much of the positions repeats the last one, if rows were padded by hand."""
+"""The share of positions that repeat the last one, if rows were padded manually."""
 
 LOOKED_AT = 1000
-"""So many values show whether an input has whole numbers."""
+"""This many values show whether an input has whole numbers."""
 
 LOOKED_AT_COLUMNS = 16
 ENOUGH = 20
 EQUAL = 0.9999
-"""So many columns, of so many rows at least, correlate so much if targets are the inputs."""
+"""The columns, the least rows, and their correlation if targets are the inputs."""
 
 BAGS, LONGEST, PASSES = 400, 64, 5
-"""So many rows of so many words tell in so many passes whether their order says anything."""
+"""The rows, words and passes that show whether the order of words matters."""
 
 TOLD = 0.9
-"""Words without their order that tell the class of so many other rows leave little to it."""
+"""If words without their order predict the class of this share of other rows, order adds little."""
 
 FOLLOWS = 0.95
-"""Of targets that are the next values of the input so many are equal to them."""
+"""The share of targets that equal the next values of the input."""
 
 
 def ahead(rows: Rows) -> Suspicion | None:
@@ -74,23 +74,23 @@ def reproduced(rows: Rows) -> Suspicion | None:
 
 
 def words(rows: Rows) -> Suspicion | None:
-    """Find the highest number of inputs that may be words."""
+    """Find the highest token id of inputs that may be words."""
     most = {
         block: max(values.values())
         for block, values in rows.inputs.items()
         if block not in rows.standardization and count(values.shape) and _whole(values)
     }
-    return Suspicion("the highest numbers of words", most) if most else None
+    return Suspicion("the highest token ids", most) if most else None
 
 
 def _whole(values: HostArray) -> bool:
-    """Tell whether values are numbers from 0 that count something, by the first ones."""
+    """Return whether the first values look like indices from 0."""
     return all(value >= 0 and value == int(value) for value in islice(values.values(), LOOKED_AT))
 
 
 def bags(rows: Rows) -> Suspicion | None:
-    """Find words that tell the class whatever their order: a perceptron on which of them a row has
-    is right on rows that it was not trained on."""
+    """Find words that predict the class whatever their order: a bag-of-words perceptron is right on
+    rows that it was not trained on."""
     labels, ((_, values), *others) = rows.target, rows.inputs.items()
     length = count(values.shape[1:])
     tokens = not others and not is_float(values.dtype) and 1 < length <= LONGEST
@@ -116,16 +116,18 @@ def bags(rows: Rows) -> Suspicion | None:
     most = max(Counter(labels[row] for row in asked).values()) / len(asked)
     if share < TOLD or 1 - share > (1 - most) / 3:
         return None
-    return Suspicion(f"words without their order tell the class of {share:.0%}", {"share": share})
+    return Suspicion(
+        f"words without their order predict the class of {share:.0%}", {"share": share}
+    )
 
 
 def padded(rows: Rows) -> Suspicion | None:
-    """Find sequences of equal length of which most end in the same position, again and again."""
+    """Find sequences of equal length most of which end in the same position, repeated."""
     for block, values in rows.inputs.items():
         about = rows.fields[block]
         masked = len(set(getattr(values, "lengths", ()))) > 1
         words = len(about.shape) == 1 and _whole(values)
-        steps = len(about.shape) == 2  # a sequence if the text says so
+        steps = len(about.shape) == 2  # a sequence if the model text says so
         if not (about.sequence or words or steps) or masked or about.shape[0] < 4:
             continue
         length, unit = about.shape[0], count(about.shape[1:])
@@ -151,7 +153,8 @@ def padded(rows: Rows) -> Suspicion | None:
         if share > PADDED and len(set(tails)) > 1:
             what = ", ".join(f"{value:g}" for value in filler[:3])
             return Suspicion(
-                f"{share:.0%} of the positions of {block} are {what} at the end of rows, and count",
+                f"{share:.0%} of the positions of {block} are {what} at the end of rows, and are "
+                "not masked",
                 {"share": share, "sequence": bool(about.sequence), "words": words},
             )
     return None

@@ -1,4 +1,4 @@
-"""The few statistics that an examination of rows takes."""
+"""The few statistics that an examination of rows needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ranks(values: Sequence[float]) -> list[float]:
 
 
 def unit(values: Sequence[float]) -> list[float]:
-    """Return the deviations from the mean, brought to a length of 1; zeros for a constant.
+    """Return the deviations from the mean, scaled to a norm of 1; zeros for a constant.
 
     >>> [round(value, 3) for value in unit([1.0, 3.0])]
     [-0.707, 0.707]
@@ -38,14 +38,14 @@ def unit(values: Sequence[float]) -> list[float]:
     mean = math.fsum(values) / len(values)
     apart = [value - mean for value in values]
     length = math.sqrt(math.fsum(map(mul, apart, apart)))
-    # What float32 leaves of a constant is no variation.
+    # Rounding of a constant by float32 is not a variation.
     if length <= 1e-6 * (abs(mean) + 1) * math.sqrt(len(values)):
         return [0.0] * len(values)
     return [value / length for value in apart]
 
 
 def correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return Pearson's correlation, 0 where one of both is constant.
+    """Return Pearson's correlation, 0 if one of the two is constant.
 
     >>> round(correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]), 6)
     -1.0
@@ -56,7 +56,7 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float:
 def combination(
     column: Sequence[float], basis: Sequence[Sequence[float]]
 ) -> tuple[list[float], list[float], float]:
-    """Return the parts of a vector along orthonormal ones, what is left of it, and its length.
+    """Return the components of a vector along orthonormal ones, the remainder, and its norm.
 
     >>> combination([3.0, 4.0], [[1.0, 0.0]])
     ([3.0], [0.0, 4.0], 4.0)
@@ -71,7 +71,7 @@ def combination(
 
 
 def orthonormal(columns: Iterable[Sequence[float]]) -> list[list[float]]:
-    """Return orthonormal vectors that combine to the same as columns without their means.
+    """Return orthonormal vectors that span the same space as the centred columns.
 
     >>> len(orthonormal([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [5.0, 5.0, 5.0]]))
     1
@@ -87,7 +87,7 @@ def orthonormal(columns: Iterable[Sequence[float]]) -> list[list[float]]:
 def left_over(
     target: Sequence[float], columns: Iterable[Sequence[float]], known: int
 ) -> list[float]:
-    """Return what a linear model, fitted on the `known` first rows, leaves of a target in all rows.
+    """Return the residuals of a linear model, fitted on the first `known` rows, in all rows.
 
     >>> left = left_over([1.0, 2.0, 3.0, 9.0], [[0.0, 1.0, 2.0, 3.0]], 3)
     >>> [round(value, 3) + 0 for value in left]
@@ -96,7 +96,8 @@ def left_over(
     basis: list[list[float]] = []
 
     def rest_of(vector: Sequence[float]) -> tuple[list[float], float]:
-        """Return what is left of a vector, and its length in the known rows, as a share of it."""
+        """Return the remainder of a vector, and its norm in the known rows as a share of the
+        vector's."""
         mean = math.fsum(vector[:known]) / known
         rest = [value - mean for value in vector]
         whole = math.fsum(map(mul, rest[:known], rest))
@@ -115,10 +116,10 @@ def left_over(
 
 
 def independent(values: Sequence[float]) -> float:
-    """Return how many of values in a row tell as much as the same number of independent ones.
+    """Return the effective number of independent values in a series.
 
-    Of n values of which neighbours correlate by r these are n(1 − r)/(1 + r), for a memory that
-    fades by the same factor at every step.
+    For n values whose neighbours have a correlation of r it is n(1 − r)/(1 + r), if the correlation
+    decays by the same factor at every step.
 
     >>> independent([1.0, -1.0, 1.0, -1.0]), round(independent([float(n) for n in range(99)]))
     (4, 1)

@@ -1,4 +1,4 @@
-"""How layers follow each other: what the rules ask of a network."""
+"""How layers follow each other, for the rules."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from webnnm.graph.vertices import (
 PLAIN = frozenset(
     {"identity", "cast", "dropout", "reshape", "flatten", "squeeze", "unsqueeze", "transpose"}
 )
-"""What hands values on as they are."""
+"""Operators that pass values on unchanged."""
 
 LINEAR = PLAIN.union(
     ("add", "sub", "mul", "div", "neg", "linear", "slice", "pad", "split", "tile", "expand"),
     ("averagePool2d", "globalAveragePool", "reduceMean", "reduceSum", "batchNormalization"),
 )
-"""What changes values linearly, as long as they meet parameters and constants only."""
+"""Operators that are linear in values, if the other operands are parameters or constants."""
 
 
 def numbers(vertex: Vertex) -> int:
-    """Return how many numbers a row has there, or each position of a sequence."""
+    """Return how many numbers a row has there, or a position of a sequence."""
     return count(vertex.features[0].sizes())
 
 
@@ -52,11 +52,11 @@ SCALING = frozenset(
     {"batchNormalization", "layerNormalization", "instanceNormalization"}
     | {"mul", "div", "sub", "linear", "embedding", "gather"}
 )
-"""What scales numbers, or looks them up in a table: their inputs need not be scaled."""
+"""Operators that scale numbers, or look them up in a table: their inputs need no scaling."""
 
 
 def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
-    """Yield the layers that an input meets first, behind those that hand it on."""
+    """Yield the first layers that use an input, after those that pass it on."""
     for layer in network.layers:
         if any(one.vertex is source for one in layer.sources()):
             if layer.operator.name in PLAIN:
@@ -66,7 +66,7 @@ def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
 
 
 def first_layers(network: Network, names: Collection[str]) -> set[str]:
-    """Return the inputs that meet layers of these names first, and no others."""
+    """Return the inputs whose first layers all have these names."""
     found: set[str] = set()
     for vertex in network.inputs:
         first = [layer.operator.name for layer in _first_layers(network, vertex)]
@@ -86,9 +86,9 @@ def _nhwc(layer: LayerVertex) -> bool:
 
 
 def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
-    """Return inputs like pictures with the channels last that a layer reads channels first, with
-    their shape and that layer; inputs of which a later dimension is called channels are brought in
-    order."""
+    """Return inputs that look like pictures with channels last but are read channels first, with
+    their shape and the layer that reads them; inputs with a later dimension called channels are
+    reordered."""
     found: dict[str, tuple[Shape, str]] = {}
     for vertex in network.inputs:
         features = vertex.features[0]

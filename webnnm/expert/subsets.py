@@ -1,4 +1,4 @@
-"""What is suspicious about testing rows: columns, and a target, that are elsewhere than trained."""
+"""What is suspicious about testing rows: columns, or a target, that differ from training."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ MOVED = 1.0
 """Deviations between the means of testing and training; a random split of 20 rows stays below."""
 
 LEVELS = 8
-"""Of so many channels of a sequence each has a level of its own."""
+"""Up to this many channels of a sequence have their own levels."""
 
 NUMBERS = 300_000
-"""So many numbers are added up for levels."""
+"""This many numbers are added up for levels."""
 
 RESCALED = 5.0
-"""Deviations of the numbers of testing rows so many times those of training rows, or the other way
-round, are of another scale."""
+"""If the deviation of testing rows is this many times that of training rows, or vice versa, they
+have different scales."""
 
 ERRORS = 3.0
-"""Standard errors, of rows that depend on the ones before, that a target is off at least."""
+"""The least number of standard errors, of dependent rows, by which a target is off."""
 
 DRIFTS = (
-    "Give what it drifts with as a column, as the date or a price index, or learn what drifts "
-    "less: the target divided by that index, or its difference to the value before; and validate "
-    "on the rows just before those tested."
+    "Add the cause of the drift as a column, such as the date or a price index, or learn something "
+    "that drifts less: the target divided by that index, or its difference from the previous "
+    "value; and validate on the rows just before the testing rows."
 )
 
 CHANGES = (
     "Learn the change: subtract the last value of each window{0} from the others{1}; where the "
-    "series grows by a share, divide by it. Testing windows then look like those trained."
+    "series grows by a share, divide by it. Testing windows then look like training windows."
 )
-"""What is done with windows over a series that moves on."""
+"""What to do with windows over a series that drifts."""
 
 SCALE_ALL = (
-    "Scale testing rows by the mean and deviation of training rows too, or give all rows as they "
-    "are and say standardize=True."
+    "Scale testing rows by the mean and deviation of the training rows too, or pass all rows "
+    "unscaled and set standardize=True."
 )
 
 
 def moved(rows: Rows) -> Suspicion | None:
-    """Find columns that are elsewhere in testing than in training, or else a target that is."""
+    """Find columns that differ between testing and training, or else a target that does."""
     if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
         return None
     columns = rows.columns
@@ -73,7 +73,7 @@ def moved(rows: Rows) -> Suspicion | None:
 
 
 def _thinned(rows: Rows) -> Rows:
-    """Return the rows with no more of them in training and testing than levels are taken of."""
+    """Return the rows, limited to as many in training and testing as levels are computed of."""
     size = sum(count(values.shape[1:]) for values in rows.inputs.values())
     most = max(ENOUGH, NUMBERS // max(1, size))
     few = {
@@ -108,7 +108,7 @@ def _levels(rows: Rows) -> list[Column]:
 
 
 def _rescaled(rows: Rows) -> bool:
-    """Tell whether the numbers of testing rows are of another scale than those of training rows."""
+    """Return whether testing rows are on another scale than training rows."""
     for values in rows.inputs.values():
         size, flat = count(values.shape[1:]), values.values()
         if not is_float(values.dtype):
@@ -135,10 +135,10 @@ def _changes(rows: Rows, names: set[str]) -> str:
 
 
 def drifted(rows: Rows) -> Suspicion | None:
-    """Find a target that is elsewhere in the last rows, which are tested, and no column tells it.
+    """Find a target that differs in the last rows, the testing rows, where no column explains it.
 
-    What a linear model of the training rows leaves has mean 0 there. Where it lies a deviation of
-    the target off in testing, that alone makes a test worse than the mean of its rows.
+    The residuals of a linear model have mean 0 in the training rows. If they are off by a deviation
+    of the target in testing, that alone makes a test worse than predicting the mean of its rows.
     """
     target, tested = rows.quantity, rows.subsets["testing"]
     if target is None or rows.method != "sequential":
@@ -163,7 +163,7 @@ def drifted(rows: Rows) -> Suspicion | None:
     now = math.fsum(target.of(tested)) / len(tested)
     return Suspicion(
         f"the target has mean {target.raw(mean):.4g} in training, {target.raw(now):.4g} in testing "
-        f"({abs(now - mean) / std:.1f} deviations), and no column tells why",
+        f"({abs(now - mean) / std:.1f} deviations), and no column explains it",
         {"deviations": off / std},
         DRIFTS,
     )

@@ -1,4 +1,4 @@
-"""What is suspicious about the units of a column: some cells in another unit than the others."""
+"""What is suspicious about the units of a column: some cells in a different unit."""
 
 from __future__ import annotations
 
@@ -27,31 +27,32 @@ FACTORS = {
     2.2046: "as pounds to kilograms",
     1.6093: "as kilometres to miles",
 }
-"""How many of a smaller unit a usual larger one has."""
+"""How many of a smaller unit make up a usual larger one."""
 
 FEWEST, ENOUGH = 5, 100
-"""So many cells of another unit, of so many rows, have a distribution to compare."""
+"""At least this many cells of another unit, and rows, have a distribution to compare."""
 
 MISTAKEN = 0.2
-"""A unit that more than a fifth of the rows have is no slip: it may be a kind of its own, unless
-what hangs together with the column in both groups says that they are the same quantity."""
+"""A unit that more than a fifth of the rows have is not a slip: these rows may be of a different
+kind, unless columns that correlate with this one in both groups say that it is the same
+quantity."""
 
 RELATED = 4.0
-"""Standard errors of no correlation, in both groups, beyond which another column hangs together
-with this one."""
+"""Standard errors of no correlation, in both groups, beyond which another column is related to this
+one."""
 
 FAHRENHEIT = 1.8, 32.0
 DEGREES = 0.25
-"""Deviations of degrees Fahrenheit are 1.8 times those of Celsius, but for a quarter of that."""
+"""Deviations of degrees Fahrenheit are 1.8 times those of Celsius, within a quarter of that."""
 
 LEVELS = 20
-"""A quantity has so many values, the few cells five of them; a choice of doses has fewer."""
+"""A quantity has at least this many values, the few cells five; a choice of doses has fewer."""
 
 WIDER = 3.0
-"""The gap between both units is so many times as wide as the widest within either."""
+"""The gap between the units is this many times as wide as the widest gap within either."""
 
 ERRORS = 2.0
-"""Standard errors that the factor may be off: those of two medians."""
+"""Standard errors by which the factor may be off: those of two medians."""
 
 SPREADS = 2.0
 """In its own unit the minority spreads as the majority does, but for this factor: its deviation is
@@ -63,7 +64,8 @@ cars. Slips come in all rows; of 100 columns of chance one goes beyond that in t
 
 
 def mixed_units(rows: Rows) -> Suspicion | None:
-    """Find columns of which some cells are a usual factor of units above or below the others."""
+    """Find columns with some cells that are above or below the others by a usual factor of
+    units."""
     texts: list[str] = []
     factors: dict[str, float] = {}
     for column in rows.columns:
@@ -96,7 +98,7 @@ def mixed_units(rows: Rows) -> Suspicion | None:
 
 
 def _degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
-    """Return what is said of a column in which degrees Celsius and Fahrenheit are mixed."""
+    """Return the message about a column in which degrees Celsius and Fahrenheit are mixed."""
     found = _apart(values)
     if found is None:
         return ""
@@ -119,7 +121,7 @@ def _degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
 
 
 def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]] | None:
-    """Return sorted values on both sides of one wide gap, and which cells are the fewer."""
+    """Return sorted values on both sides of one wide gap, and which cells are the minority."""
     ordered = sorted(logs)
     gaps = [high - low for low, high in pairwise(ordered)]
     widest = max(gaps)
@@ -136,7 +138,7 @@ def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]]
 
 
 def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
-    """Return the factor by which both are the same quantity, as far as that can be told."""
+    """Return the factor by which both are the same quantity, as far as that can be determined."""
     spreads = [moments(each)[1] for each in (low, high)]
     if min(spreads) * SPREADS < max(spreads):
         return None
@@ -144,7 +146,7 @@ def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
     # The standard error of a median is 1.25 times that of a mean.
     error = 1.25 * max(spreads) * math.sqrt(1 / len(low) + 1 / len(high))
     nearest = min(FACTORS, key=lambda factor: abs(math.log(factor) - off))
-    # Where errors are larger than what tells factors apart, none of them is told.
+    # If errors are larger than the difference between factors, none of them is reported.
     if abs(math.log(nearest) - off) > ERRORS * error or error > math.log(nearest) / 4:
         return None
     return nearest
@@ -153,8 +155,8 @@ def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
 def _same_quantity(
     rows: Rows, column: Column, values: Sequence[float], few: Sequence[bool], apart: float
 ) -> bool:
-    """Tell whether other columns, and the target, are alike in both groups; where these are large,
-    also whether one of them says that a difference of `apart` is none.
+    """Return whether other columns and the target are alike in both groups; in large groups, also
+    whether one of them says that a difference of `apart` is none.
 
     What follows a column, in one group as in the other, would differ between both by the slope
     times their distance.
@@ -169,7 +171,7 @@ def _same_quantity(
 def _contradicts(
     other: Sequence[float], values: Sequence[float], few: Sequence[bool], apart: float
 ) -> bool:
-    """Tell whether a column follows the values in both groups, and is the same in both."""
+    """Return whether a column follows the values in both groups, and is the same in both."""
     slopes: list[float] = []
     errors: list[float] = []
     for kind in (True, False):
@@ -192,7 +194,7 @@ def _others(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
 
 
 def _differ(values: Sequence[float], few: Sequence[bool]) -> bool:
-    """Tell whether the few rows have another mean than the others (Welch 1947)."""
+    """Return whether the few rows have another mean than the others (Welch 1947)."""
     some = [value for value, one in zip(values, few, strict=True) if one]
     most = [value for value, one in zip(values, few, strict=True) if not one]
     (mean, std), (usual, spread) = moments(some), moments(most)

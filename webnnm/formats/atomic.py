@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: after any failure the old one is still there."""
+"""Files that are replaced atomically: after any failure the old one is still there."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import BinaryIO
 from webnnm.core.errors import DataError
 
 ABANDONED_SECONDS = 60.0
-"""A file that nobody wrote to for so long, and that nobody holds, was left by a process that was
-killed."""
+"""A working file that nobody has written to for this long, and that nobody has locked, was left by
+a killed process."""
 
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -26,18 +26,18 @@ KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-"""What may be in the place of a file."""
+"""What may be at the path of a file."""
 
 REMEDIES = {
-    errno.ENOENT: "make the folder first, or give another place",
-    errno.ENOTDIR: "give a place in a folder",
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "give a place that you may write to"),
+    errno.ENOENT: "create the folder first, or give another path",
+    errno.ENOTDIR: "give a path inside a folder",
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "give a path that you may write to"),
     **dict.fromkeys(
-        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space, or give another place"
+        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space, or give another path"
     ),
     errno.ENAMETOOLONG: "give a shorter name",
 }
-"""What to do by the number of a system's error."""
+"""What to do, by `errno`."""
 
 _KEPT = "the previous file is unchanged"
 _under_way: set[Path] = set()
@@ -46,17 +46,17 @@ _under_way: set[Path] = set()
 def write_atomically(
     path: str | os.PathLike[str], parts: Iterable[bytes | memoryview[int]]
 ) -> Path:
-    """Write a file beside its place, then rename it over the old one; return its path.
+    """Write a file next to its path, then rename it over the old one; return its path.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomically(f"{folder}/a.txt", [b"one ", b"two"]).read_bytes()
     b'one two'
 
-    The data are on the disk before the name is. Of a symbolic link the file is written that it
-    leads to; a file that was there passes its rights on. What processes that were killed left of
-    the same file is removed, once it is a minute old. Raises `DataError` NNM807 where writing
-    fails, or where something is in the place that is not a file.
+    The data are on the disk before the name is. If the path is a symbolic link, its target is
+    written; permissions of an existing file are kept. Working files of the same file that killed
+    processes left behind are removed once they are a minute old. Raises `DataError` NNM807 if
+    writing fails, or if something other than a file is at the path.
     """
     with _told(path):
         target = _target(path)
@@ -66,25 +66,25 @@ def write_atomically(
                 file.write(part)
             file.flush()
             os.fsync(file.fileno())
-            if sys.platform == "win32":  # where a file that is open cannot be renamed
+            if sys.platform == "win32":  # on systems where an open file cannot be renamed
                 file.close()
-            if before is not None:  # the mask of the process may have taken some of it
+            if before is not None:  # the umask of the process may have removed some of it
                 working.chmod(before)
             working.replace(target)
         _sync_folder(target.parent)
-        # The file is there; others of no use that cannot be removed do not undo that.
+        # The file is there; leftovers that cannot be removed do not undo that.
         with suppress(OSError):
             _remove_left_over(target)
     return Path(path)
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Raise what `write_atomically` would raise, before there is anything to write.
+    """Raise the error that `write_atomically` would raise, before there is anything to write.
 
     >>> check_place("nowhere/a.txt")
     Traceback (most recent call last):
     webnnm.core.errors.DataError: NNM807: nowhere/a.txt cannot be written: No such file or directory
-    hint: make the folder first, or give another place
+    hint: create the folder first, or give another path
     """
     with _told(path):
         target = _target(path)
@@ -94,7 +94,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def _told(path: str | os.PathLike[str]) -> Generator[None]:
-    """Tell the errors of the system as ours."""
+    """Convert errors of the system into ours."""
     try:
         yield
     except (OSError, ValueError) as error:  # the latter for a zero in the name
@@ -115,7 +115,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def _mode(target: Path) -> int | None:
-    """Return the rights of the file that is to be replaced, None where there is none."""
+    """Return the permissions of the file that is to be replaced, None if there is none."""
     try:
         found = target.stat().st_mode
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def _mode(target: Path) -> int | None:
 
 @contextmanager
 def _working(target: Path, mode: int | None) -> Generator[tuple[Path, BinaryIO]]:
-    """Make a file beside a target, which others leave alone meanwhile; it does not stay."""
+    """Create a temporary file next to a target, which other processes leave alone meanwhile."""
     path = target.with_name(f"{target.name}.tmp-{os.urandom(8).hex()}")
     rights = 0o666 if mode is None else mode
 
@@ -148,8 +148,8 @@ def _working(target: Path, mode: int | None) -> Generator[tuple[Path, BinaryIO]]
 
 
 def _hold(file: BinaryIO) -> bool:
-    """Lock a file until it is closed; tell whether nobody else has locked it."""
-    # A page has one process, and Windows does not let a file go that is open.
+    """Lock a file until it is closed; return whether nobody else has locked it."""
+    # A page has one process, and Windows does not delete a file that is open.
     if sys.platform not in ("win32", "emscripten"):
         from fcntl import LOCK_EX, LOCK_NB, flock
 
@@ -157,7 +157,7 @@ def _hold(file: BinaryIO) -> bool:
             flock(file.fileno(), LOCK_EX | LOCK_NB)
         except BlockingIOError:
             return False
-        except OSError:  # a file system without locks: files there grow old alone
+        except OSError:  # a file system without locks: there, only the age of files counts
             pass
     return True
 
@@ -168,20 +168,20 @@ def _remove_left_over(target: Path) -> None:
     for path in target.parent.iterdir():
         if not named.fullmatch(path.name) or path in _under_way:
             continue
-        with suppress(FileNotFoundError, PermissionError):  # gone, or another one's
+        with suppress(FileNotFoundError, PermissionError):  # gone, or another process's
             if time.time() - path.stat().st_mtime > ABANDONED_SECONDS and _abandoned(path):
                 path.unlink()
 
 
 def _abandoned(path: Path) -> bool:
-    # Who writes it holds it, whatever its process is called here: numbers of processes are used
-    # again, and those of another container or machine say nothing.
+    # Its writer holds the lock, whatever its process id: process ids are reused, and those of
+    # another container or machine say nothing.
     with path.open("rb") as file:
         return _hold(file)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the new name to the disk; systems that cannot open a folder do it by themselves."""
+    """Flush the new name to the disk; systems that cannot open a folder do so by themselves."""
     with suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
         try:

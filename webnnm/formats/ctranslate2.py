@@ -1,4 +1,4 @@
-"""The format of CTranslate2's `model.bin`: named tensors, and names that stand for others.
+"""The format of CTranslate2's `model.bin`: named tensors, and aliases for them.
 
 Source: python/ctranslate2/specs/model_spec.py of https://github.com/OpenNMT/CTranslate2, version 6.
 """
@@ -21,24 +21,24 @@ from webnnm.formats.safetensors import SIZES, StoredTensor
 
 VERSION = 6
 CODES = ("F32", "I8", "I16", "I32", "F16", "BF16")
-"""What the types of tensors are called in safetensors, by their numbers here."""
+"""Tensor types in safetensors, by their numbers here."""
 MOST_DIMENSIONS = 8
 SCALE = "_scale"
-"""Behind the name of a matrix of int8: a factor for each of its rows."""
+"""The suffix of the name of an int8 matrix under which a factor for each of its rows is stored."""
 
 
 @dataclass(frozen=True)
 class File:
-    """What a file holds: the name of the kind of model, tensors by name, dimensions as in PyTorch.
+    """The contents of a file: the kind of model, and tensors by name, dimensions as in PyTorch.
 
-    Names that stand for others are among them.
+    Aliases are included.
     """
 
     spec: str
     tensors: Mapping[str, StoredTensor] = field(repr=False)
 
     def value(self, name: str) -> int | None:
-        """Return a whole number that is stored as a tensor, None where it is missing."""
+        """Return an integer that is stored as a tensor, None if it is missing."""
         found = self.tensors.get(name)
         if found is None or found.shape or not found.code.startswith("I"):
             return None
@@ -46,19 +46,19 @@ class File:
 
 
 def read(data: Any) -> File:
-    """Return what a file holds, from anything with the buffer protocol; no tensor is copied.
+    """Return the contents of a file, from anything with the buffer protocol; no tensor is copied.
 
     >>> file = read(b"".join(chunks("WhisperSpec", {"w": ("F32", [2], struct.pack("<2f", 1, 2))})))
     >>> file.spec, file.tensors["w"].array().tolist()
     ('WhisperSpec', [1.0, 2.0])
 
-    Raises `DataError` NNM801 for a file that ends early, NNM802 for what is no file of CTranslate2
-    of the version that this package reads, or contradicts itself.
+    Raises `DataError` NNM801 for a file that ends early, NNM802 for one that is not a file
+    of CTranslate2 in the version that this package reads, or that contradicts itself.
     """
     cursor = Cursor(memoryview(data).cast("B"))
     version = cursor.number("I", "its version")
     if version != VERSION:
-        raise _invalid(f"its version is {version}; {VERSION} is read")
+        raise _invalid(f"its version is {version}; only version {VERSION} is supported")
     spec = _text(cursor, "the kind of its model")
     cursor.number("I", "its revision")
     number = cursor.number("I", "the number of its tensors")
@@ -77,17 +77,19 @@ def read(data: Any) -> File:
             raise _invalid(f'it calls "{other[:60]}" "{name[:60]}" as well')
         found[name] = found[other]
     if cursor.place < len(cursor.view):
-        raise _invalid(f"{len(cursor.view) - cursor.place} bytes follow its end")
+        raise _invalid(f"{len(cursor.view) - cursor.place} bytes follow the last alias")
     return File(spec, found)
 
 
 def whole_numbers(tensor: StoredTensor, scale: StoredTensor) -> HostArray:
-    """Return the values of a tensor of int8 with a scale for each of its rows: number / scale."""
+    """Return the values of an int8 tensor with a scale for each of its rows: number / scale."""
     rows = tensor.shape[0] if tensor.shape else 0
     factors = scale.array().values()
     if tensor.code != "I8" or len(factors) != rows or not all(factors):
         message = f"a tensor {tensor.code}{list(tensor.shape)} has {len(factors)} scales"
-        raise DataError("NNM806", message, hint="a tensor of int8 has one for each row, none is 0")
+        raise DataError(
+            "NNM806", message, hint="an int8 tensor has one for each row, none of them 0"
+        )
     size = count(tensor.shape[1:])
     if has_numpy():
         numpy: Any = sys.modules["numpy"]
@@ -141,7 +143,7 @@ def _tensor(cursor: Cursor) -> tuple[str, StoredTensor]:
     number: int = cursor.number("B", where)
     size: int = cursor.number("I", where)
     if number >= len(CODES):
-        raise _invalid(f"{where} is of the unknown type {number}")
+        raise _invalid(f"{where} has the unknown type {number}")
     code = CODES[number]
     if size != count(shape) * SIZES[code]:
         raise _invalid(f"{where} {code}{list(shape)} has {size} bytes")

@@ -1,4 +1,4 @@
-"""A place in a file that is read from its beginning, where no length is believed."""
+"""A position in a file that is read from its beginning, with every length checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from webnnm.core.errors import DataError
 
-AGAIN = "it was cut off: get it again"
+AGAIN = "it was cut off: download it again"
 
 
 class Cursor:
@@ -23,17 +23,17 @@ class Cursor:
         self.place = 0
 
     def take(self, size: int, what: str) -> memoryview[int]:
-        """Return the next bytes. Raises `DataError` NNM801 where the file ends before."""
+        """Return the next bytes. Raises `DataError` NNM801 if the file ends before."""
         self.check(size, 1, what)
         self.place += size
         return self.view[self.place - size : self.place]
 
     def check(self, number: int, size: int, what: str) -> None:
-        """Raise NNM801 where so many things of at least this size cannot follow."""
+        """Raise NNM801 if this many items of at least this size cannot follow."""
         if number * size > len(self.view) - self.place:
             message = f"the file ends within {what}: it has {len(self.view)} bytes"
             raise DataError("NNM801", message, hint=AGAIN)
 
     def number(self, code: str, what: str) -> Any:
-        """Return the next number, of a format of `struct`."""
+        """Return the next number, in a format of `struct`."""
         return struct.unpack(f"<{code}", self.take(struct.calcsize(code), what))[0]

@@ -1,4 +1,4 @@
-"""How another program's file holds a parameter: transposed, cut out of a larger one, reshaped."""
+"""How another program's file stores a parameter: transposed, as part of a larger one, reshaped."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count, show, strides_of
 
 ITEMS = {1: "B", 2: "H", 4: "I", 8: "Q"}
-"""Formats of items by their bytes: what is moved is moved as bits, whatever they mean."""
+"""Formats of items by their size: items are moved as bits, whatever they mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form(ABC):
-    """A tensor made of one in the file: `source` is its name there, or a form once more."""
+    """A tensor derived from one in the file: `source` is its name there, or another form."""
 
     source: Form | str
 
@@ -32,14 +32,14 @@ class Form(ABC):
         return f"{type(self).__name__}({', '.join([inner, *self._details()])})"
 
     def shape(self, stored: Shape) -> Shape:
-        """Return the shape that comes of a tensor of the file.
+        """Return the shape that results from a tensor of the file.
 
-        Raises `ValueError` with the reason where such a tensor cannot be taken.
+        Raises `ValueError` with the reason if the form does not apply to such a tensor.
         """
         return self._shape(_inner_shape(self.source, stored))
 
     def data(self, stored: Shape, data: memoryview[int], size: int) -> memoryview[int]:
-        """Return the bytes that come of a tensor of the file whose items have `size` bytes."""
+        """Return the bytes that result from a tensor of the file whose items have `size` bytes."""
         if isinstance(self.source, Form):
             data = self.source.data(stored, data, size)
         return self._data(_inner_shape(self.source, stored), data, size)
@@ -75,13 +75,13 @@ class Transposed(Form):
 
 @dataclass(frozen=True, slots=True)
 class Permuted(Form):
-    """A tensor with its axes in another order, each called by a letter.
+    """A tensor with its axes in another order, each named by a letter.
 
     >>> Permuted("conv1.weight", "oihw -> hwio").shape((16, 3, 5, 7))
     (5, 7, 3, 16)
 
     Filters of PyTorch are oihw, which `conv2d` takes unless its `filterLayout` says otherwise;
-    those of TensorFlow and Flax are hwio. Raises `DataError` NNM704 for letters that are not
+    those of TensorFlow and Flax are hwio. Raises `DataError` NNM704 for letters that are not a
     permutation.
     """
 
@@ -97,7 +97,7 @@ class Permuted(Form):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """For every axis of the result the one it was."""
+        """For every axis of the result, the axis of the source."""
         before, _, after = self.axes.partition("->")
         return tuple(before.strip().index(letter) for letter in after.strip())
 
@@ -115,7 +115,7 @@ class Permuted(Form):
 
 @dataclass(frozen=True, slots=True)
 class Part(Form):
-    """One of several tensors that are stored as one, side by side along an axis.
+    """One of several tensors that are stored as one, concatenated along an axis.
 
     >>> Part("attn.qkv.weight", 0, 3).shape((2304, 768))
     (768, 768)
@@ -123,11 +123,11 @@ class Part(Form):
     (1024, 4096)
 
     - `index`: which of them, from 0.
-    - `of`: how many equal parts there are, or the sizes of all of them.
-    - `axis`: along which they lie; negative ones count from the end.
-    - `heads`: where every head has all its parts side by side (GPT-NeoX, BLOOM), so many heads.
+    - `of`: the number of equal parts, or the sizes of all of them.
+    - `axis`: the axis along which they are concatenated; negative ones count from the end.
+    - `heads`: the number of heads, if the parts are interleaved by head (GPT-NeoX, BLOOM).
 
-    Raises `DataError` NNM704 for numbers that make no sense.
+    Raises `DataError` NNM704 for invalid numbers.
     """
 
     index: int
@@ -142,11 +142,13 @@ class Part(Form):
         if not all(map(_is_integer, (self.index, self.axis, self.heads, *sizes))):
             raise _wrong(
                 f"index={self.index!r}, of={self.of!r}, axis={self.axis!r}, heads={self.heads!r}",
-                "all of them are integers",
+                "all of them must be integers",
             )
         parts = self.of if isinstance(self.of, int) else len(self.of)
         if not 0 <= self.index < parts:
-            raise _wrong(f"index={self.index}", f"of {parts} parts the last one has {parts - 1}")
+            raise _wrong(
+                f"index={self.index}", f"the last of {parts} parts has the index {parts - 1}"
+            )
         if self.heads < 1 or not (isinstance(self.of, int) or min(self.of) > 0):
             raise _wrong(f"of={self.of}, heads={self.heads}", "sizes and heads count from 1")
 
@@ -157,7 +159,7 @@ class Part(Form):
         )
 
     def _place(self, given: Shape) -> tuple[int, int, int]:
-        """Return the axis, where this part begins along it, and its size."""
+        """Return the axis, the start of this part along it, and its size."""
         if not -len(given) <= self.axis < len(given):
             raise ValueError(f"there is no axis {self.axis} in {show(given)}")
         axis = self.axis % len(given)
@@ -200,7 +202,7 @@ class Reshaped(Form):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(self.sizes))
         if not all(_is_integer(size) and size >= 0 for size in self.sizes):
-            raise _wrong(f"sizes={list(self.sizes)}", "sizes are integers from 0")
+            raise _wrong(f"sizes={list(self.sizes)}", "sizes are non-negative integers")
 
     def _details(self) -> list[str]:
         return [str(list(self.sizes))]
@@ -224,7 +226,7 @@ def permuted(
     >>> bytes(permuted((2, 3), memoryview(b"abcdef"), 1, (1, 0)))
     b'adbecf'
 
-    A whole line of items is moved at a time, along the longest axis.
+    Moves a whole line of items at a time, along the longest axis.
     """
     result = memoryview(bytearray(len(data)))
     if not data:

@@ -1,8 +1,8 @@
-"""The GGUF format: typed metadata and tensors, most of them quantised in blocks.
+"""The GGUF format: typed metadata, and tensors that are mostly quantised in blocks.
 
 Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; the layouts of blocks are those
-of ggml-quants.c in the same repository. Nothing in a file is executed, and no length in it is
-believed before the bytes are there.
+of ggml-quants.c in the same repository. Nothing in a file is executed, and every length is checked
+against the bytes that are there.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from webnnm.formats.cursor import AGAIN, Cursor
 VERSIONS = (2, 3)
 MOST_DIMENSIONS = 4
 MOST_NESTED = 4
-"""Arrays within arrays at most; files have one level."""
+"""The deepest nesting of arrays; files have one level."""
 MOST_TEXTS = 4_000_000
-"""Texts that the metadata may hold: each takes some fifty bytes, of a file eight."""
+"""How many strings the metadata may hold: each takes some fifty bytes, but eight in the file."""
 ALIGNMENT = 32
-"""Bytes that the offsets of tensors are multiples of, unless the metadata say otherwise."""
+"""The alignment of tensors in bytes, unless the metadata say otherwise."""
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11: "q", 12: "d"}
-"""Formats of numbers by their types in metadata."""
+"""Formats of numbers, by their types in metadata."""
 _BOOLEAN, _TEXT, _ARRAY = 7, 8, 9
 _LEAST = {**{code: struct.calcsize(f) for code, f in _SCALARS.items()}, 7: 1, 8: 8, 9: 12}
-"""Bytes of a value at least."""
+"""The least size of a value in bytes."""
 
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A tensor as it lies in a file: the name of its type, its shape, its bytes."""
+    """A tensor as it is stored in a file: the name of its type, its shape, its bytes."""
 
     code: str
     shape: Shape
     data: memoryview[int] = field(repr=False)
 
     def array(self) -> HostArray:
-        """Return the numbers as float32, float16 as it is.
+        """Return the numbers as float32; float16 stays as it is.
 
         Raises `DataError` NNM806 for a type that this package does not read.
         """
@@ -69,16 +69,16 @@ class StoredTensor:
 
 @dataclass(frozen=True)
 class File:
-    """What a GGUF file holds: metadata by key, tensors by name, dimensions as in PyTorch."""
+    """The contents of a GGUF file: metadata by key, tensors by name, dimensions as in PyTorch."""
 
     metadata: Mapping[str, Any]
     tensors: Mapping[str, StoredTensor]
 
     def rope_order(self, name: str) -> HostArray:
-        """Return a tensor, projections to queries and keys in the order of Hugging Face.
+        """Return a tensor; query and key projections come in the order of Hugging Face.
 
-        Files of the Llama family store these rows so that the pairs that turn together are
-        (2i, 2i + 1) of a head; Hugging Face and the notation turn (i, i + size / 2).
+        Files of the Llama family store these rows so that the pairs that are rotated together are
+        (2i, 2i + 1) of a head; Hugging Face and the notation rotate (i, i + size / 2).
         """
         found = self.tensors[name].array()
         family = self.metadata.get("general.architecture")
@@ -99,17 +99,17 @@ class File:
 
 
 def read(data: Any) -> File:
-    """Return what a file holds, from anything with the buffer protocol; no tensor is copied.
+    """Return the contents of a file, from anything with the buffer protocol; no tensor is copied.
 
-    Raises `DataError` NNM801 for a file that ends early, NNM802 for what is no GGUF file of a
-    version that this package reads, or contradicts itself.
+    Raises `DataError` NNM801 for a file that ends early, NNM802 for one that is not a GGUF file of
+    a version that this package reads, or that contradicts itself.
     """
     cursor = _Cursor(memoryview(data).cast("B"))
     if bytes(cursor.take(4, "its first word")) != b"GGUF":
         raise invalid("it does not begin with GGUF")
     version = cursor.number("I", "its version")
     if version not in VERSIONS:
-        raise invalid(f"its version is {version}; {', '.join(map(str, VERSIONS))} are read")
+        raise invalid(f"its version is {version}; supported are {', '.join(map(str, VERSIONS))}")
     tensors, pairs = (cursor.number("Q", "its counts") for _ in range(2))
     cursor.check(pairs, 13, "its metadata")
     metadata: dict[str, Any] = {}
@@ -148,12 +148,12 @@ def _stored(
     where = f'tensor "{name[:60]}"'
     word = TYPES.get(code, str(code))
     if offset % alignment:
-        raise invalid(f"{where} lies at {offset}, which is no multiple of {alignment}")
+        raise invalid(f"{where} is at offset {offset}, which is not a multiple of {alignment}")
     if word not in SIZES:
         return StoredTensor(word, shape, body[:0])
     values, size = SIZES[word]
     if (shape[-1] if shape else 1) % values:
-        raise invalid(f"{where} has rows of {shape[-1]} values, blocks of {word} have {values}")
+        raise invalid(f"{where} has rows of {shape[-1]} values, but blocks of {word} have {values}")
     end = offset + count(shape) // values * size
     if end > len(body):
         raise DataError(
@@ -166,7 +166,7 @@ def _stored(
 
 
 class _Cursor(Cursor):
-    """A place in a GGUF file, with its texts and values."""
+    """A position in a GGUF file, which reads strings and values."""
 
     texts = 0
 
@@ -188,7 +188,7 @@ class _Cursor(Cursor):
         if code == _TEXT:
             return self.text(what)
         if code != _ARRAY:
-            raise invalid(f"{what} is of the unknown type {code}")
+            raise invalid(f"{what} has the unknown type {code}")
         if depth == MOST_NESTED:
             raise invalid(f"{what} is nested too deeply")
         item, number = self.number("I", what), self.number("Q", what)
@@ -211,9 +211,9 @@ def invalid(reason: str) -> DataError:
     )
 
 
-# Blocks of quantised values. A rule takes the bytes of a block one after the other, in `bytes` of
-# one block or in rows of a NumPy array with a column for each, and yields groups of values:
-# scale, least value, whole numbers.
+# Blocks of quantised values. A rule takes the bytes of a block one after the other, as `bytes` of
+# one block or as rows of a NumPy array with a column for each block, and yields groups of values:
+# scale, least value, integers.
 
 Groups = Iterator[tuple[Any, Any, Any]]
 
@@ -242,7 +242,7 @@ class _Python:
 
     @staticmethod
     def six(fours: Any, pairs: Any, shift: int) -> Any:
-        """Return numbers of six bits: four of some bytes, two of others."""
+        """Return six-bit numbers: four bits come from some bytes, two from others."""
         both = zip(fours, pairs, strict=True)
         return [(four | (pair >> shift & 3) << 4) - 32 for four, pair in both]
 
@@ -293,7 +293,7 @@ def _q4_k(block: Any, do: Any) -> Groups:
     for group in range(8):
         if group < 4:
             a, b = six[group] & 63, six[group + 4] & 63
-        else:  # the upper bits of these lie with the first four
+        else:  # the upper bits of these are stored with the first four
             a = six[group + 4] & 15 | (six[group - 4] >> 6) << 4
             b = six[group + 4] >> 4 | (six[group] >> 6) << 4
         quarter = fours[group // 2 * 32 : group // 2 * 32 + 32]
@@ -316,7 +316,7 @@ Rule = Callable[[Any, Any], Groups]
 
 @dataclass(frozen=True)
 class Block:
-    """So many values in so many bytes."""
+    """The layout of a block: how many values it has, in how many bytes."""
 
     values: int
     size: int
@@ -350,14 +350,14 @@ TYPES = {
     23: "IQ4_XS",
     30: "BF16",
 }
-"""What the types of tensors are called, by number; others are called by it."""
+"""The names of tensor types by number; other types are named by their number."""
 _MANY = 1 << 15
 """Blocks that are unpacked together: their values stay in the cache of a processor."""
 
 
 @cache
 def has_numpy() -> bool:
-    """Load NumPy where it is installed, and tell whether it is."""
+    """Load NumPy if it is installed; return whether it is."""
     if importlib.util.find_spec("numpy") is None:
         return False
     importlib.import_module("numpy")
@@ -394,7 +394,7 @@ def in_python(data: memoryview[int], kind: Block) -> array[float]:
 def chunks(
     metadata: Mapping[str, Any], tensors: Mapping[str, tuple[str, Sequence[int], bytes]]
 ) -> Iterator[bytes]:
-    """Yield a file part by part: of texts, numbers, lists of these, and tensors as they are stored.
+    """Yield a file in parts, from strings, numbers, lists of these, and tensors as they are stored.
 
     >>> import struct
     >>> data = struct.pack("<2f", 1, 2)

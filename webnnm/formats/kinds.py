@@ -1,4 +1,4 @@
-"""What kind of file something is that was given in place of another."""
+"""Recognises the kind of a file that was given in place of another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file: what it is called, and how its contents come to WebNNM."""
+    """A kind of file: its name, and how to get its contents into WebNNM."""
 
     name: str
     remedy: str
@@ -30,22 +30,22 @@ NUMPY = Kind(
 )
 ONNX = Kind(
     "an ONNX model",
-    "webnnm.load_onnx runs it, and webnnm show tells what is in it; as a model of the notation its "
-    "layers are written as a text, and safetensors.numpy takes its weights in Python: weights = "
+    "webnnm.load_onnx runs it, and webnnm show describes it; for a model of the notation, write its"
+    " layers as a text and extract its weights with safetensors.numpy in Python: weights = "
     "{w.name: onnx.numpy_helper.to_array(w) for w in onnx.load(path).graph.initializer}; "
     + _WEIGHTS,
 )
 TFLITE = Kind(
     "a TensorFlow Lite model",
-    f"take the model that it was made of: write its layers as a text; {_WEIGHTS}",
+    f"use the model that it was converted from: write its layers as a text; {_WEIGHTS}",
 )
 GGUF = Kind(
     "a GGUF file",
-    "take the weights that it was made of: most models are published as safetensors, too",
+    "use the weights that it was converted from: most models are published as safetensors, too",
 )
 COMPRESSED = Kind("a compressed file", "unpack it first")
 TEXT = Kind("the text of a model", "webnnm train makes a snapshot of it")
-TABLE = Kind("a table", "--data takes tables of webnnm train and test, ROWS those of predict")
+TABLE = Kind("a table", "in webnnm train and test, --data takes tables; in predict, ROWS does")
 SNAPSHOT = Kind("a safetensors file", "webnnm export --format params writes one, convert reads it")
 
 _CONTENTS = (
@@ -71,11 +71,11 @@ _ENDINGS = {
     ".safetensors": SNAPSHOT,
 }
 BEGINNING = 4096
-"""So many bytes tell what a file is."""
+"""How many bytes are needed to recognise a file."""
 
 
 def recognised(beginning: bytes, name: str = "") -> Kind | None:
-    """Return what a file is by how it begins, else by the ending of its name; None if unknown.
+    """Return the kind of a file by its first bytes, or by its file extension; None if unknown.
 
     >>> recognised(b"GGUF....").name, recognised(b"", "net.onnx").name, recognised(b"m:layers")
     ('a GGUF file', 'an ONNX model', None)
@@ -91,7 +91,7 @@ def recognised(beginning: bytes, name: str = "") -> Kind | None:
 
 
 def is_safetensors(beginning: bytes) -> bool:
-    """Tell whether a file begins as safetensors do: the length of a header, and a bracket.
+    """Return whether a file begins like safetensors: with the length of a header, and a brace.
 
     >>> is_safetensors(b"\\x02\\0\\0\\0\\0\\0\\0\\0{}"), is_safetensors(b"m:input ")
     (True, False)

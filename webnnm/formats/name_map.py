@@ -1,4 +1,4 @@
-"""Which tensor of a file is which parameter of a model, where the names there are others."""
+"""Maps the tensors of a file to the parameters of a model if their names differ."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from webnnm.formats.safetensors import StoredTensor, parsed
 from webnnm.ops.declare.tensors import TensorType
 
 Names = Mapping[str, "str | Form | None"]
-"""Parameter here → tensor there; None for a tensor of the file that is not wanted."""
+"""Parameter here → tensor there; None for a tensor of the file that is not needed."""
 
 LISTED = 8
-"""Names that a message lists at most."""
+"""How many names a message lists at most."""
 
 _HOLE = re.compile(r"\*|\{(\d*)([A-Za-z_]\w*?)([+-]\d+)?\}")
-"""What stands for something else in a name: `*`, `{n}`, `{n-1}`, `{2n+1}`."""
+"""The placeholders in a name: `*`, `{n}`, `{n-1}`, `{2n+1}`."""
 
 MOST_DIGITS = 18
-"""Digits of a number in a name at most: what is longer is not the number of a layer."""
+"""How many digits a number in a name has at most: longer ones are not numbers of layers."""
 
 _NUMBER = rf"(\d{{1,{MOST_DIGITS}}})(?!\d)"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A tensor of a file that a parameter takes, not read yet."""
+    """A tensor of a file for a parameter, not read yet."""
 
     tensor: StoredTensor | HostArray
     form: Form | None
     type: TensorType
 
     def array(self) -> HostArray:
-        """Return the value, in memory of its own: the file may be given up."""
+        """Return the value as a copy: the file may be released."""
         return self.view().copy()
 
     def view(self) -> HostArray:
-        """Return the value, which may be the bytes of the file."""
+        """Return the value, which may be a view of the file."""
         tensor = self.tensor
         if self.form is not None and isinstance(tensor, StoredTensor):
             data = self.form.data(tensor.shape, tensor.data, tensor.item_bytes)
@@ -60,7 +60,7 @@ def assigned(
     *,
     strict: bool = True,
 ) -> dict[str, Found]:
-    """Return by parameter the tensor that it takes; nothing is read yet, all of it is checked.
+    """Return the tensor for each parameter; everything is checked, but nothing is read yet.
 
     >>> from webnnm.formats.safetensors import chunks, read
     >>> file = read(b"".join(chunks({"fc.0.weight": HostArray.of([[1.0, 2.0]])}, {})))
@@ -74,14 +74,15 @@ def assigned(
 
     - `tensors`: those of a file; `types`: those of the parameters of a model.
     - `names`: parameter → name in the file, or a form of `webnnm.formats.foreign`. A parameter that
-      it leaves out has its own name there. `*` stands for any text, the shortest that fits; `{n}`
-      for a whole number, from which the other side may differ: `{n-1}`, `{2n+1}`. Full names go
-      before patterns, earlier patterns before later ones. None stands behind names in the file that
-      are not wanted.
-    - `strict`: every parameter has a tensor, and every tensor a parameter. Otherwise what fits.
+      it leaves out has the same name there. `*` matches any text, the shortest that fits; `{n}`
+      matches an integer, for which the other side may have `{n-1}` or `{2n+1}`. Full names take
+      precedence over patterns, and earlier patterns over later ones. Names in the file that are not
+      needed map to None.
+    - `strict`: every parameter must have a tensor, and every tensor a parameter. Otherwise, only
+    what fits is loaded.
 
-    Raises `DataError` NNM805 for names without a counterpart, on both sides, NNM806 for shapes and
-    types; NNM704 for patterns that make no sense.
+    Raises `DataError` NNM805 for names without a counterpart on either side, NNM806 for shapes and
+    types that do not fit, NNM704 for invalid patterns.
     """
     sources, rules = _sources(types, names)
     places = {name: s.name if isinstance(s, Form) else s for name, s in sources.items()}
@@ -101,7 +102,7 @@ def assigned(
 
 
 def places(types: Iterable[str], names: Names | None = None) -> dict[str, str | Form]:
-    """Return by parameter the tensor of a file that it takes, as a name map says.
+    """Return the name of the tensor for each parameter, according to a name map.
 
     >>> places(["w2"], {"w{n}": "fc.{n-1}.weight"})
     {'w2': 'fc.1.weight'}
@@ -136,11 +137,11 @@ class _Rule:
             raise DataError(
                 "NNM704",
                 f'the name map says "{target}" of "{key}"',
-                hint=f"{', '.join(strange) or '*'} stands for nothing there",
+                hint=f"{', '.join(strange) or '*'} has no value there",
             )
 
     def match(self, name: str) -> tuple[list[str], dict[str, int]] | None:
-        """Return what the stars and the numbers of a name are, None where it does not fit."""
+        """Return the values of the stars and numbers in a name, None if it does not match."""
         texts = self._texts(name)
         if texts is None:
             return None
@@ -157,7 +158,7 @@ class _Rule:
 
     @cached_property
     def _parts(self) -> list[re.Pattern[str]]:
-        """What stands between the stars, in order; the last part ends the name."""
+        """The parts between the stars, in order; the last part ends the name."""
         parts, end = [""], 0
         for hole in self._holes:
             parts[-1] += re.escape(self.key[end : hole.start()])
@@ -170,9 +171,9 @@ class _Rule:
         return list(map(re.compile, parts))
 
     def _texts(self, name: str) -> list[str] | None:
-        """Return what stands for the holes, None where the name does not fit.
+        """Return the values of the holes, None if the name does not match.
 
-        Each part is taken where it stands first: nothing is tried twice, however many stars.
+        Each part is matched at its first occurrence: there is no backtracking, however many stars.
         """
         if len(name) < self._shortest:
             return None
@@ -189,7 +190,7 @@ class _Rule:
         return None if found is None else [*texts, *found.groups()]
 
     def source(self, name: str) -> str | Form | None:
-        """Return what a parameter takes by this rule, None where the rule is not about it."""
+        """Return the tensor for a parameter by this rule, None if the rule does not match it."""
         matched = self.match(name)
         if matched is None or self.value is None:
             return None
@@ -203,13 +204,13 @@ class _Rule:
 
 
 def _check_hole(hole: re.Match[str]) -> None:
-    """Refuse a number that nothing is a multiple of, or that is too long (NNM704)."""
+    """Raise NNM704 for a number that has the factor 0 or is too long."""
     longest = max(map(len, hole.groups("")))
     if longest > MOST_DIGITS or (hole[1] and not int(hole[1])):
         raise DataError(
             "NNM704",
             f"the name map says {hole[0][:40]}",
-            hint="{n}, {n-1} or {2n+1}: of a number, at least 1 of it, with few digits",
+            hint="write {n}, {n-1} or {2n+1}: a factor of at least 1, and few digits",
         )
 
 
@@ -229,7 +230,7 @@ def _filled(value: str | Form, put: Callable[[re.Match[str]], str]) -> str | For
 def _sources(
     types: Iterable[str], names: Names | None
 ) -> tuple[dict[str, str | Form], list[_Rule]]:
-    """Return by parameter what it takes, and the rules of the name map, which know their use."""
+    """Return the tensor for each parameter, and the rules of the name map with their use."""
     rules = [_Rule(key, value) for key, value in (names or {}).items()]
     exact = {rule.key: [rule] for rule in rules if not rule.is_pattern}
     patterns = [rule for rule in rules if rule.is_pattern]
@@ -247,7 +248,7 @@ def _check_names(
     rules: Sequence[_Rule],
     places: Mapping[str, str],
 ) -> None:
-    """Raise NNM805 where parameters, tensors or entries of the map have no counterpart."""
+    """Raise NNM805 if parameters, tensors or entries of the map have no counterpart."""
     unwanted = [rule for rule in rules if rule.value is None]
     taken = set(places.values())
     missing = [name for name in types if places[name] not in tensors]
@@ -280,7 +281,7 @@ def _fitting(
     missing: Sequence[str],
     extra: Sequence[str],
 ) -> str:
-    """Return which tensor of the file would fit a parameter that is missing."""
+    """Return a hint with the tensor of the file that would fit a missing parameter."""
     for name in missing:
         shape = types[name].shape
         for other in extra:
@@ -294,11 +295,11 @@ def _fitting(
 
 
 def _misfit(tensor: StoredTensor | HostArray, source: str | Form, type: TensorType) -> str:
-    """Return why a parameter cannot take a tensor, "" where it can."""
+    """Return why a tensor does not fit a parameter, "" if it does."""
     shape = tensor.shape
     if isinstance(source, Form):
         if isinstance(tensor, HostArray):
-            return "of 4-bit tensors whole ones can be taken only"
+            return "4-bit tensors can only be loaded whole"
         try:
             shape = source.shape(shape)
         except ValueError as error:
@@ -306,10 +307,10 @@ def _misfit(tensor: StoredTensor | HostArray, source: str | Form, type: TensorTy
         if shape != type.shape:
             return f"{source} of it is {show(shape)}"
     elif shape != type.shape:
-        return "its shape is another one"
+        return "the shapes differ"
     if tensor.dtype == type.dtype or (tensor.dtype, type.dtype) == ("float16", "float32"):
         return ""
-    return "its type has no counterpart" if tensor.dtype is None else "its type is another one"
+    return "its type has no counterpart" if tensor.dtype is None else "the types differ"
 
 
 def _refuse(
@@ -355,7 +356,7 @@ def read_names(text: str) -> dict[str, str | Form | None]:
     fc.bias
     None
 
-    A form is an object: its name in small letters with the source, and its fields. Raises
+    A form is an object: its name in lower case with the source as value, and its fields. Raises
     `DataError` NNM704 for a text that is not a name map.
     """
     try:

@@ -1,4 +1,4 @@
-"""What is written of an exported graph: the calls that its results depend on."""
+"""The calls of an exported graph that its results depend on, which are written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 
 class Call(Protocol):
-    """A call as it was collected; values are told apart by identity."""
+    """A call as it was collected; values are compared by identity."""
 
     @property
     def operands(self) -> Sequence[Any]:
@@ -16,7 +16,7 @@ class Call(Protocol):
 
     @property
     def results(self) -> Sequence[Any]:
-        """The values that it gives."""
+        """The values that it returns."""
         ...
 
 

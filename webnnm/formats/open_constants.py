@@ -1,4 +1,4 @@
-"""Constants of graphs for several sizes: the same in all of them, or following from a size."""
+"""Constants of graphs for several sizes: the same in all of them, or derived from a size."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from webnnm.formats.twins import zipped
 
 
 class Repeated(NamedTuple):
-    """One number everywhere, which may be a size."""
+    """The same number everywhere, which may be a size."""
 
     value: float | Dim
 
 
 class Progression(NamedTuple):
-    """Numbers that grow evenly along one axis alone."""
+    """Numbers that increase evenly along one axis only."""
 
     axis: int
     start: float
@@ -27,12 +27,12 @@ class Progression(NamedTuple):
 
 
 def pattern(arrays: Sequence[HostArray]) -> tuple[Dims, HostArray | Repeated | Progression]:
-    """Return the shape of corresponding constants, and what they hold.
+    """Return the shape of corresponding constants, and the pattern of their values.
 
     >>> pattern([HostArray.of([0.0, 2.0, 4.0][:n]) for n in (2, 3)])
     ((Size(values=(2, 3)),), Progression(axis=0, start=0.0, step=2.0))
 
-    Raises `OperatorError` NNM902 for numbers that follow no such rule.
+    Raises `OperatorError` NNM902 for numbers without such a pattern.
     """
     first = arrays[0]
     if all(a.shape == first.shape and a.data == first.data for a in arrays):
@@ -47,7 +47,7 @@ def pattern(arrays: Sequence[HostArray]) -> tuple[Dims, HostArray | Repeated | P
         if not found and rule is not None:
             return shape, rule
     sizes = show(size if isinstance(size, int) else None for size in shape)
-    raise inexpressible(f"it has a table {first.dtype}{sizes} of numbers for each size")
+    raise inexpressible(f"it has a different table {first.dtype}{sizes} of numbers for each size")
 
 
 def _number(values: Sequence[float]) -> float | Dim:
@@ -62,7 +62,7 @@ def _number(values: Sequence[float]) -> float | Dim:
 
 
 def _even(array: HostArray, axis: int, values: Sequence[Any]) -> Progression | None:
-    """Return the rule of numbers that grow evenly along an axis alone."""
+    """Return the progression of numbers that increase evenly along one axis only."""
     behind, size = count(array.shape[axis + 1 :]), array.shape[axis]
     start, step = values[0], values[behind] - values[0]
     if is_float(array.dtype) and not all(map(float.is_integer, (start, step))):

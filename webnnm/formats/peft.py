@@ -1,4 +1,4 @@
-"""Low-rank adapters as `peft` of Hugging Face writes them: a file of tensors and a config.
+"""Low-rank adapters as Hugging Face's `peft` writes them: a file of tensors and a config.
 
 Source: huggingface/peft, `LoraConfig` and `save_pretrained`.
 """
@@ -18,7 +18,7 @@ from webnnm.formats.safetensors import File, chunks, parsed
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 METADATA = "adapter_config"
-"""Under this word the config also stands in the file of tensors, which is then enough."""
+"""The metadata key under which the file of tensors also has the config, so that it is enough."""
 LEAD = "base_model.model."
 _NAME = re.compile(r"(?:base_model\.model\.)?(.+)\.lora_(A|B)(?:\.default)?\.weight")
 
@@ -33,7 +33,7 @@ UNSUPPORTED: Mapping[str, tuple[Any, ...]] = {
     "layer_replication": (None,),
     "alora_invocation_tokens": (None,),
 }
-"""Keys of the config → the values that can be taken."""
+"""Keys of the config → the supported values."""
 
 
 class LowRank(NamedTuple):
@@ -45,25 +45,25 @@ class LowRank(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a matrix lies: which layer of `peft` it is, or which of the parts of its columns.
+    """Where a matrix is stored: which layer of `peft` it is, or which columns of one.
 
-    Attributes: `module`, the name of the layer; `first`, its first column there; `columns`, how
-    many there are in all; `turned`, whether the file has `[out, in]`.
+    Attributes: `module`, the name of the layer; `first`, its first column there; `columns`, the
+    number of columns of the layer; `transposed`, whether the file has `[out, in]`.
     """
 
     module: str
     first: int
     columns: int
-    turned: bool
+    transposed: bool
 
 
 def place_of(source: str | Form, columns: int) -> Place | None:
-    """Return where a matrix with so many columns lies in a layer, None if it is no layer's.
+    """Return the place of a matrix with this many columns in a layer, None if it is not a layer's.
 
     >>> place_of(Part("h.0.attn.c_attn.weight", 1, 3, axis=1), 20)
-    Place(module='h.0.attn.c_attn', first=20, columns=60, turned=False)
+    Place(module='h.0.attn.c_attn', first=20, columns=60, transposed=False)
     """
-    turned = isinstance(source, Transposed)
+    transposed = isinstance(source, Transposed)
     inner = source.source if isinstance(source, Transposed) else source
     name = inner.name if isinstance(inner, Form) else inner
     first, whole = 0, columns
@@ -72,7 +72,7 @@ def place_of(source: str | Form, columns: int) -> Place | None:
         first, whole = sum(sizes[: inner.index]), sum(sizes)
     elif isinstance(inner, Form) or not name.endswith(".weight"):
         return None
-    return Place(name.removesuffix(".weight"), first, whole, turned)
+    return Place(name.removesuffix(".weight"), first, whole, transposed)
 
 
 def adapter_tensors(
@@ -80,7 +80,7 @@ def adapter_tensors(
 ) -> tuple[dict[str, HostArray], dict[str, tuple[int, float]]]:
     """Return the tensors of a file, and the rank and alpha of every layer.
 
-    Several matrices that are one layer there become one product, of the sum of their ranks.
+    Several matrices that are one layer there become one product, whose rank is the sum of theirs.
     """
     layers: dict[str, list[tuple[Place, LowRank]]] = {}
     for place, each in found:
@@ -94,7 +94,7 @@ def adapter_tensors(
         tensors[f"{LEAD}{module}.lora_A.weight"] = HostArray(
             "float32", (rank, parts[0][1].a.shape[0]), rows
         )
-        wide = bytearray(4 * rank * columns)  # [rank, columns], zero beside its parts
+        wide = bytearray(4 * rank * columns)  # [rank, columns], zero outside its parts
         before = 0
         for place, each in parts:
             size, own = 4 * each.b.shape[1], each.b.data
@@ -114,11 +114,11 @@ def adapter_config(
     others: Iterable[str],
     *,
     dropout: float,
-    turned: bool,
+    transposed: bool,
     task: str | None,
     base: str | None,
 ) -> str:
-    """Return `adapter_config.json`; `others` are the layers of the model without an adapter."""
+    """Return `adapter_config.json`; `others` are layers of the model that have no adapter."""
     short = {module.rpartition(".")[2] for module in numbers}
     exact = any(module.rpartition(".")[2] in short for module in others)
     rank, alpha = min(numbers.values())
@@ -133,7 +133,7 @@ def adapter_config(
         "target_modules": sorted(numbers if exact else short),
         "rank_pattern": {module: pair[0] for module, pair in unlike.items()},
         "alpha_pattern": {module: _number(pair[1]) for module, pair in unlike.items()},
-        "fan_in_fan_out": not turned,
+        "fan_in_fan_out": not transposed,
         "bias": "none",
         "inference_mode": True,
     }
@@ -143,30 +143,30 @@ def adapter_config(
 def adapter_file(
     tensors: Mapping[str, HostArray], config: str
 ) -> Iterator[bytes | memoryview[int]]:
-    """Return the file of tensors part by part, the config among its metadata."""
+    """Return the file of tensors in parts, with the config in its metadata."""
     return chunks(tensors, {"format": "pt", METADATA: config})
 
 
 def read_adapter(file: File, text: str | None) -> tuple[dict[str, LowRank], float]:
-    """Return the products of a file by the layer's name, as the file has it, and their dropout.
+    """Return the products of a file by the layer's name in the file, and their dropout.
 
-    Raises `DataError` NNM818 for what a config asks for and no text computes, NNM805 for tensors
-    that are none of a low-rank adapter or miss their counterpart, NNM806 for shapes that do not
-    fit each other, NNM802 for a config that is none.
+    Raises `DataError` NNM818 for a config that asks for something that is not supported, NNM805 for
+    tensors that do not belong to a low-rank adapter or lack their counterpart, NNM806 for shapes
+    that do not fit each other, NNM802 for an invalid config.
     """
     config = _read_config(text if text is not None else file.metadata.get(METADATA))
     pairs: dict[str, dict[str, HostArray]] = {}
     for name, tensor in file.tensors.items():
         matched = _NAME.fullmatch(name)
         if matched is None:
-            message = f'tensor "{name}" is no factor of a low-rank adapter of a linear layer'
-            raise DataError("NNM805", message, hint="lora_A.weight and lora_B.weight can be taken")
+            message = f'tensor "{name}" is not a factor of a low-rank adapter of a linear layer'
+            raise DataError("NNM805", message, hint="lora_A.weight and lora_B.weight can be loaded")
         pairs.setdefault(matched[1], {})[matched[2]] = HostArray.of(tensor.array(), "float32")
     found: dict[str, LowRank] = {}
     for module, pair in pairs.items():
         if len(pair) < 2:
-            message = f'of "{module}" the file has lora_{next(iter(pair))} alone'
-            raise DataError("NNM805", message, hint="get the file again")
+            message = f'for "{module}" the file has only lora_{next(iter(pair))}'
+            raise DataError("NNM805", message, hint="download the file again")
         a, b = pair["A"], pair["B"]
         if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[0] != b.shape[1]:
             message = f'"{module}": lora_A is {show(a.shape)}, lora_B {show(b.shape)}'
@@ -174,23 +174,23 @@ def read_adapter(file: File, text: str | None) -> tuple[dict[str, LowRank], floa
         rank = _pattern(config, "rank_pattern", module, config["r"])
         alpha = _pattern(config, "alpha_pattern", module, config["lora_alpha"])
         if rank != a.shape[0]:
-            message = f'"{module}": rank {rank} in the config, lora_A {show(a.shape)}'
-            raise DataError("NNM806", message, hint="take the config that belongs to the file")
+            message = f'"{module}": the rank is {rank} in the config, but lora_A is {show(a.shape)}'
+            raise DataError("NNM806", message, hint="use the config that belongs to the file")
         found[module] = LowRank(_turned(a), _turned(b), alpha / rank)
     if not found:
-        raise DataError("NNM805", "the file has no tensors", hint="get the file again")
+        raise DataError("NNM805", "the file has no tensors", hint="download the file again")
     return found, float(config.get("lora_dropout") or 0)
 
 
 def part_of(given: LowRank, place: Place, columns: int) -> LowRank:
-    """Return what a product adds to some of the columns, without the ranks that add nothing.
+    """Return the part of a product for some of the columns, without ranks that add nothing.
 
     Raises `DataError` NNM806 for a product of another size.
     """
     a, b = given.a, given.b
     if b.shape[1] != place.columns:
         message = f'"{place.module}" has {place.columns} columns, the adapter {b.shape[1]}'
-        raise DataError("NNM806", message, hint="the adapter is one of another model")
+        raise DataError("NNM806", message, hint="the adapter belongs to another model")
     if columns == place.columns:
         return given
     values, width = b.values(), b.shape[1]
@@ -208,7 +208,7 @@ def part_of(given: LowRank, place: Place, columns: int) -> LowRank:
 
 
 def alike(given: Mapping[str, LowRank]) -> tuple[dict[str, LowRank], int, float]:
-    """Return products of one rank and one scale, with both: what is smaller has zeros more."""
+    """Return products of one rank and one scale, and both: smaller ranks are padded with zeros."""
     rank = max(each.a.shape[1] for each in given.values())
     scale = next(iter(given.values())).scale
     found: dict[str, LowRank] = {}
@@ -238,14 +238,16 @@ def _number(value: float) -> float:
 
 def _read_config(text: str | None) -> dict[str, Any]:
     if text is None:
-        raise DataError("NNM715", f"there is no {CONFIG}", hint="give the folder of both files")
+        raise DataError(
+            "NNM715", f"there is no {CONFIG}", hint="give the folder that has both files"
+        )
     try:
         config: Any = parsed(text)
         rank, alpha = config["r"], config["lora_alpha"]
         if not (isinstance(rank, int) and rank > 0 and isinstance(alpha, int | float)):
             raise ValueError(f"r is {rank!r}, lora_alpha {alpha!r}")
     except (ValueError, TypeError, KeyError) as error:
-        raise DataError("NNM802", f"this is no {CONFIG}: {error!r}") from error
+        raise DataError("NNM802", f"this is not a valid {CONFIG}: {error!r}") from error
     for key, values in UNSUPPORTED.items():
         if key in config and config[key] not in values:
             raise DataError(
@@ -257,12 +259,12 @@ def _read_config(text: str | None) -> dict[str, Any]:
 
 
 def _pattern(config: Mapping[str, Any], key: str, module: str, default: Any) -> Any:
-    """Return the number of a layer: of the first name that its own ends in, or the default."""
+    """Return the number for a layer: of the first pattern that its name ends in, or the default."""
     patterns = cast("Mapping[str, Any]", config.get(key) or {})
     for pattern, value in patterns.items():
-        if not re.fullmatch(r"[\w.-]+", pattern):  # a regular expression, which is not run
+        if not re.fullmatch(r"[\w.-]+", pattern):  # a regular expression, which is not executed
             message = f'{CONFIG}: "{key}" has {json.dumps(pattern)}, which is not supported'
-            raise DataError("NNM818", message, hint="names of layers, or their ends, can be taken")
+            raise DataError("NNM818", message, hint="names of layers, or their ends, are supported")
         if f".{module}".endswith(f".{pattern}"):
             return value
     return default

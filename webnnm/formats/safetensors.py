@@ -26,17 +26,18 @@ MOST_DIMENSIONS = 64
 """More dimensions than any tensor has: such a header is nonsense."""
 
 MOST_NESTED = 16
-"""Brackets within brackets at most; headers have three."""
+"""The deepest nesting of brackets; headers have three levels."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no JSON text holds."""
 _PIECE = 1 << 16
 MOST_VALUES = 1_000_000
-"""Values that a header may hold: a few bytes of text for each would fill the memory of a page."""
+"""How many values a header may hold: at a few bytes of text each, they could fill a page's
+memory."""
 _MARKS = re.compile(r'\\.|[][{},"]', re.DOTALL)
-"""What tells texts from the rest, brackets and commas; each is a match of its own, so that reading
-them takes no longer than the text, whatever it is."""
+"""Matches strings, brackets and commas, one at a time, so that scanning takes time linear in the
+text, whatever it is."""
 _STEPS = {"[": 1, "{": 1, ",": 0, "]": -1, "}": -1}
-"""How much deeper it is behind a mark."""
+"""The change of depth after a mark."""
 
 CODES: Mapping[DataType, str] = {
     "float32": "F32",
@@ -50,7 +51,7 @@ CODES: Mapping[DataType, str] = {
     "int4": "U8",
     "uint4": "U8",
 }
-"""What a data type is called; the 4-bit ones are packed into bytes, two in each."""
+"""The names of data types; 4-bit ones are packed into bytes, two in each."""
 
 SIZES: Mapping[str, int] = {
     **dict.fromkeys(("F64", "I64", "U64"), 8),
@@ -84,7 +85,7 @@ _WIDENED: Mapping[str, DataType] = {
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A tensor as it lies in a file: the type's name there, its shape, its bytes."""
+    """A tensor as it is stored in a file: the type's name there, its shape, its bytes."""
 
     code: str
     shape: Shape
@@ -92,7 +93,7 @@ class StoredTensor:
 
     @property
     def dtype(self) -> DataType | None:
-        """The type of WebNN that `array` gives, None where there is none."""
+        """The type of the array that `array` returns, None if WebNN has no counterpart."""
         return _DTYPES.get(self.code) or _WIDENED.get(self.code)
 
     @property
@@ -101,9 +102,9 @@ class StoredTensor:
         return SIZES[self.code]
 
     def array(self) -> HostArray:
-        """Return the tensor in a type of WebNN: bfloat16 and float64 as float32.
+        """Return the tensor in a type of WebNN: bfloat16 and float64 become float32.
 
-        Raises `DataError` NNM806 for a type that has no counterpart.
+        Raises `DataError` NNM806 for a type without a counterpart.
         """
         if self.code in _DTYPES:
             return HostArray(_DTYPES[self.code], self.shape, self.data)
@@ -121,7 +122,7 @@ class StoredTensor:
 
 @dataclass(frozen=True)
 class File:
-    """What a safetensors file holds; `header` and `body` are what a checksum is taken of."""
+    """The contents of a safetensors file; checksums are computed over `header` and `body`."""
 
     tensors: Mapping[str, StoredTensor]
     metadata: Mapping[str, str]
@@ -132,7 +133,7 @@ class File:
 def chunks(
     tensors: Mapping[str, HostArray], metadata: Mapping[str, str]
 ) -> Iterator[bytes | memoryview[int]]:
-    """Yield a file part by part: the header, then the tensors as they are, without a copy.
+    """Yield a file in parts: the header, then the tensors as they are, without a copy.
 
     >>> from webnnm.core.arrays import HostArray
     >>> data = b"".join(chunks({"w": HostArray.of([1.0, 2.0])}, {"made by": "hand"}))
@@ -164,10 +165,10 @@ def header(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> dic
 
 
 def read(data: Any) -> File:
-    """Return what a file holds, from anything with the buffer protocol; no data is copied.
+    """Return the contents of a file, from anything with the buffer protocol; no data is copied.
 
-    Raises `DataError` NNM801 for a file that is shorter than its header says, NNM802 for what is
-    no safetensors file: a header that is not JSON of the right form, tensors that overlap, leave
+    Raises `DataError` NNM801 for a file that is shorter than its header says, NNM802 for one that
+    is not a safetensors file: the header is not JSON of the right form, or tensors overlap, leave
     gaps or do not have the size of their shape.
     """
     view = memoryview(data).cast("B")
@@ -193,7 +194,7 @@ def read(data: Any) -> File:
                 "NNM801",
                 f'the file ends within tensor "{name}": {end} bytes of data are announced, '
                 f"{len(body)} are there",
-                hint="it was cut off: get it again",
+                hint="it was cut off: download it again",
             )
         tensors[name] = StoredTensor(code, shape, body[first:end])
         expected = end
@@ -204,7 +205,7 @@ def read(data: Any) -> File:
 
 
 def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
-    """Return the header and where the data start."""
+    """Return the header and the offset of the data."""
     if len(view) < 8:
         raise DataError(
             "NNM801", f"the file has {len(view)} bytes, too few for a header", hint=_AGAIN
@@ -229,7 +230,7 @@ def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
 
 
 def _text(data: memoryview[int]) -> str:
-    """Return a header as text; tensors that were taken for one are noticed before all is copied."""
+    """Return a header as text; tensors mistaken for a header are noticed before all is copied."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     pieces: list[str] = []
     for start in range(0, len(data), _PIECE):
@@ -241,9 +242,9 @@ def _text(data: memoryview[int]) -> str:
 
 
 def parsed(text: str) -> Any:
-    """Return what a JSON text says; raises `ValueError` where it is not JSON, or nested too deeply.
+    """Return the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
 
-    Nor does it hold numbers that are not finite.
+    Numbers that are not finite are invalid, too.
 
     >>> parsed('{"a": [1]}')
     {'a': [1]}
@@ -256,14 +257,14 @@ def parsed(text: str) -> Any:
             continue
         depth += step
         values += step >= 0
-        if depth > MOST_NESTED:  # which would exhaust the stack of a page, and end its Python
+        if depth > MOST_NESTED:  # which would exhaust the stack of a page and end its Python
             raise ValueError("it is nested too deeply")
         if values > MOST_VALUES:
             raise ValueError(f"it holds more than {MOST_VALUES:,} values")
     found = json.loads(
         text, object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite
     )
-    if "\\u" in text:  # by which it may hold half a character, which nobody can write again
+    if "\\u" in text:  # through which it may hold half a character, which cannot be encoded again
         json.dumps(found, ensure_ascii=False).encode()
     return found
 
@@ -282,21 +283,21 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _place(name: str, entry: Any) -> tuple[int, int, str, Shape]:
-    """Return where a tensor begins and ends, its type and its shape."""
+    """Return the start and end of a tensor, its type and its shape."""
     where = f'tensor "{name}"'
     given = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
     if given.keys() != {"dtype", "shape", "data_offsets"}:
         raise invalid(f"{where} needs dtype, shape and data_offsets, and nothing else")
     code, shape, offsets = given["dtype"], given["shape"], given["data_offsets"]
     if not isinstance(code, str) or code not in SIZES:
-        raise invalid(f"{where} is of type {code!r}")
+        raise invalid(f"{where} has the unknown type {code!r}")
     if not _are_sizes(shape) or len(shape) > MOST_DIMENSIONS:
         raise invalid(f"{where} has the shape {str(shape)[:80]}")
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise invalid(f"{where} lies at {str(offsets)[:80]}")
+        raise invalid(f"{where} has the offsets {str(offsets)[:80]}")
     size = count(shape) * SIZES[code]
     if size != offsets[1] - offsets[0]:
-        raise invalid(f"{where} has {offsets[1] - offsets[0]} bytes, its shape takes {size}")
+        raise invalid(f"{where} has {offsets[1] - offsets[0]} bytes, but its shape takes {size}")
     return offsets[0], offsets[1], code, tuple(shape)
 
 
@@ -306,7 +307,7 @@ def _are_sizes(value: Any) -> bool:
     )
 
 
-_AGAIN = "it was cut off: get it again"
+_AGAIN = "it was cut off: download it again"
 
 
 def invalid(reason: str) -> DataError:

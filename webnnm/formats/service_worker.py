@@ -1,4 +1,4 @@
-"""Writes into a service worker which files of a page it keeps, and their version."""
+"""Fills in which files of a page a service worker caches, and their version."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 NAME = "service-worker.js"
 UNFILLED = 'const SITE = { version: "", files: [] };'
-"""What a service worker says of files before they are known."""
+"""The line of a service worker that is replaced by the list of files."""
 
 
 def filled(script: str, files: Mapping[str, bytes]) -> str:
-    """Return the script of a service worker with the addresses of files beside it.
+    """Return the script of a service worker with the relative URLs of the files filled in.
 
     >>> filled(UNFILLED, {"index.html": b"<p>"}).splitlines()[2:5]
     ['  "files": [', '    "./",', '    "./index.html"']

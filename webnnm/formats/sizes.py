@@ -1,4 +1,4 @@
-"""Sizes that are known when a file of another program runs: one for each of several graphs."""
+"""Sizes that are known only when an exported file runs: one value for each of several graphs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HINT = "export with numbers for batch and sequence"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A size that differs between trial graphs: what it is in each of them.
+    """A size that differs between trial graphs: its value in each of them.
 
     >>> batch = Size((23, 28, 35))
     >>> batch * 4 - batch * 3 == batch, batch - batch, str(batch)
@@ -77,7 +77,7 @@ V = TypeVar("V", bound=Shaped)
 
 
 def size_of(values: Iterable[int]) -> Dim:
-    """Return what a size is: a number if it is the same in every trial, else a `Size`.
+    """Return a size: a number if it is the same in every trial, otherwise a `Size`.
 
     >>> size_of([4, 4, 4])
     4
@@ -87,7 +87,7 @@ def size_of(values: Iterable[int]) -> Dim:
 
 
 def affine(size: Size, of: Size) -> tuple[int, int] | None:
-    """Return integers a and c with size = a·of + c in every trial, None if there are none.
+    """Return integers a and c such that size = a·of + c in every trial, None if there are none.
 
     >>> affine(Size((7, 9, 15)), Size((3, 4, 7))), affine(Size((1, 2, 3)), Size((3, 4, 7)))
     ((2, 1), None)
@@ -102,7 +102,7 @@ def affine(size: Size, of: Size) -> tuple[int, int] | None:
 
 
 def formula(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, int] | None:
-    """Return known sizes, whose product times a plus c is a size, as (sizes, a, c).
+    """Return a size as (sizes, a, c): a times the product of known sizes, plus c.
 
     >>> batch = Size((3, 4, 7))
     >>> formula(batch * 2 + 1, [batch])[1:], formula(Size((1, 2, 3)), [batch])
@@ -122,7 +122,7 @@ def formula(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, i
 
 
 def expressed(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, int]:
-    """Return the formula of a size. Raises `OperatorError` NNM902 where it has none."""
+    """Return the formula of a size. Raises `OperatorError` NNM902 if it has none."""
     found = formula(size, known)
     if found is None:
         raise inexpressible("a size is not a multiple of an open size plus a number")
@@ -130,7 +130,7 @@ def expressed(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int,
 
 
 def learn(value: V, symbols: dict[Size, tuple[V, int]]) -> None:
-    """Note in `symbols` where sizes of a value can be read that do not follow from known ones."""
+    """Note in `symbols` where to read sizes of a value that do not follow from known ones."""
     for axis, size in enumerate(value.shape):
         if isinstance(size, Size) and formula(size, symbols) is None:
             symbols[size] = (value, axis)
@@ -142,7 +142,7 @@ def inexpressible(message: str) -> OperatorError:
 
 
 def static(value: Dim, what: str) -> int:
-    """Return a size that has to be a number. Raises `OperatorError` NNM902 otherwise.
+    """Return a size that must be a number. Raises `OperatorError` NNM902 otherwise.
 
     >>> static(3, "the padding")
     3
@@ -153,5 +153,5 @@ def static(value: Dim, what: str) -> int:
 
 
 def is_static(dims: Sequence[Dim]) -> bool:
-    """Tell whether every size is a number."""
+    """Return whether every size is a number."""
     return all(isinstance(size, int) for size in dims)

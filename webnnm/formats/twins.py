@@ -1,4 +1,4 @@
-"""Graphs of the same text for several sizes, walked in step: what differs is an open size."""
+"""Graphs of the same text for several sizes, traversed together: differences are open sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Twins:
-    """The nodes that stand at one place of several graphs."""
+    """The corresponding nodes of several graphs."""
 
     nodes: tuple[Node, ...]
 
@@ -29,17 +29,17 @@ class Twins:
 
     @property
     def types(self) -> list[Any]:
-        """The types of the results, sizes that differ as open ones."""
+        """The types of the results, with open sizes where they differ."""
         columns = zip(*(node.types for node in self.nodes), strict=True)
         return [(types[0].dtype, zipped([type.shape for type in types])) for types in columns]
 
     def operands(self) -> list[tuple[Twins, int] | None]:
-        """Return the operands: the nodes that give them, and which of their results they are."""
+        """Return the operands: the nodes that produce them, and which of their results they are."""
         columns = zip(*(_operands(node) for node in self.nodes), strict=True)
         return [_together(column) for column in columns]
 
     def options(self) -> dict[str, Any]:
-        """Return the options of the operator, sizes that differ as open ones."""
+        """Return the options of the operator, with open sizes where they differ."""
         rows = [node.options for node in self.nodes if isinstance(node, OperatorNode)]
         return {name: zipped([row[name] for row in rows]) for name in (rows[0] if rows else ())}
 
@@ -47,7 +47,7 @@ class Twins:
 def walked(graphs: Sequence[Graph], source: str) -> list[Twins]:
     """Return the corresponding nodes of all graphs, operands before users.
 
-    Raises `ModelError` NNM902 where the graphs are not alike.
+    Raises `ModelError` NNM902 if the graphs differ in structure.
     """
     waiting = [Twins(tuple(o.node for o in outputs)) for outputs in outputs_of(graphs).values()]
     found: dict[Key, Twins] = {}
@@ -70,9 +70,9 @@ def lowered(
     applied: Callable[[Twins, Sequence[V | None]], tuple[V, ...]],
     learn: Callable[[V], None],
 ) -> dict[str, V]:
-    """Return the outputs by name, each node written by `constant` or `applied`.
+    """Return the outputs by name; each node is written by `constant` or `applied`.
 
-    `arguments` are the inputs by name; `learn` sees every result once. Raises `ModelError` with the
+    `arguments` are the inputs by name; `learn` gets every result once. Raises `ModelError` with the
     place in the text for errors of operators.
     """
     values: dict[Key, tuple[V, ...]] = {}
@@ -103,7 +103,7 @@ def outputs_of(graphs: Sequence[Graph]) -> Mapping[str, tuple[Operand, ...]]:
 
 
 def placed(error: Any, node: Node, source: str) -> ModelError:
-    """Return an error about a node as one that shows the place in the model text."""
+    """Return an error about a node that shows the place in the model text."""
     name = f'"{node.label}": ' if node.label else ""
     return ModelError(
         error.code,
@@ -115,7 +115,7 @@ def placed(error: Any, node: Node, source: str) -> ModelError:
 
 
 def zipped(values: Sequence[Any]) -> Any:
-    """Return one value for several: the value they are, or sizes that differ as an open one.
+    """Return one value for several: their common value, or an open size where sizes differ.
 
     >>> zipped([(2, "a"), (3, "a"), (5, "a")])
     (Size(values=(2, 3, 5)), 'a')
@@ -145,7 +145,7 @@ def _check_alike(twins: Twins, source: str) -> None:
     first = twins.nodes[0]
     for other in twins.nodes[1:]:
         if _form(first) != _form(other):
-            message = "its graph is another one for every size"
+            message = "its graph differs between sizes"
             if isinstance(first, OperatorNode) and len(_form(first)) == len(_form(other)):
                 message = f"{message}: {_amount(first)}, then {_amount(other)}"
             error = ModelError(CODE, message, hint=HINT)
@@ -159,7 +159,7 @@ def _amount(node: Node) -> str:
 
 
 def _form(node: Node) -> tuple[Any, ...]:
-    """Return what corresponding nodes have in common."""
+    """Return the properties that corresponding nodes have in common."""
     dtypes = tuple((type.dtype, len(type.shape)) for type in node.types)
     if not isinstance(node, OperatorNode):
         return (type(node), dtypes, getattr(node, "name", ""))

@@ -1,4 +1,4 @@
-"""The WAV format: sound as numbers, one for each channel after the other.
+"""The WAV format: sound as samples, interleaved by channel.
 
 Source: IBM and Microsoft, "Multimedia programming interface and data specifications 1.0" (1991),
 and Microsoft's "Multiple channel audio data and WAVE files" (2007).
@@ -18,14 +18,14 @@ from webnnm.formats.cursor import Cursor
 PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
 MOST_CHANNELS = 64
 UNKNOWN = (0, 0xFFFFFFFF)
-"""Sizes of data whose end was not known when the file was begun: they end with the file."""
+"""Sizes of data whose length was not known when the file was begun: they end with the file."""
 PIECE = 3 << 16
-"""Bytes that are read at once, a multiple of all sizes of samples."""
+"""How many bytes are read in one go, a multiple of all sample sizes."""
 
 
 @dataclass(frozen=True)
 class File:
-    """What a file holds: samples a second, channels, and all numbers, from −1 to 1."""
+    """The contents of a file: sample rate, channels, and all samples, from −1 to 1."""
 
     rate: int
     channels: int
@@ -33,17 +33,17 @@ class File:
 
 
 def is_wav(data: memoryview[int]) -> bool:
-    """Tell whether bytes begin as a WAV file does."""
+    """Return whether bytes begin like a WAV file."""
     return bytes(data[:4]) == b"RIFF" and bytes(data[8:12]) == b"WAVE"
 
 
 def read(data: Any) -> File:
-    """Return what a file of whole numbers or floats holds, from anything with the buffer protocol.
+    """Return the contents of a file of integers or floats, from anything with the buffer protocol.
 
     >>> read(packed([0.5, -0.5], 8000)).samples.tolist()
     [0.5, -0.5]
 
-    Raises `DataError` NNM801 for a file that ends early, NNM802 for what is no WAV file, is
+    Raises `DataError` NNM801 for a file that ends early, NNM802 for one that is not a WAV file, is
     compressed, or contradicts itself.
     """
     view = memoryview(data).cast("B")
@@ -56,7 +56,7 @@ def read(data: Any) -> File:
         what = f'"{name.decode("latin-1")}"'
         if name == b"data":
             if form is None:
-                raise _invalid("its data come before their format")
+                raise _invalid("its data come before the format")
             left = len(view) - cursor.place
             return _samples(form, cursor.take(left if size in UNKNOWN else size, what))
         part = cursor.take(size, what)
@@ -76,7 +76,7 @@ def packed(samples: list[float], rate: int, channels: int = 1) -> bytes:
 
 @dataclass(frozen=True)
 class _Form:
-    """What samples are: a way of reading them, their bytes, channels, and how many a second."""
+    """The format of samples: how to read them, their bytes, channels, and the sample rate."""
 
     read: Callable[[bytes], array[float]]
     size: int
@@ -95,7 +95,9 @@ def _form(data: memoryview[int]) -> _Form:
     reader = _READERS.get((code, bits))
     if reader is None:
         told = f"samples of kind {code} with {bits} bits"
-        raise _invalid(f"{told} are not read", "save it as PCM with 8, 16, 24 or 32 bits, or float")
+        raise _invalid(
+            f"{told} are not supported", "save it as PCM with 8, 16, 24 or 32 bits, or float"
+        )
     if not 0 < channels <= MOST_CHANNELS or not rate or block != channels * bits // 8:
         raise _invalid(f"{channels} channels, {rate} samples a second, {block} bytes for each")
     return _Form(reader, bits // 8, channels, rate)
@@ -123,7 +125,7 @@ def _bytes(data: bytes) -> array[float]:
 
 
 def _three(data: bytes) -> array[float]:
-    """Return numbers of three bytes."""
+    """Return three-byte numbers."""
     wide = bytearray(len(data) // 3 * 4)
     for place in range(3):
         wide[place + 1 :: 4] = data[place::3]
@@ -138,7 +140,7 @@ _READERS: Mapping[tuple[int, int], Callable[[bytes], array[float]]] = {
     (FLOAT, 32): lambda data: array("f", data),
     (FLOAT, 64): lambda data: array("f", array("d", data)),
 }
-"""By the kind of samples and their bits."""
+"""Formats, by the kind of samples and their bits."""
 
 
 def _invalid(reason: str, hint: str = "check what the path leads to") -> DataError:

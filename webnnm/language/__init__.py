@@ -1,1 +1,1 @@
-"""What editors ask about a model text: completion, documentation, mistakes, names, layout."""
+"""Editor support for model texts: completion, documentation, diagnostics, names, formatting."""

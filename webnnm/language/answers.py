@@ -1,4 +1,4 @@
-"""Answers to an editor as plain values, with offsets as JavaScript counts them."""
+"""Answers for an editor as plain values, with offsets as JavaScript counts them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Offsets:
     """
 
     def __init__(self, text: str) -> None:
-        # Places of the characters that take two units; few texts have any.
+        # Positions of the characters that take two units; few texts have any.
         self._wide = [index for index, letter in enumerate(text) if letter > "\uffff"]
 
     def utf16(self, offset: int) -> int:
@@ -26,7 +26,7 @@ class Offsets:
         return offset + sum(place < offset for place in self._wide)
 
     def points(self, offset: int) -> int:
-        """Return an offset in code points; inside of a character that of its start."""
+        """Return an offset in code points; inside a character, the offset of its start."""
         for count, place in enumerate(self._wide):
             if offset <= place + count:
                 return offset - count
@@ -50,7 +50,7 @@ def complete(text: str, offset: int) -> dict[str, Any] | None:
 
 
 def hover(text: str, offset: int) -> dict[str, Any] | None:
-    """Return what is known of the word at an offset.
+    """Return what is known about the word at an offset.
 
     >>> hover("m:loss MSE;", 8)["help"]
     'mean squared error'
@@ -64,7 +64,7 @@ def hover(text: str, offset: int) -> dict[str, Any] | None:
 
 
 def signature(text: str, offset: int) -> dict[str, Any] | None:
-    """Return how the layer is written in whose brackets an offset is.
+    """Return the signature of the layer in whose parentheses an offset is.
 
     >>> signature("m:layers clamp(minValue=", 24)["code"]
     'clamp(minValue=-inf, maxValue=inf)'
@@ -76,7 +76,7 @@ def signature(text: str, offset: int) -> dict[str, Any] | None:
 
 
 def diagnose(text: str) -> list[dict[str, Any]]:
-    """Return the mistakes in a text, each with the edits that mend it, if it is known how.
+    """Return the mistakes in a text, each with the edits that fix it, if known.
 
     >>> diagnose("m:input shape=[4]; m:output shape=[4]; m:layers sofmax();")[0]["fix"]
     {'title': 'Change to "softmax"', 'edits': [{'from': 48, 'to': 54, 'insert': 'softmax'}]}
@@ -97,7 +97,7 @@ def diagnose(text: str) -> list[dict[str, Any]]:
 
 
 def renamed(text: str, offset: int) -> dict[str, Any] | None:
-    """Return the name at an offset that can be changed, None if there is none.
+    """Return the name at an offset that can be renamed, None if there is none.
 
     >>> renamed("m:layers unit(); unit:layers relu();", 10)
     {'name': 'unit', 'from': 9, 'to': 13}
@@ -110,10 +110,10 @@ def renamed(text: str, offset: int) -> dict[str, Any] | None:
 
 
 def rename(text: str, offset: int, name: str) -> dict[str, Any]:
-    """Return the edits that change the name at an offset, or why it cannot be that.
+    """Return the edits that rename the name at an offset, or why the new name is impossible.
 
     >>> rename("m:layers unit(); unit:layers relu();", 10, "relu")
-    {'error': '"relu" is used already in line 1: take another name'}
+    {'error': '"relu" is already used in line 1: use another name'}
     """
     at = Offsets(text)
     try:

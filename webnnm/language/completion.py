@@ -1,4 +1,4 @@
-"""What can be written at a place of a text, with a line of help each."""
+"""What can be written at a place in a text, each with a line of help."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _ACTIVATIONS = ("activation", "activations")
 
 @dataclass(frozen=True)
 class Completion:
-    """A word that can be written: what is inserted for it, and where the cursor goes in that.
+    """A word that can be written, the text inserted for it, and the position of the cursor in it.
 
-    `detail` is how it is used, `help` what it means; `caret` counts from the start of `insert`.
+    `detail` says how it is used, `help` what it means; `caret` counts from the start of `insert`.
     """
 
     label: str
@@ -46,7 +46,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class Completions:
-    """What can be written in the place of what stands from `start` to `end`."""
+    """What can replace the text from `start` to `end`."""
 
     start: int
     end: int
@@ -60,13 +60,13 @@ def complete(text: str, offset: int) -> Completions | None:
     >>> found.options[0].label, found.options[0].help
     ('MSE', 'mean squared error')
 
-    All that is possible is listed: which of it fits what is written already, the editor says.
+    Everything possible is listed; the editor filters it by what is already written.
     """
     at = place_at(text, offset)
     if at is None:
         return None
     place, start = at
-    # The word that is being written is no name yet.
+    # The word that is being written is not a name yet.
     names = names_of([word for word in words(text) if word.start != start])
     offered = _OFFERS.get(place.role)
     options = tuple(offered(place, names)) if offered else ()
@@ -135,7 +135,7 @@ def _references(place: Place, names: Names) -> Iterator[Completion]:
     for name in dict.fromkeys(names.visible(place.block)):
         yield _completion(name, "name", help="the result of a layer")
     for name in sorted(names.roots):
-        yield _completion(f"{name}:input", "name", help="what enters the model")
+        yield _completion(f"{name}:input", "name", help="an input of the model")
 
 
 def _values(place: Place, names: Names) -> Iterator[Completion]:

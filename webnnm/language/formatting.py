@@ -19,8 +19,8 @@ def formatted(text: str) -> str:
       relu();
     # done
 
-    A statement with a comment inside stays as it is, for the canonical form has no place for it.
-    Raises `NotationError` for syntax errors.
+    A statement with a comment inside is left unchanged, because the canonical form has no place for
+    it. Raises `NotationError` for syntax errors.
     """
     document = parse(text)
     lexed = tokenize(document.source)
@@ -46,11 +46,11 @@ def formatted(text: str) -> str:
 
 
 def _stretches(tokens: Sequence[Token]) -> Iterator[range]:
-    """Yield the statements as ranges of tokens, each with what it ends with."""
+    """Yield the statements as ranges of tokens, each with its end."""
     first = 0
     for index, (kind, _, _) in enumerate(tokens):
         if kind in (";", END):
-            # What stands before the end of the text is kept as a comment of the document.
+            # A comment before the end of the text is kept as a comment of the document.
             if index > first:
                 yield range(first, index + (kind == ";"))
             first = index + 1

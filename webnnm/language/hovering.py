@@ -1,4 +1,4 @@
-"""What is known of the word at a place of a text: its meaning, and the shapes around it."""
+"""What is known about the word at a place in a text: its meaning, and the shapes around it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from webnnm.language.signatures import Argument, arguments, common_arguments, si
 from webnnm.language.words import INITIALISERS, LOSSES, PROPERTIES, TENSOR_OPTIONS
 
 _SHOWN = 4
-"""Expansions of a layer that are listed at most."""
+"""The number of expansions of a layer that are listed at most."""
 
 
 @dataclass(frozen=True)
 class Hover:
-    """What is said of the text from `start` to `end`: how it is written, what it means, facts."""
+    """Information about the text from `start` to `end`: how it is written, what it means, facts."""
 
     start: int
     end: int
@@ -30,7 +30,8 @@ class Hover:
 
 @dataclass(frozen=True)
 class SignatureHelp:
-    """The layer whose brackets hold a place: `start` and `end` in `code` are the argument there."""
+    """The layer whose parentheses enclose a place; `start` and `end` in `code` are the argument
+    there."""
 
     code: str
     help: str
@@ -39,7 +40,7 @@ class SignatureHelp:
 
 
 def hover(text: str, offset: int) -> Hover | None:
-    """Return what is known of the word at an offset, None if there is nothing to say.
+    """Return what is known about the word at an offset, None if there is nothing to say.
 
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), relu();"
     >>> found = hover(text, 49)
@@ -56,7 +57,7 @@ def hover(text: str, offset: int) -> Hover | None:
 
 
 def signature_help(text: str, offset: int) -> SignatureHelp | None:
-    """Return how the layer is written in whose brackets an offset is, None outside of any.
+    """Return the signature of the layer whose parentheses enclose an offset, None if none do.
 
     >>> found = signature_help("m:layers clamp(minValue=", 24)
     >>> found.code[found.start:found.end]
@@ -171,14 +172,14 @@ def _option(callee: str, name: str) -> _About:
 
 
 def _name(word: Word, names: Names, network: Network | None) -> _About:
-    """Return what is known of a word that may name a tensor."""
+    """Return what is known about a word that may name a tensor."""
     name = word.text
     found = [p for p in network.parameters if p.span.start == word.start] if network else []
     if not found and network is not None and name in names.declared:
         found = [p for p in network.parameters if p.name == name]
     facts = [f"{p.name}: {p.features[0]} {p.dtype}" for p in found[:_SHOWN]]
     if found:
-        frozen = "" if found[0].trainable else ", which training leaves as it is"
+        frozen = "" if found[0].trainable else ", not trained"
         return (name, f"a parameter{frozen}", facts)
     if name in names.declared:
         return (name, "a constant" if names.declared[name] == "constants" else "a parameter", [])

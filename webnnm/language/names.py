@@ -1,4 +1,4 @@
-"""The names of a text, which may be unfinished: blocks, declared tensors, layers."""
+"""The names in a text, which may be unfinished: blocks, declared tensors, layers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from webnnm import ops
 from webnnm.language.places import Word
 
 USES = ("argument", "reference", "value")
-"""Where a word may be a reference."""
+"""Places where a word may be a reference."""
 
 
 @dataclass
 class Names:
-    """What a text gives names to.
+    """What a text names.
 
     `blocks` are blocks with their titles, `declared` the tensors with the word that declares each,
-    "param" or "constants", `layers` the names that layers of each block have, `placeholders` the
-    words in its layers that calls of the block may bind.
+    "param" or "constants", `layers` the names of the layers of each block, `placeholders` the words
+    in its layers that calls of the block may bind.
     """
 
     blocks: dict[str, str] = field(default_factory=dict[str, str])
@@ -36,7 +36,7 @@ class Names:
 
 
 def names_of(words: Sequence[Word]) -> Names:
-    """Return the names that the words of a text give.
+    """Return the names that the words of a text define.
 
     >>> from webnnm.language.places import words
     >>> found = names_of(words("m:layers unit(act=relu, name=h); unit:layers matmul(w), act();"))

@@ -1,4 +1,4 @@
-"""Where the words of a text stand, told from the tokens, so that unfinished texts do as well."""
+"""The places of the words in a text, derived from tokens, so that unfinished texts work as well."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Role = Literal[
     "tensor",
     "text",
 ]
-"""What is expected: a block at the start of a statement, the colon behind it, a property; a layer,
-what stands in its brackets, in a list of operands, behind `=`, in `{}`; a loss; the name of a
-declared tensor, what follows it; what has no names in it."""
+"""What is expected: a block at the start of a statement, the colon after it, a property; a layer,
+its arguments, a list of operands, a value after `=`, names in `{}`; a loss; the name of a declared
+tensor, what follows it; text without names."""
 
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 _DECLARING = ("constants", "param", "constant")
@@ -32,10 +32,10 @@ _DECLARING = ("constants", "param", "constant")
 
 @dataclass(frozen=True)
 class Place:
-    """What is expected somewhere in a text, and what stands around it.
+    """What is expected somewhere in a text, and its context.
 
-    `callee` is the layer in whose brackets it is, from `opening` on, `option` that whose value is
-    expected; `index` counts the commas of the layer before it.
+    `callee` is the layer in whose parentheses it is, from `opening` on, `option` the option whose
+    value is expected; `index` counts the commas of the layer before it.
     """
 
     role: Role = "block"
@@ -50,7 +50,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the text, where it stands, and the mark or word behind it."""
+    """A word of the text, its position, and the mark or word after it."""
 
     text: str
     start: int
@@ -59,7 +59,7 @@ class Word:
 
     @property
     def end(self) -> int:
-        """The offset behind the word."""
+        """The offset after the word."""
         return self.start + len(self.text)
 
 
@@ -88,7 +88,7 @@ def place_at(text: str, offset: int) -> tuple[Place, int] | None:
 
     None in comments, strings and free text, where no names are expected.
     """
-    # A letter where the cursor is: it becomes a word, or the end of one, unless it is in a comment.
+    # A letter at the cursor: it becomes a word, or the end of one, unless it is in a comment.
     tokens = tokenize(f"{text[:offset]}x").tokens
     if len(tokens) < 2 or tokens[-1][0] == ERROR:
         return None
@@ -100,7 +100,8 @@ def place_at(text: str, offset: int) -> tuple[Place, int] | None:
 
 @dataclass
 class _Statement:
-    """A statement as far as it was read: its place, and those that its brackets interrupted."""
+    """A statement as far as it was read: its place, and the places that its brackets
+    interrupted."""
 
     place: Place
     outer: list[tuple[str, Place]] = field(default_factory=list[tuple[str, Place]])
@@ -135,7 +136,7 @@ class _Statement:
             self.place = replace(place, role="declared", option="")
 
     def equals(self) -> None:
-        """Note the sign behind the name of an option."""
+        """Note the sign after the name of an option."""
         if self.place.role in ("argument", "tensor"):
             self.place = replace(self.place, role="value", option=self.before[1])
 
@@ -161,7 +162,7 @@ class _Statement:
 
 
 def _places(tokens: Sequence[Token]) -> Iterator[tuple[Token, Place]]:
-    """Yield the tokens, each with the place in which it stands."""
+    """Yield the tokens, each with its place."""
     statement = _Statement(Place())
     for index, token in enumerate(tokens):
         kind, text, start = token

@@ -1,4 +1,4 @@
-"""The mistakes in a text, with the edits that mend them."""
+"""The mistakes in a text, with the edits that fix them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from webnnm.notation import parse
 
 @dataclass(frozen=True)
 class Problem:
-    """An error or warning about a stretch of a text.
+    """An error or warning about a range of a text.
 
-    `fix` is the edit that mends it and `title` what that does, None and "" where that takes a mind.
+    `fix` is the edit that fixes it and `title` its description; None and "" if only the author can
+    fix it.
     """
 
     start: int
@@ -32,7 +33,7 @@ class Problem:
 
 
 class Checked(NamedTuple):
-    """What a text means, None if it means nothing, and its mistakes."""
+    """The meaning of a text, None if it has none, and its mistakes."""
 
     network: Network | None
     errors: tuple[WebNNMError, ...]
@@ -41,7 +42,7 @@ class Checked(NamedTuple):
 
 @lru_cache(maxsize=4)
 def checked(text: str) -> Checked:
-    """Return what a text means; an editor asks several things of the same text.
+    """Return the meaning of a text, cached because an editor asks about the same text repeatedly.
 
     >>> found = checked("m:input shape=[4]; m:output shape=[4]; m:layers sofmax();")
     >>> found.network, found.errors[0].code
@@ -66,7 +67,7 @@ def diagnose(text: str) -> list[Problem]:
 
 def _problems(text: str) -> Iterator[Problem]:
     found = checked(text)
-    # Errors count from behind a byte-order mark.
+    # Errors count from after a byte-order mark.
     mark = len(text) - len(text.removeprefix("\ufeff"))
     for each in (*found.errors, *found.warnings):
         start, end = _visible(each.span or Span(0, 0), text, mark)
@@ -84,7 +85,7 @@ def _problems(text: str) -> Iterator[Problem]:
 
 
 def _visible(span: Span, text: str, mark: int) -> tuple[int, int]:
-    """Return a stretch that can be seen: at least one character, if there are any."""
+    """Return a visible range: at least one character, if there are any."""
     start, end = span.start + mark, span.end + mark
     if end <= start:
         start, end = (start, start + 1) if start < len(text) else (max(0, len(text) - 1), len(text))

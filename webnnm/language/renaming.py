@@ -1,4 +1,4 @@
-"""Another name for a block, a parameter, a constant or a layer, wherever a text uses it."""
+"""Renaming of a block, a parameter, a constant or a layer, wherever a text uses it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind = Literal["block", "tensor", "layer", "word"]
 
 
 class Target(NamedTuple):
-    """What can be renamed: its name, and where that stands.
+    """What can be renamed: its name, and its position.
 
     A "tensor" is declared, a "layer" named by `name=`, a "word" a parameter that is not declared
     or a word that calls of the block bind; the last two belong to a block.
@@ -35,7 +35,7 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class _Use:
-    """A name in the text, and the block whose layers it stands in."""
+    """A name in the text, and the block in whose layers it is."""
 
     name: str
     start: int
@@ -64,17 +64,17 @@ def target_at(text: str, offset: int) -> Target | None:
 
 
 def rename(text: str, offset: int, name: str) -> list[Edit]:
-    """Return the edits that give what stands at an offset another name.
+    """Return the edits that rename what is at an offset.
 
     >>> rename("m:layers unit(); unit:layers relu();", 10, "block")
     [Edit(start=9, end=13, text='block'), Edit(start=17, end=21, text='block')]
 
-    Raises `WebNNMError` NNM205 where nothing can be renamed, NNM101 for what is no name, NNM206
-    for a name that is taken, or that would change what the model computes.
+    Raises `WebNNMError` NNM205 if nothing can be renamed, NNM101 for an invalid name, NNM206 for a
+    name that is taken, or that would change what the model computes.
     """
     target = target_at(text, offset)
     if target is None:
-        raise WebNNMError("NNM205", "there is no name of yours at the cursor to change")
+        raise WebNNMError("NNM205", "there is no name at the cursor that can be changed")
     if not _NAME.fullmatch(name) or is_number(name):
         hint = "names consist of letters, digits and _"
         raise WebNNMError("NNM101", f'"{name}" is not a name', hint=hint)
@@ -84,8 +84,8 @@ def rename(text: str, offset: int, name: str) -> list[Edit]:
     if name != target.name and (taken is not None or name == "input"):
         line = text.count("\n", 0, taken.start) + 1 if taken else 0
         where = f" in line {line}" if line else ""
-        hint = "take another name"
-        raise WebNNMError("NNM206", f'"{name}" is used already{where}', hint=hint)
+        hint = "use another name"
+        raise WebNNMError("NNM206", f'"{name}" is already used{where}', hint=hint)
     edits = [
         Edit(use.start, use.start + len(use.name), name)
         for use in _uses(listed)
@@ -93,13 +93,13 @@ def rename(text: str, offset: int, name: str) -> list[Edit]:
     ]
     before, after = checked(text).network, checked(applied(text, edits)).network
     if before is not None and (after is None or _meaning(before) != _meaning(after)):
-        message = f'with "{name}" in place of "{target.name}" the model would be another one'
-        raise WebNNMError("NNM206", message, hint="take another name")
+        message = f'with "{name}" instead of "{target.name}" the model would be a different one'
+        raise WebNNMError("NNM206", message, hint="use another name")
     return edits
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
-    """Return a text with edits carried out, which do not overlap.
+    """Return a text after non-overlapping edits.
 
     >>> applied("relu add", [Edit(0, 4, "tanh"), Edit(4, 4, ",")])
     'tanh, add'
@@ -120,7 +120,7 @@ def _uses(listed: Sequence[Word]) -> Iterator[_Use]:
 
 
 def _kind(use: _Use, names: Names) -> Kind | None:
-    """Return what kind of name a word is, None if it is none that the text gives."""
+    """Return what kind of name a word is, None if the text does not define it."""
     name, place = use.name, use.word.place
     own = names.layers.get(place.block, ())
     if place.role == "block":
@@ -146,7 +146,7 @@ def _kind(use: _Use, names: Names) -> Kind | None:
 
 
 def _means(use: _Use, target: Target, names: Names, listed: Sequence[Word]) -> bool:
-    """Tell whether a use of a name is one of what shall be renamed."""
+    """Return whether a use of a name refers to what is being renamed."""
     place = use.word.place
     if place.role == "argument" and use.word.following == "=":
         # A call of the block binds its word.
@@ -162,7 +162,7 @@ def _means(use: _Use, target: Target, names: Names, listed: Sequence[Word]) -> b
 
 
 def _binds(callee: str, target: Target, names: Names, listed: Sequence[Word]) -> bool:
-    """Tell whether an option of a call of `callee` reaches the word that shall be renamed."""
+    """Return whether an option of a call of `callee` reaches the word that is being renamed."""
     if target.kind == "tensor":
         return False
     reached, waiting = set[str](), [callee]
@@ -176,7 +176,7 @@ def _binds(callee: str, target: Target, names: Names, listed: Sequence[Word]) ->
 
 
 def _meaning(network: Network) -> list[Any]:
-    """Return what a network computes, whatever its names are."""
+    """Return what a network computes, independent of names."""
     numbers: dict[int, int] = {}
 
     def number(vertex: object) -> int:

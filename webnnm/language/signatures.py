@@ -1,4 +1,4 @@
-"""How operators are written, and what their options take, from their declarations."""
+"""The signatures of operators, and the values of their options, from their declarations."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ROLES = {
     "weight": "a weight",
     "projection": "a weight",
     "additive": "an additive parameter",
-    "ones": "a parameter that starts with 1",
-    "zeros": "a parameter that starts with 0",
+    "ones": "a parameter initialised to 1",
+    "zeros": "a parameter initialised to 0",
     "slope": "a slope",
     "table": "a table of vectors",
     "recurrent": "a recurrent weight",
@@ -32,7 +32,8 @@ _ROLES = {
 
 @dataclass(frozen=True)
 class Argument:
-    """An operand or option: its name, how it is written, what it takes, the words among that."""
+    """An operand or option: its name, how it is written, which values it takes, and words among
+    them."""
 
     name: str
     written: str
@@ -43,7 +44,7 @@ class Argument:
 
 @cache
 def arguments(operator: AnyOperator) -> tuple[Argument, ...]:
-    """Return what stands in the brackets of a layer, without the options of all layers.
+    """Return the arguments of a layer, without the options of all layers.
 
     >>> from webnnm import ops
     >>> [each.written for each in arguments(ops.registry()["clamp"])]
@@ -62,13 +63,13 @@ def arguments(operator: AnyOperator) -> tuple[Argument, ...]:
 
 def _slot(slot: Any) -> Argument:
     role = _ROLES.get(slot.parameter or "", "the name of a tensor")
-    text = f"{role}{', may be left out' if slot.optional else ''}"
+    text = f"{role}{', optional' if slot.optional else ''}"
     written = f"{slot.name}=…" if slot.option else slot.name
     return Argument(slot.name, written, text, option=slot.option)
 
 
 def common_arguments(rules: LayerRules) -> list[Argument]:
-    """Return the options that every layer has, but for those that this one has itself."""
+    """Return the options that every layer has, except those that this one defines itself."""
     own = rules.option_names()
     return [
         Argument(name, f"{name}=…", LAYER_OPTIONS[name], common_words(name))
@@ -78,7 +79,7 @@ def common_arguments(rules: LayerRules) -> list[Argument]:
 
 
 def common_words(option: str) -> tuple[str, ...]:
-    """Return the words that the value of an option of all layers may be."""
+    """Return the words allowed as the value of an option of all layers."""
     fixed = {"dataType": PRECEDENCE, "trainable": values.BOOLEANS}
     return tuple(fixed.get(option, ()))
 
@@ -98,7 +99,7 @@ def signature(operator: AnyOperator) -> str:
 
 
 def choices(option: ValueOption) -> tuple[str, ...]:
-    """Return the words that the value of an option may be.
+    """Return the words allowed as the value of an option.
 
     >>> from webnnm.ops.declare.layer import ValueOption
     >>> choices(ValueOption(read=values.boolean))
@@ -126,7 +127,7 @@ _KINDS: Mapping[str, Sequence[Value]] = {
 
 
 def describe(option: ValueOption) -> str:
-    """Return what the value of an option may be, found by giving its reader samples.
+    """Return which values an option may have, found by trying samples on its reader.
 
     >>> from webnnm.ops.declare.layer import ValueOption
     >>> describe(ValueOption(read=values.integer(1)))

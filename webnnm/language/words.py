@@ -1,4 +1,4 @@
-"""What the fixed words of the notation mean, in a line each."""
+"""The meanings of the fixed words of the notation, one line each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PROPERTIES = {
     "layers": "the layers of the block, applied in this order",
     "source": "the layers of the block are the graph in an ONNX file",
     "loss": "the loss of the output",
-    "delta": "where the Huber loss turns from square to linear",
+    "delta": "where the Huber loss turns from quadratic to linear",
     "gamma": "the exponent of the focal loss",
     "alpha": "the weights of the focal loss",
     "constants": "constant tensors",
@@ -18,28 +18,28 @@ PROPERTIES = {
 """Of `block:property`."""
 
 LAYER_OPTIONS = {
-    "shape": "shape of the result, by which weights get theirs",
+    "shape": "shape of the result, from which weights get theirs",
     "shapes": "one repetition for each of these shapes",
-    "repeat": "how often the layer is applied, each time with parameters of its own",
+    "repeat": "how often the layer is applied, each time with its own parameters",
     "name": "a name by which other layers refer to this one",
-    "node": "what enters the layer, in place of the result of the layer before",
-    "dataType": "the type in which the layer computes",
-    "lrm": "factor of the learning rate for the parameters of the layer",
-    "init": "how the weights of the layer start",
-    "trainable": "false keeps the parameters of the layer as they are",
+    "node": "input of the layer, instead of the result of the layer before",
+    "dataType": "the data type in which the layer computes",
+    "lrm": "learning rate multiplier for the parameters of the layer",
+    "init": "how the weights of the layer are initialised",
+    "trainable": "false freezes the parameters of the layer",
 }
 """Of every layer."""
 
 TENSOR_OPTIONS = {
     "sequence": "name of the dimension of variable length, or its fixed length",
-    "init": "how the parameter starts",
-    "trainable": "false keeps the parameter as it is",
+    "init": "how the parameter is initialised",
+    "trainable": "false freezes the parameter",
     "lrm": "factor of the learning rate",
     "decay": "false leaves the parameter out of weight decay",
-    "shared": "false gives each use of the block a parameter of its own",
-    "at": "which result of the file is meant",
+    "shared": "false gives each use of the block its own parameter",
+    "at": "which result of the file to use",
 }
-"""Behind the shape of a declaration, or a file."""
+"""After the shape of a declaration, or a file."""
 
 INITIALISERS = {
     "zeros": "all 0",

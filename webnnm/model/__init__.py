@@ -1,1 +1,1 @@
-"""The facade: `nnmodel.NNModel`, and what is made of models."""
+"""The facade: `nnmodel.NNModel`, and what is made from models."""

@@ -1,4 +1,4 @@
-"""Low-rank adapters of a model of Hugging Face: added, kept in files, merged, taken away."""
+"""Low-rank adapters of a Hugging Face model: adding, saving, loading, merging, removing."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from webnnm.transformers.pretrained import joined
 
 
 class Origin(NamedTuple):
-    """Where the parameters of a model are in the files of Hugging Face.
+    """Where the parameters of a model are in Hugging Face files.
 
-    Attributes: `names`, the name map; `prefix`, what stands before the names of its layers;
-    `task`, what `peft` calls its use; `base`, what the model is called.
+    Attributes: `names`, the name map; `prefix`, what precedes the names of its layers;
+    `task`, the `peft` task type; `base`, the name of the model.
     """
 
     names: Names
@@ -38,11 +38,11 @@ class Origin(NamedTuple):
 
 
 CAUSAL = ("CausalLM", "LMHeadModel")
-"""How the names of classes end that `peft` has a task for that all its versions can load."""
+"""Endings of class names for which all versions of `peft` have a task type."""
 
 
 def origin_of(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
-    """Return where the parameters of a model with such a config are; `prefix` is that of a head."""
+    """Return where the parameters of a model with this config are; `prefix` is that of a head."""
     kind = str((config.get("architectures") or [""])[0])
     headless = kind.endswith("Model") and not kind.endswith("LMHeadModel")
     task = "CAUSAL_LM" if kind.endswith(CAUSAL) else None
@@ -64,7 +64,7 @@ async def add_lora(
 
 
 def known_adapters(state: ModelState) -> list[Adapter]:
-    """Return the adapters of a model. Raises `DataError` NNM710 where there are none."""
+    """Return the adapters of a model. Raises `DataError` NNM710 if there are none."""
     found = adapters(state.network)
     if not found:
         raise DataError("NNM710", "the model has no adapter", hint="await model.add_lora()")
@@ -84,15 +84,15 @@ async def save_lora(state: ModelState, origin: Origin, place: Any) -> Any:
     for each in found:
         where = peft.place_of(sources[each.weight], types[each.weight].shape[-1])
         if where is None:
-            message = f'"{each.weight}" is no layer that an adapter file can name'
-            raise DataError("NNM805", message, hint="add_lora(targets=…) with other matrices")
+            message = f'"{each.weight}" is not a layer that an adapter file can name'
+            raise DataError("NNM805", message, hint="call add_lora(targets=…) with other matrices")
         own.append((where, peft.LowRank(arrays[each.a], arrays[each.b], each.scale)))
     written, numbers = peft.adapter_tensors(own, origin.prefix)
     config = peft.adapter_config(
         numbers,
         _others(sources, types, numbers, origin.prefix),
         dropout=found[0].dropout,
-        turned=own[0][0].turned,
+        transposed=own[0][0].transposed,
         task=origin.task,
         base=origin.base,
     )
@@ -125,13 +125,13 @@ async def load_lora(state: ModelState, origin: Origin, source: Any) -> list[str]
             taken.add(known[0])
     lost = [module for module in given if module not in taken]
     if lost:
-        message = f'the model has no layer "{lost[0]}", nor {len(lost) - 1} others of the adapter'
-        raise DataError("NNM805", message, hint="the adapter is one of another model")
+        message = f'the model has no layer "{lost[0]}", nor {len(lost) - 1} more of the adapter'
+        raise DataError("NNM805", message, hint="the adapter belongs to another model")
     own, rank, scale = peft.alike(own)
     for name, each in own.items():
         if each.a.shape[0] != types[name].shape[0]:
             message = f'"{name}" has {types[name].shape[0]} rows, the adapter {each.a.shape[0]}'
-            raise DataError("NNM806", message, hint="the adapter is one of another model")
+            raise DataError("NNM806", message, hint="the adapter belongs to another model")
     document = adapted_document(state.network, own, rank=rank, alpha=scale * rank, dropout=dropout)
     await refit(state, document)
     found = adapters(state.network)
@@ -142,7 +142,7 @@ async def load_lora(state: ModelState, origin: Origin, source: Any) -> list[str]
 
 
 async def merge_lora(state: ModelState, plain: Document) -> list[str]:
-    """Add the products to their matrices, and go back to the text before."""
+    """Add the products to their matrices, and restore the text without adapters."""
     state.occupancy.check()
     backend, parameters, found = state.backend, state.parameters, known_adapters(state)
     packings = {vertex.name: vertex.packing for vertex in state.network.parameters}
@@ -178,9 +178,9 @@ def _check_float(name: str, type: TensorType, packing: Packing | None) -> None:
         raise DataError(
             "NNM704",
             f'an adapter cannot be merged into "{name}", which is {packing or type.dtype}',
-            hint="keep the adapter beside it, or await model.quantize(None) before"
+            hint="keep the adapter separate, or await model.quantize(None) first"
             if packing
-            else "keep the adapter beside it, or load the model with float32 weights",
+            else "keep the adapter separate, or load the model with float32 weights",
         )
 
 
@@ -205,7 +205,7 @@ def _others(
 
 
 async def _opened(source: Any) -> tuple[Any, str | None]:
-    """Return a file of tensors and the config beside it, None where there is none."""
+    """Return a file of tensors and the config next to it, None if there is none."""
     if not isinstance(source, str | Path):
         return read(source), None
     if str(source).startswith(BROWSER):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from webnnm.runtime.state import ModelState
 
 KEPT_GRAPHS = 16
-"""Graphs of different sizes that a function keeps; of more, the oldest one goes."""
+"""How many graphs of different sizes a function keeps; beyond that, the oldest is dropped."""
 
 _T = TypeVar("_T")
 Parameters = Mapping[str, Any]
@@ -41,20 +41,20 @@ Parameters = Mapping[str, Any]
 def parameter_arrays(
     state: ModelState, *, trainable: bool, device: Device | None
 ) -> dict[str, Array]:
-    """Return the values of a model's parameters as arrays, of all or of those that learn."""
+    """Return the values of a model's parameters as arrays: all, or the trainable ones."""
     learning = {name for name, factor in multipliers(state.network).items() if factor > 0}
     found: dict[str, Array] = {}
     for vertex in state.network.parameters:
         if vertex.packing:
-            message = f'the parameter "{vertex.name}" is packed, and no array as it is'
-            raise DataError("NNM704", message, hint="await model.quantize(None)")
+            message = f'the parameter "{vertex.name}" is packed, and cannot be used as an array'
+            raise DataError("NNM704", message, hint="unpack it: await model.quantize(None)")
         if vertex.name in learning or not trainable:
             found[vertex.name] = asarray(state.parameters.value(vertex.name), device=device)
     return found
 
 
 class NetworkFunction:
-    """A network as a function; its graphs are kept by sizes."""
+    """A network as a function; its graphs are cached by size."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -115,15 +115,15 @@ def _first_states(lowered: _Lowered, key: Array | None) -> dict[str, Array]:
         assert key is not None
         drawn = bits(fold_in(key, at), lowered.graph.inputs[states[0]].shape)
         for name, modulus in zip(states, MODULI, strict=True):
-            # One number makes two states; that the third one hardly varies does no harm, since the
-            # fraction of a sum is as uniform as any part of it.
+            # One number makes two states; it does no harm that the third hardly varies, since the
+            # fraction of a sum is as uniform as any of its parts.
             found[name] = astype(drawn % (modulus - 1) + 1, float32)
             drawn = drawn // (modulus - 1)
     return found
 
 
 class OnnxFunction:
-    """A model of ONNX as a function; its graphs are kept by sizes."""
+    """An ONNX model as a function; its graphs are cached by size."""
 
     def __init__(self, names: Sequence[str], imported: Callable[[Shapes], Imported]) -> None:
         self._names, self._imported = names, imported
@@ -140,7 +140,7 @@ class OnnxFunction:
 def named_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array]:
     """Return the arrays of all inputs by name, given in their order or as one dictionary.
 
-    Raises `DataError` NNM710 for other names or another number of them.
+    Raises `DataError` NNM710 for wrong names or a wrong number of inputs.
     """
     listed = ", ".join(names)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
@@ -150,7 +150,7 @@ def named_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array
     elif len(inputs) == len(names):
         given = dict(zip(names, inputs, strict=True))
     else:
-        hint = "give one array for each, or a dictionary of all"
+        hint = "give one array for each, or a dictionary of all inputs"
         raise DataError("NNM710", f"{len(inputs)} arrays for the inputs {listed}", hint=hint)
     return {name: x if isinstance(x, Array) else asarray(x) for name, x in given.items()}
 
@@ -179,7 +179,7 @@ def _computed(
 
 
 def _fitting(name: str, value: Any, type: TensorType) -> Array:
-    """Return an array in the type that a graph takes, if only the number of bits differs."""
+    """Return an array in the type that a graph takes, if they differ only in the number of bits."""
     x = value if isinstance(value, Array) else asarray(value)
     wanted = dtype_of(type.dtype)
     alike = x.dtype.tensor == type.dtype or any(
@@ -196,7 +196,7 @@ def _misfit(name: str, x: Array, wanted: str) -> DataError:
 
 
 def _kept(kept: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
-    """Return what is kept under a key, made if it is not there."""
+    """Return what is cached under a key; make it if it is not there."""
     if key not in kept:
         kept[key] = make()
         if len(kept) > KEPT_GRAPHS:
@@ -205,5 +205,5 @@ def _kept(kept: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
 
 
 def _only(outputs: dict[str, Array]) -> Any:
-    """Return the only output, of several a dictionary."""
+    """Return the only output, or a dictionary of several."""
     return next(iter(outputs.values())) if len(outputs) == 1 else outputs

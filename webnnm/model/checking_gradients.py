@@ -47,7 +47,7 @@ Values = dict[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class ModelGradients:
-    """What the comparison came to: the gradients of the loss by every parameter, and those of every
+    """The result of the comparison: gradients of the loss by every parameter, and those of every
     operator by its operands."""
 
     parameters: GradientReport
@@ -55,7 +55,7 @@ class ModelGradients:
 
     @property
     def ok(self) -> bool:
-        """Whether gradients could be compared, and none differs."""
+        """Whether gradients could be compared and none differs."""
         return self.parameters.ok and not self.operators.faults
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class ModelGradients:
         }
 
     def __str__(self) -> str:
-        return f"parameters\n{self.parameters}\n\noperators, each by itself\n{self.operators}"
+        return f"parameters\n{self.parameters}\n\noperators, each on its own\n{self.operators}"
 
 
 async def checked_gradients(
@@ -79,9 +79,9 @@ async def checked_gradients(
 ) -> ModelGradients:
     """Compare the gradients of a model with central differences at its present parameters.
 
-    The rows are the first ones for training of the model's dataset, without one random numbers.
-    Layers work as they do in predictions: nothing is dropped out. On NumPy everything is computed
-    in float64, else in the backend's float32.
+    The rows are the first training rows of the model's dataset; without one they are random
+    numbers. Layers work as in inference: nothing is dropped out. On NumPy everything is computed
+    in float64, otherwise in the backend's float32.
 
     Raises `DataError` NNM605 for a model without trainable parameters.
     """
@@ -118,7 +118,7 @@ async def checked_gradients(
 
 
 class _Places:
-    """What operators are called, by their labels and where they stand in the text."""
+    """The names of operators: their labels and their positions in the text."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -202,9 +202,9 @@ class _Check:
     async def operator(
         self, node: OperatorNode, operands: Sequence[Sequence[float]], place: str
     ) -> list[Comparison]:
-        """Compare the gradients of one operator by those of its operands that may move."""
+        """Compare the gradients of one operator by the operands that may change."""
         if getattr(node.operator, "straight_through", False):
-            return []  # what it says is not its derivative, on purpose
+            return []  # its declared gradient is not its derivative, on purpose
         b = GraphBuilder()
         given: dict[str, Sequence[float]] = {}
         own: dict[Operand, Operand] = {}
@@ -236,7 +236,7 @@ class _Check:
 
 
 def _moves(x: Operand | None) -> bool:
-    """Tell whether an operand is of floats, and no constant."""
+    """Return whether an operand has floats and is not a constant."""
     return x is not None and is_float(x.dtype) and not isinstance(x.node, ConstantNode)
 
 
@@ -252,7 +252,7 @@ def _weighed(b: GraphBuilder, results: Sequence[Operand]) -> Operand | None:
 
 
 class _Computer:
-    """A graph on a backend, which may compute it many times; NumPy does so in float64."""
+    """A graph on a backend, for repeated computation; NumPy computes it in float64."""
 
     def __init__(self, backend: Backend, graph: Graph) -> None:
         self._backend, self._graph = backend, graph

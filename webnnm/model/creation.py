@@ -1,4 +1,4 @@
-"""What `NNModel.create` is given: its settings, and the text of the model."""
+"""The arguments of `NNModel.create`: its settings, and the text of the model."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SETTINGS = (
 
 
 def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in snake_case; what is made for the edge asks for the NPU (spec F.4).
+    """Return settings in snake_case; `optimize_for="edge"` requests the NPU (spec F.4).
 
     >>> create_settings({"optimizeFor": "edge"})
     {'optimize_for': 'edge', 'device_type': 'npu'}
 
-    Raises `DataError` NNM703 for unknown or doubled ones, NNM704 for another `optimize_for`.
+    Raises `DataError` NNM703 for unknown or duplicate settings, NNM704 for another `optimize_for`.
     """
     found: dict[str, Any] = {}
     for word, value in given.items():
@@ -56,10 +56,10 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def model_document(given: Mapping[str, Any]) -> Document:
-    """Return the text from where it is, parsed, with the files that it names.
+    """Read and parse the text, with the files that it names.
 
-    Raises `DataError` NNM715 unless it is in one place, `NotationError`, and what `with_files`
-    raises.
+    Raises `DataError` NNM715 unless exactly one place is given, `NotationError`, and what
+    `with_files` raises.
     """
     document = parse(await _model_text(given))
     files = given.get("files")
@@ -71,7 +71,7 @@ async def model_document(given: Mapping[str, Any]) -> Document:
 
 
 async def _model_text(given: Mapping[str, Any]) -> str:
-    """Return the text from where it is. Raises `DataError` NNM715 unless it is in one place."""
+    """Read the text. Raises `DataError` NNM715 unless exactly one place is given."""
     places: Sequence[str] = [n for n in ("source", "url", "path") if given.get(n) is not None]
     if len(places) != 1:
         listed = " and ".join(places) or "none of them"

@@ -1,4 +1,4 @@
-"""Cross-validation: a model of its own for each fold of the rows."""
+"""Cross-validation: a separate model for each fold of the rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def cross_validated(
     if not isinstance(dataset, Dataset):
         raise DataError(
             "NNM704",
-            f"{dataset.name} is no Dataset, whose rows could be divided anew",
+            f"{dataset.name} is not a Dataset, so its rows cannot be split again",
             hint="give the rows as a Dataset",
         )
     results: list[TestResult] = []
@@ -34,7 +34,7 @@ async def cross_validated(
 
 
 def fold_settings(state: ModelState) -> Mapping[str, Any]:
-    """Return the settings of `NNModel.create` for the model of a fold, but for its dataset."""
+    """Return the settings of `NNModel.create` for the model of a fold, except its dataset."""
     return {
         "source": state.network.outline.document.source,
         "files": state.network.outline.document.files,
@@ -48,4 +48,4 @@ def fold_settings(state: ModelState) -> Mapping[str, Any]:
 
 
 def _nowhere(_text: str) -> None:
-    """Log nothing: of a fold its test is told."""
+    """Log nothing: only the test of a fold is reported."""

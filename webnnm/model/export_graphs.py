@@ -23,14 +23,14 @@ Make = Callable[[int, Mapping[str, int]], T]
 """Makes something for a batch size and lengths by sequence name."""
 
 BATCHES = (211, 216, 223)
-"""The batch sizes of trial graphs: numbers that models seldom have. No stride goes through both
-differences, here and below, so that the rest of a division is not taken for a number."""
+"""The batch sizes of trial graphs: numbers that models rarely have. No stride divides both
+differences, here and below, so that the remainder of a division is not taken for a number."""
 
 LENGTHS = ((37, 43, 54), (59, 67, 74), (83, 93, 106), (107, 119, 126), (139, 153, 158))
 """The lengths of trial graphs, a row for each sequence name."""
 
 LARGER = (1, 8, 64)
-"""By so much trial sizes are multiplied where windows do not fit."""
+"""The factor by which trial sizes grow if windows do not fit."""
 
 
 Lengths = Mapping[str, int | None]
@@ -38,7 +38,7 @@ Lengths = Mapping[str, int | None]
 
 @dataclass(frozen=True)
 class ExportedGraph:
-    """A graph for several sizes, if some are left open, and what its parts are called outside.
+    """A graph, for several sizes if some are left open, and the external names of its parts.
 
     `constants` are the values of inputs that become constants, `dimensions` names of open sizes.
     """
@@ -55,7 +55,7 @@ class ExportedGraph:
 
     @property
     def names(self) -> dict[str, str]:
-        """What inputs and outputs of the graphs are called outside."""
+        """The external names of inputs and outputs of the graphs."""
         graph = self.graphs[0]
         return {name: called(name) for name in (*graph.inputs, *graph.outputs)}
 
@@ -66,7 +66,7 @@ class ExportedGraph:
 
 
 def check_kind(kind: str) -> None:
-    """Refuse a kind of graph that there is not (NNM903)."""
+    """Refuse an unknown kind of graph (NNM903)."""
     if kind not in KINDS:
         hint = suggestion(kind, KINDS) or f"one of {', '.join(KINDS)}"
         raise ModelError("NNM903", f'there is no graph "{kind}"', hint=hint)
@@ -78,7 +78,7 @@ def inference_graph(
     sequence: Lengths,
     constants: Mapping[str, HostArray] | None = None,
 ) -> ExportedGraph:
-    """Return the graph of the outputs; parameters that `constants` has become constants.
+    """Return the graph of the outputs; parameters in `constants` become constants.
 
     `batch` and the lengths in `sequence` that are None are left open.
     """
@@ -144,7 +144,7 @@ def _named(tried: list[tuple[int, Mapping[str, int]]]) -> dict[Size, str]:
 def trials(
     network: Network, make: Make[T], batch: int | None, sequence: Mapping[str, int | None]
 ) -> list[T]:
-    """Return what is made for several values of the open sizes, one of it if there is none."""
+    """Return what is made for several values of the open sizes, or one if no size is open."""
     lengths = lengths_of(network, sequence)
     failed: WebNNMError | None = None
     for factor in LARGER:
@@ -161,7 +161,7 @@ def trials(
 def lengths_of(network: Network, sequence: Mapping[str, int | None]) -> dict[str, int | None]:
     """Return the length of every sequence, None where it is left open.
 
-    Raises `DataError` NNM711 for a name that there is not and for another length than the fixed.
+    Raises `DataError` NNM711 for an unknown name and for a length other than the fixed one.
     """
     found: dict[str, int | None] = {}
     for vertex in network.inputs:

@@ -70,7 +70,7 @@ def onnx(
     constants: bool,
     hyperparameters: Mapping[str, Any],
 ) -> Path:
-    """Write a model of ONNX; see `NNModel.export_onnx`."""
+    """Write an ONNX model; see `NNModel.export_onnx`."""
     found = _exported(state, graph, batch, sequence, constants, hyperparameters)
     model = graph_model(
         found.graphs,
@@ -91,7 +91,7 @@ def _exported(
     constants: bool,
     hyperparameters: Mapping[str, Any],
 ) -> ExportedGraph:
-    """Return the graph of a kind, with the parameters as constants if that is asked for."""
+    """Return the graph of a kind, with the parameters as constants if requested."""
     _check(graph, batch, constants, hyperparameters)
     network = state.network
     lengths = _lengths(network, sequence)
@@ -107,7 +107,7 @@ def _exported(
 
 
 def _values(state: ModelState) -> dict[str, HostArray]:
-    """Return the values of all parameters, of those that graphs unpack those of their parts."""
+    """Return the values of all parameters; for those that graphs unpack, those of their parts."""
     found: dict[str, HostArray] = {}
     for name in state.parameters.types:
         stored = state.parameters.stored(name)
@@ -121,17 +121,17 @@ def _check(
     """Refuse arguments that contradict each other."""
     check_kind(graph)
     if graph != "train" and hyperparameters:
-        message = f'"{min(hyperparameters)}" belongs to a training'
+        message = f'"{min(hyperparameters)}" is a hyperparameter of training'
         raise DataError("NNM703", message, hint='write graph="train"')
     if graph == "train" and constants:
-        message = "constants=True: a training changes its parameters"
+        message = "constants=True: training changes the parameters"
         raise DataError("NNM704", message, hint="leave it out")
     if batch is not None and batch < 1:
         raise DataError("NNM704", f"batch is {batch}", hint="give an integer from 1, or None")
 
 
 def _lengths(network: Network, sequence: Lengths) -> dict[str, int | None]:
-    """Return the length of each sequence; one number is that of all of them."""
+    """Return the length of each sequence; a single number applies to all of them."""
     if not isinstance(sequence, int):
         return dict(sequence or {})
     names = (vertex.features[0].sequence for vertex in network.inputs)

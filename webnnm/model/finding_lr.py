@@ -1,4 +1,4 @@
-"""The range test of the learning rate: a short training at rates that rise from step to step."""
+"""The learning rate range test: a short training at rates that rise from step to step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from webnnm.model.cross_validating import fold_settings
 from webnnm.runtime.state import ModelState
 
 DIVERGED = 4.0
-"""A smoothed loss so many times the lowest one ends the test."""
+"""The test ends when the smoothed loss is this many times the lowest."""
 FEWEST = 10
-"""Steps that tell nothing of how the loss goes on."""
+"""Steps whose loss says nothing about its course."""
 
 
 async def found_lr(
@@ -34,7 +34,7 @@ async def found_lr(
         raise DataError(
             "NNM704",
             f"find_lr from {low:g} to {high:g} in {steps} steps",
-            hint=f"0 < low < high, and {FEWEST} steps or more",
+            hint=f"0 < low < high, and at least {FEWEST} steps",
         )
     dataset = state.binding().dataset
     rates: list[float] = []
@@ -57,6 +57,6 @@ async def found_lr(
         try:
             await copy.train({**given, **course, **kept, "on_batch": watch})
         except DataError as error:
-            if error.code != "NNM708" or len(losses) < FEWEST:  # that far it went
+            if error.code != "NNM708" or len(losses) < FEWEST:  # as far as it got
                 raise
     return RateRange(tuple(rates), tuple(losses))

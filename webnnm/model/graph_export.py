@@ -31,11 +31,11 @@ def export_onnx(
     >>> path = export_onnx(graph, "net.onnx", constants={"w": [[0.5] * 4] * 3})  # doctest: +SKIP
 
     `graph` is what `GraphBuilder.build` or `OnnxModel.graph` return; `name` is its name in the
-    file. Inputs of which `constants` has values become initializers. An output called like an input
-    is `NAME/out`. Weights above 2 GB are written to a second file, `PATH.data`.
+    file. Inputs that have values in `constants` become initializers. An output with the name of an
+    input is written as `NAME/out`. Weights above 2 GB are written to a second file, `PATH.data`.
 
-    Raises `ModelError` NNM901 for operators that ONNX has none for, `DataError` NNM710 and NNM702
-    for constants that do not fit an input, NNM807 where writing fails.
+    Raises `ModelError` NNM901 for operators without an ONNX counterpart, `DataError` NNM710 and
+    NNM702 for constants that do not fit an input, NNM807 if writing fails.
     """
     return write_model(path, graph_model([graph], name, constants=_fixed(graph, constants)))
 

@@ -11,7 +11,7 @@ from webnnm.ops.declare.naming import camel_case
 
 
 def graph_text(graph: Graph, *, of_model: bool = False) -> str:
-    """Return a tensor graph as text, a line per node; inserted casts and transposes are seen here.
+    """Return a tensor graph as text, a line per node, including inserted casts and transposes.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -22,8 +22,8 @@ def graph_text(graph: Graph, *, of_model: bool = False) -> str:
     mul1   float32[2]  mul(cast1, 2)
     y      float32[2]  mul1
 
-    Nodes are called by operator and running count; scalar constants stand as numbers. In the graph
-    `of_model` inputs and outputs are called by their blocks: `block:input`, `block:output`.
+    Nodes are named by operator and a running count; scalar constants appear as numbers. With
+    `of_model`, inputs and outputs are named by their blocks: `block:input`, `block:output`.
     """
 
     def port(name: str, direction: str) -> str:
@@ -64,7 +64,7 @@ def graph_text(graph: Graph, *, of_model: bool = False) -> str:
 
 
 def _arguments(node: OperatorNode, names: Mapping[tuple[int, int], str]) -> list[str]:
-    """Return the operands and the options other than defaults, as a call writes them."""
+    """Return the operands and the non-default options, as written in a call."""
     operands = [names[o.number, o.index] for o in node.operands if o is not None]
     options = [
         f"{camel_case(name)}={list(value) if isinstance(value, tuple) else value}"  # pyright: ignore

@@ -1,6 +1,6 @@
-"""The keywords of `NNModel.create` and `NNModel.train` with their types, for editors.
+"""The keyword arguments of `NNModel.create` and `NNModel.train` with their types, for editors.
 
-What each takes and means is said by `creation.SETTINGS` and `training.hyperparameters`.
+`creation.SETTINGS` and `training.hyperparameters` define the values and meaning of each.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ class NNModel:
         """Create a model from its source text and initialise its parameters.
 
         - `source`, `url` or `path`: the text of the model, or where to read it. Give exactly one.
-        - `files`: the files that the text names with `source`, if they are not beside it: their
-          names there → paths, URLs or bytes.
+        - `files`: the files that the text names with `source`, if they are not next to it: a dict
+          from their names there to paths, URLs or bytes.
         - `dataset`: a `Dataset`; required for `train` and `test`.
         - `backend`: "auto" (WebNN if the browser supports it, else NumPy), "webnn", "numpy",
           "onnxruntime", "jax", or an open `Backend`. Several models can share a `Backend`; whoever
@@ -124,7 +124,7 @@ class NNModel:
         settings and NNM701 or NNM702 if the dataset does not fit the model, `BackendError` NNM709
         if the backend is not available.
         """
-        hint = "NNModel.create(source=text), or url= or path= for where it is"
+        hint = "NNModel.create(source=text), or url= or path= for a file"
         model = await cls._opened(keywords(config, settings, "NNModel.create", hint))
         try:
             await model.parameters.initialise(model.seed)
@@ -136,7 +136,7 @@ class NNModel:
 
     @classmethod
     async def _opened(cls, settings: Mapping[str, Any]) -> Self:
-        """Return a model as `create` does, but without values of its parameters."""
+        """Return a model as `create` does, but without parameter values."""
         given = create_settings(settings)
         log: Log = given.get("log") or print
         network = elaborate(await model_document(given))
@@ -159,7 +159,7 @@ class NNModel:
         return model
 
     def _introduce(self) -> None:
-        """Tell in the log what the model is, and what strikes in its structure."""
+        """Log what the model is, and findings about its structure."""
         self.log(
             f"{self.name or 'model'}: {self.parameters.count:,} parameters, "
             f"{len(self.network.layers)} layers, on {self.backend.description}"
@@ -321,12 +321,12 @@ class NNModel:
           n1 -->|"[3]"| n2
           n2 -->|"[3]"| n3
 
-        - `depth`: blocks within as many blocks are drawn open, 0 none; by default the outermost
-          ones, as long as there are few boxes.
+        - `depth`: how many levels of blocks are expanded, 0 for none; by default the outermost
+          ones, while there are few boxes.
 
-        Copies that `repeat=` makes are one box. Edges tell shapes; bars are as long as the square
-        roots of the numbers of parameters; what was rewritten for the device is framed, and named
-        when one points at it.
+        Copies made by `repeat=` are one box. Edges show shapes; the length of a bar is proportional
+        to the square root of the parameter count; layers that were rewritten for the device are
+        framed, with a tooltip that names the rewrite.
         """
         from webnnm.diagram.diagram import Diagram
         from webnnm.diagram.networks import network_drawing
@@ -343,7 +343,7 @@ class NNModel:
         if self.backend.reason:
             lines.append(self.backend.reason)
         if self.backend.faults:
-            lines.append("faults of this implementation that graphs are rewritten to avoid:")
+            lines.append("bugs of this implementation that graphs are rewritten to avoid:")
             lines += [f"- {text}" for text in self.backend.faults]
         lines.append("rewritten so far:")
         lines += [f"- {text}" for text in self.backend.rewrites] or ["- nothing"]
@@ -357,7 +357,7 @@ class NNModel:
         """Return what the model has allocated on its backend, by purpose."""
         return self.state.backend.ledger()
 
-    # Kept and taken.
+    # Saving and loading.
 
     def take_parameters(
         self,
@@ -416,14 +416,14 @@ class NNModel:
         """
         from webnnm.snapshots.snapshot import opened, restore, text_and_files, verified
 
-        if snapshot is None:  # by the name that a text has in `create`
+        if snapshot is None:  # by the name of the text in `create`
             snapshot = settings.pop("source", None)
         for name in ("source", "url", "path", "files"):
             if name in settings:
                 raise DataError(
                     "NNM703",
                     f'NNModel.load takes no "{name}": the snapshot has the text of its model',
-                    hint="NNModel.create(source=…), then load_params, for other texts",
+                    hint="use NNModel.create(source=…), then load_params, for another text",
                 )
         file = verified(await opened(snapshot))
         try:
@@ -459,7 +459,7 @@ class NNModel:
     async def reopen(self) -> None:
         """Reopen the backend after its device was lost, and restore the last known parameters.
 
-        These come from the last training or checkpoint: `step` tells which training step they
+        These come from the last training or checkpoint: `step` is the training step that they
         belong to, and `train(resume=True)` continues from there. Inference contexts have to be
         created again.
 
@@ -469,7 +469,7 @@ class NNModel:
         from webnnm.model.reopening import reopen
 
         await reopen(self.state)
-        with suppress(AttributeError):  # nothing was predicted yet
+        with suppress(AttributeError):  # nothing has been predicted yet
             del self._predictor
 
     def _took(self, taken: Collection[str]) -> list[str]:
@@ -533,7 +533,7 @@ class NNModel:
         return context
 
     async def predict(self, data: Any, batch_size: int | None = None, *, raw: bool = False) -> Any:
-        """Predict the outputs for some rows, which are given in the same form as the dataset's.
+        """Predict the outputs for some rows, given in the same form as the rows of the dataset.
 
         >>> (await model.predict([[5.1, 3.5, 1.4, 0.2]])).classes  # doctest: +SKIP
         ['setosa']
@@ -551,11 +551,11 @@ class NNModel:
     def arrays(self, *, trainable: bool = False, device: Device | None = None) -> dict[str, Array]:
         """Return the values of the parameters as arrays by name, for `apply`.
 
-        `trainable=True` leaves out what a training does not change: frozen parameters, and running
-        statistics of normalisations. The arrays are copies on a device of `webnnm.xp`, the default
-        one unless another is named; `take_parameters` brings values back.
+        `trainable=True` leaves out what training does not change: frozen parameters, and the
+        running statistics of normalisations. The arrays are copies on a device of `webnnm.xp`, the
+        default device unless `device` is given; `take_parameters` copies values back.
 
-        Raises `DataError` NNM704 for a parameter that is packed.
+        Raises `DataError` NNM704 if a parameter is packed.
         """
         from webnnm.model.applying import parameter_arrays
 
@@ -581,16 +581,16 @@ class NNModel:
         {'w1': Array([[4.0], [6.0]], dtype=float32)}
 
         `inputs` are arrays of `[rows, features…]`, in the network's own numbers, one for each input
-        or a dict of all by name; `params` a dict from parameter to array, as `arrays` returns it.
-        The result is an array, of a model with several outputs a dict. It can be differentiated,
-        traced by `jit` and mapped by `vmap`, and depends on nothing but its arguments.
+        or a dict of all by name; `params` is a dict from parameter to array, as `arrays` returns
+        it. The result is an array, or a dict if the model has several outputs. The function is
+        pure: it can be differentiated, traced by `jit` and mapped by `vmap`.
 
         With `training=True` layers work as in a training step: dropout draws from `key`
-        (`webnnm.random`), normalisations use the batch. The result is then a pair of the outputs
-        and the next values of running statistics, a dict by parameter.
+        (`webnnm.random`), and normalisations use the batch. The result is then a pair: the outputs,
+        and a dict with the next values of the running statistics by parameter.
 
-        Raises `DataError` NNM710 for missing inputs and parameters, NNM702 for arrays of other
-        types, NNM714 for layers that need a key.
+        Raises `DataError` NNM710 for missing inputs and parameters, NNM702 for arrays of wrong
+        types, NNM714 if a layer needs a key.
         """
         return self._function(params, inputs, training, key)
 
@@ -640,13 +640,13 @@ class NNModel:
         """Write the model as an ONNX file (opset 21), and return its path.
 
         `graph`, `batch`, `sequence` and the hyperparameters are those of `export_stablehlo`. The
-        parameters are initializers of the inference and the loss, unless `constants=False` makes
-        them inputs. In a training step they are inputs. An output called like an input, such
-        as the new value of a parameter, is `NAME/out`. Weights above 2 GB are
+        parameters are initializers of the inference and loss graphs, unless `constants=False` makes
+        them inputs; in a training step they are always inputs. An output with the name of an input,
+        such as the new value of a parameter, is written as `NAME/out`. Weights above 2 GB are
         written to a second file, `PATH.data`.
 
         Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
-        NNM703, NNM704 or NNM711 for invalid arguments, NNM807 where writing fails.
+        NNM703, NNM704 or NNM711 for invalid arguments, NNM807 if writing fails.
         """
         from webnnm.model.exporting import onnx
 
@@ -681,15 +681,15 @@ class NNModel:
 
         The hyperparameters are those of table E.1 of the specification, in snake_case or camelCase:
         `epochs`, `batch_size`, `optimizer`, `lr`, `weight_decay`, `schedule`, `patience`, …
-        docs/training.md has them by purpose, `webnnm.training.hyperparameters.HYPERPARAMETERS`
-        with the values that each can take.
+        docs/training.md lists them by purpose, `webnnm.training.hyperparameters.HYPERPARAMETERS`
+        the values that each can take.
 
         - `resume`: continue a training that was stopped or loaded, with its original
           hyperparameters; only `epochs`, `patience` and callbacks can be changed.
         - `autosave`: where `save` writes checkpoints: after two seconds, every `autosave_seconds`,
           when the page is closed, and at the end.
-        - `on_autosave`: a function called after each of them, with None or the exception. Failures
-          also appear as warnings in the log and the history.
+        - `on_autosave`: a function called after each checkpoint, with None or the exception.
+          Failures also appear as warnings in the log and the history.
 
         Raises `DataError` NNM703 for unknown names, NNM704 for values out of range, NNM712 while
         the model is being trained or tested, NNM714 without a dataset, NNM808 if there is no
@@ -725,8 +725,8 @@ class NNModel:
     ) -> Findings:
         """Check the model, dataset and hyperparameters with the expert system (spec F).
 
-        Given the `History` of a training, as in `model.review(history)`, it also tells what
-        happened in that one (E9xx), with the hyperparameters that were given to it. Without a
+        Given the `History` of a training, as in `model.review(history)`, it also reports what
+        happened in that training (E9xx), with the hyperparameters that were passed to it. Without a
         dataset the rules about data are skipped. `silence` lists rules to skip. Call
         `webnnm.review(model)` to also get the resolved settings.
 
@@ -760,12 +760,12 @@ class NNModel:
     def _written(
         self, config: Mapping[str, Any] | None, more: Mapping[str, Any], method: str
     ) -> dict[str, Any]:
-        """Return hyperparameters as they were given to a method, in canonical form."""
-        hint = f"pass keywords, as in model.{method}(epochs=20)"
+        """Return the hyperparameters given to a method, in canonical form."""
+        hint = f"pass keyword arguments, as in model.{method}(epochs=20)"
         return written(keywords(config, more, f"NNModel.{method}", hint))
 
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all hyperparameters, with what model and data say where they are not given."""
+        """Return all hyperparameters, taken from model and data if they are not given."""
         settings = resolve({"optimize_for": self.state.optimize_for} | written(given))
         own = {"batch_size": self.batch_size, "seed": self.seed}
         settings |= {name: value for name, value in own.items() if settings[name] is None}
@@ -786,12 +786,12 @@ class NNModel:
     async def inspect(
         self, subset: str = "training", *, rows: int = 64, seed: int = 0
     ) -> Inspection:
-        """Return what some rows of the dataset make of the model: activations and gradients.
+        """Return the activations and gradients of the model for some rows of the dataset.
 
         >>> found = await model.inspect()  # doctest: +SKIP
         >>> charts.histograms(found.activations)  # doctest: +SKIP
 
-        While a training goes on, an asynchronous `on_epoch` may look at each epoch:
+        During training, an asynchronous `on_epoch` may inspect each epoch:
 
         >>> course = {}  # doctest: +SKIP
         >>> async def look(epoch):  # doctest: +SKIP
@@ -799,12 +799,12 @@ class NNModel:
         >>> await model.train(epochs=20, on_epoch=look)  # doctest: +SKIP
         >>> charts.histograms(course)  # doctest: +SKIP
 
-        - `rows`: how many rows are taken at most, stratified by class; of a stream the first ones.
-        - `seed`: what the choice of rows depends on.
+        - `rows`: the maximum number of rows, stratified by class; of a stream, the first ones.
+        - `seed`: the seed for the choice of rows.
 
-        Dropout is off, and running statistics stay. Raises `DataError` NNM704 for another number of
-        rows, NNM705 if the subset is empty or unknown, NNM712 while the model is being trained,
-        NNM714 without a dataset.
+        Dropout is off, and running statistics do not change. Raises `DataError` NNM704 for an
+        invalid number of rows, NNM705 if the subset is empty or unknown, NNM712 while the model is
+        being trained, NNM714 without a dataset.
         """
         from webnnm.trainer.inspection import inspect
 
@@ -822,7 +822,7 @@ class NNModel:
         output: str | None = None,
         seed: int = 0,
     ) -> PermutationImportance:
-        """Measure what each column is worth: how much worse a test is where it is shuffled.
+        """Measure the importance of each column: how much worse a test is when it is shuffled.
 
         >>> print(await model.permutation_importance())  # doctest: +SKIP
         testing: 45 samples, accuracy 0.9556, each column shuffled 5 times
@@ -832,18 +832,18 @@ class NNModel:
         sepal_width   0.1022  0.0458
         sepal_length  0.0267  0.0259
 
-        The columns are those of a table before they are encoded: all numbers of a category are
-        shuffled together. Other inputs have a column for each element of a row, pictures one
-        for all. The result has mean and standard deviation over the repeats (Breiman 2001, "Random
-        forests"). Of two columns that say the same the model may use either, and both seem of
-        little worth.
+        The columns are those of a table before encoding: all numbers of a category are shuffled
+        together. Other inputs have a column for each element of a row, pictures a single column.
+        The result has the mean and standard deviation over the repeats (Breiman 2001, "Random
+        forests"). If two columns carry the same information, the model may use either, and both
+        seem unimportant.
 
         - `n_repeats`: how often each column is shuffled.
-        - `scoring`: a score of the test, such as "macro_f1" or "mae"; by default "accuracy" of
-          classes, "r2" of quantities.
-        - `max_samples`: how many rows are tested, or which share, if not all.
-        - `output`: whose score it is, of a model with several outputs.
-        - `seed`: what the shuffling depends on.
+        - `scoring`: a score of the test, such as "macro_f1" or "mae"; by default "accuracy" for
+          classes, "r2" for quantities.
+        - `max_samples`: how many rows, or what share of them, are tested, if not all.
+        - `output`: the output that is scored, if the model has several.
+        - `seed`: the seed for the shuffling.
 
         Raises `DataError` NNM702 for sequences, NNM704 for settings out of range and unknown
         scores, NNM705 if the subset is empty or unknown, NNM712 while the model is being trained,
@@ -865,7 +865,7 @@ class NNModel:
         subset: str = "full",
         **more: Unpack[Hyperparameters],
     ) -> CrossValidation:
-        """Train and test k models, each tested on another k-th of the rows it was not trained on.
+        """Train and test k models, each tested on a different k-th of the rows.
 
         >>> print(await model.cross_validate(5, epochs=50))  # doctest: +SKIP
         5 folds
@@ -874,10 +874,10 @@ class NNModel:
 
         All rows of the dataset take part, or those of `subset`; classes have equal shares in every
         fold (`Dataset.folds`). The hyperparameters are those of `train`. The result has the test of
-        each fold, and of each score the mean and its standard error. This model stays as it is.
+        each fold, and the mean and standard error of each score. This model does not change.
 
         Raises `DataError` NNM704 for fewer than two folds or more folds than rows, and for datasets
-        that are no `Dataset`; NNM714 without a dataset; and what `train` raises.
+        that are not a `Dataset`; NNM714 without a dataset; and what `train` raises.
         """
         from webnnm.model.cross_validating import cross_validated, fold_settings
 
@@ -910,12 +910,12 @@ class NNModel:
         >>> await model.train(lr=found.suggestion)  # doctest: +SKIP
 
         A copy of the model is trained for about `steps` steps, with a rate that grows by the same
-        factor at each, until the loss is four times its lowest value (Smith 2017, "Cyclical
-        learning rates for training neural networks"). Suggested is the rate in the middle
-        of the longest fall of the smoothed loss. The hyperparameters are those of `train`; this
-        model stays as it is.
+        factor at each step, until the loss is four times its lowest value (Smith 2017, "Cyclical
+        learning rates for training neural networks"). The suggestion is the rate in the middle of
+        the longest fall of the smoothed loss. The hyperparameters are those of `train`; this model
+        does not change.
 
-        Raises `DataError` NNM704 for bounds that are none or fewer than ten steps, NNM714 without a
+        Raises `DataError` NNM704 for invalid bounds or fewer than ten steps, NNM714 without a
         dataset, and what `train` raises.
         """
         from webnnm.model.finding_lr import found_lr
@@ -938,7 +938,7 @@ class NNModel:
 
 
 async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Backend:
-    """Return what a model runs on: a backend of its own, or a share of the one that is given."""
+    """Return the backend of a model: its own, or a share of the given one."""
     chosen = given.get("backend") or "auto"
     if isinstance(chosen, Backend):
         from webnnm.backends.shared import shared

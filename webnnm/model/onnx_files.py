@@ -1,4 +1,4 @@
-"""Reading models of ONNX from where they lie, with the weights that lie beside them."""
+"""Reads ONNX models from where they are stored, with the weights stored next to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webnnm.formats.stablehlo.lowering import graph_text
 
 
 async def read_onnx(source: Any) -> tuple[ModelProto, tensors.External]:
-    """Return the messages of a file, and what fetches the weights that lie beside it."""
+    """Return the messages of a file, and a function that fetches the weights next to it."""
     if not isinstance(source, str | Path):
         return _snapshot(source) or (read_model(source), tensors.no_external)
     from webnnm.data.source_bytes import read_bytes
@@ -37,7 +37,7 @@ async def read_onnx(source: Any) -> tuple[ModelProto, tensors.External]:
 
 
 def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:
-    """Return what a snapshot holds, None for other bytes."""
+    """Return the contents of a snapshot, None for other bytes."""
     if not is_safetensors(bytes(memoryview(data)[:BEGINNING])):
         return None
     from webnnm.snapshots.onnx_snapshot import read_onnx_snapshot
@@ -46,7 +46,7 @@ def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:
 
 
 def read_onnx_file(source: str | Path) -> tuple[ModelProto, tensors.External]:
-    """Return what `read_onnx` does, from a path, without waiting."""
+    """Return what `read_onnx` returns, from a path, without awaiting."""
     model = read_model(Path(source).read_bytes())
     locations = sorted(_locations(model))
     files = {
@@ -56,11 +56,11 @@ def read_onnx_file(source: str | Path) -> tuple[ModelProto, tensors.External]:
 
 
 async def convert_onnx(source: str, target: str, shapes: Shapes) -> list[str]:
-    """Write a model of ONNX, or the snapshot of one, in another format; return its weights.
+    """Write an ONNX model, or a snapshot of one, in another format; return its weights.
 
-    The ending of the target says which: `.safetensors` is a snapshot that `load_onnx` opens,
-    `.onnx` a file of ONNX, `.mlir` StableHLO for the `shapes`. Raises `DataError` NNM704 for
-    another ending.
+    The extension of the target decides: `.safetensors` is a snapshot that `load_onnx` opens,
+    `.onnx` an ONNX file, `.mlir` StableHLO for the `shapes`. Raises `DataError` NNM704 for
+    another extension.
     """
     model, external = await read_onnx(source)
     weights = weights_of(model, external)
@@ -77,19 +77,19 @@ async def convert_onnx(source: str, target: str, shapes: Shapes) -> list[str]:
         case ending:
             raise DataError(
                 "NNM704",
-                f'a model of ONNX is not written as "{ending}"',
-                hint="--out with .safetensors, .onnx or .mlir",
+                f'an ONNX model cannot be written as "{ending}"',
+                hint="end --out in .safetensors, .onnx or .mlir",
             )
     return list(weights)
 
 
 async def onnx_weights(source: str) -> bytes:
-    """Return the weights of a model of ONNX as a safetensors file."""
+    """Return the weights of an ONNX model as a safetensors file."""
     return b"".join(chunks(weights_of(*await read_onnx(source)), {}))
 
 
 def beside(source: str | Path, name: str) -> str | Path:
-    """Return where a file lies that is named from another one.
+    """Return the location of a file that another file names.
 
     >>> beside("https://example.org/models/net.nnm", "net.onnx")
     'https://example.org/models/net.onnx'
@@ -112,7 +112,7 @@ def _external(files: Mapping[str, Any]) -> tensors.External:
 
 
 def _locations(model: ModelProto) -> set[str]:
-    """Return the other files in which a model has weights."""
+    """Return the other files that hold weights of a model."""
     return {
         entry.value
         for tensor in (model.graph or GraphProto()).initializer
@@ -123,7 +123,7 @@ def _locations(model: ModelProto) -> set[str]:
 
 
 def _inside(location: str) -> str:
-    """Return the name of a file with weights, which shall lie in the folder of its model."""
+    """Return the name of a file with weights, which has to be in the folder of its model."""
     if location.startswith(("/", "\\")) or ".." in location.replace("\\", "/").split("/"):
-        raise invalid(f'its weights lie outside of its folder, in "{location}"')
+        raise invalid(f'its weights are outside its folder, in "{location}"')
     return location

@@ -1,4 +1,4 @@
-"""Models in parts: split into a trunk and a head, put together again, the head replaced."""
+"""Models in parts: splitting into trunk and head, joining them again, replacing the head."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def split(
     >>> bool(asyncio.run(parts()))
     True
 
-    `at` names the first layer of the head: its `name=`, or the operator or block that it calls; or
+    `at` names the first layer of the head (its `name=`, or the operator or block that it calls), or
     a root block whose value is the input of the head. Both parts are ordinary models that can be
     saved, loaded and trained; `concatenate` joins them again. `settings` are those of
     `NNModel.create`. By default the parts run on the same kind of backend as the model, or on the
@@ -64,7 +64,7 @@ async def split(
             each.close()
         raise
     first, second = made
-    # What flows from one to the other has the name of a block, too.
+    # What flows from one to the other also has the name of a block.
     answered = set(second.outputs())
     first.state.restored = kept.of(first.inputs(), set(first.outputs()) - answered)
     second.state.restored = kept.of(set(second.inputs()) - {block}, answered)
@@ -106,13 +106,13 @@ async def concatenate(
 
 
 def _known_together(trunk: NNModel, head: NNModel) -> Restored:
-    """Return what is known of the data of both; the head's inputs are the trunk's outputs."""
+    """Return what is known about the data of both; the head's inputs are the trunk's outputs."""
     first, second = trunk.state.known_data(), head.state.known_data()
     taken = link(trunk.network, head.network)[1].block
     if taken in second.inputs:
         raise DataError(
             "NNM704",
-            f'the head standardises its input "{taken}", which a trunk computes',
+            f'the head standardises its input "{taken}", which the trunk computes',
             hint="train the head without standardize=True",
         )
     ends = first | second
@@ -143,10 +143,10 @@ def _joined(
 
 
 def replace_head(model: NNModel, head: NNModel) -> list[str]:
-    """Replace the head's parameters in a model by those of another; return the names that were set.
+    """Replace the parameters of a model's head by those of another head; return their names.
 
-    The head has to be one that `split` made from such a model, or that `concatenate` added to this
-    one. The parameters of the trunk do not change.
+    The head has to come from `split` of a model like this one, or be one that `concatenate` added
+    to it. The parameters of the trunk do not change.
 
     Raises `ModelError` NNM206 if the model does not end in the same layers as the head, `DataError`
     NNM712 while either model is being trained.
@@ -169,12 +169,12 @@ def _counterparts(
         raise DataError(
             "NNM704",
             f'the model cannot be split at "{at}": {error.message}',
-            hint="split it where one value flows from trunk to head",
+            hint="split it where a single value flows from trunk to head",
         ) from error
 
 
 def _offsets(trunk: Network, head: Network) -> dict[str, int]:
-    """Return by block of a head how many layers stand before its own in the whole."""
+    """Return, by block of a head, how many layers of the whole precede its own."""
     given, taken = link(trunk, head)
     before = _layers(trunk, given.name) if given.name == taken.block else 0
     return {taken.block: before + len(link_layers(head.outline.document, given, taken))}
@@ -203,7 +203,7 @@ async def _created(document: Document, like: NNModel, settings: Mapping[str, Any
 
 
 def _take(model: NNModel, other: NNModel, names: Mapping[str, str]) -> list[str]:
-    """Set parameters of a model from another one's, name there → name here."""
+    """Set parameters of a model from those of another: name there → name here."""
     if not names:
         return []
     return list(model.parameters.take(other.parameters.values(), mapping=names))

@@ -1,4 +1,4 @@
-"""Models of Hugging Face that run: their text, config and weights from a folder or an address."""
+"""Hugging Face models that run: their text, config and weights from a folder or a URL."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from webnnm.transformers.training_texts import Example
 
 LENGTH = 16
-"""Tokens of a sequence where nothing says how many: reviews and profiles are of so many."""
+"""The sequence length for reviews and profiles if nothing else sets it."""
 OF_ROWS = ("E403", "E405", "E608", "E618", "E623")
-"""Rules about rows with a class each: texts are few, tokens many, and their padding is masked."""
+"""Rules for rows with one class each: texts are few, tokens many, and padding is masked."""
 
 
 async def from_pretrained(
@@ -72,7 +72,7 @@ async def from_pretrained(
     block: int = 32,
     log: Callable[[str], object] = print,
 ) -> PretrainedModel:
-    """Load a model of Hugging Face from a folder, a GGUF file, or an address, as notation.
+    """Load a Hugging Face model from a folder, a GGUF file, or a URL, as notation.
 
     >>> import webnnm
     >>> async def scores(folder, ids):
@@ -80,33 +80,33 @@ async def from_pretrained(
     ...     print(model.source)
     ...     return (await model.forward(input_ids=ids))["logits"]
 
-    The folder has a `config.json`, of which the text of the model is written, and
-    `model.safetensors`, or shards and their index; a GGUF file has all of it inside. Whisper may
-    lie in a folder of CTranslate2, with a `model.bin`, parts of Stable Diffusion in those of
-    diffusers. In place of a folder, the bytes of its files may be given by their names. Weights are
-    float32 on the device, whatever they are in the files, unless `weights` says otherwise. See
+    The folder has a `config.json`, from which the text of the model is generated, and
+    `model.safetensors`, or shards and their index; a GGUF file contains all of it. Whisper can also
+    be loaded from a CTranslate2 folder with a `model.bin`, and the parts of Stable Diffusion from
+    diffusers folders. Instead of a folder, a dict from file names to bytes can be passed. Weights
+    are float32 on the device, whatever they are in the files, unless `weights` says otherwise. See
     `docs/transformers.md` for the architectures.
 
     - `backend`, `device_type`, `log`: see `NNModel.create`.
-    - `architecture`: the class of the model, such as "BertModel", in place of the config's.
-    - `pooling`: "mean" or "cls", for encoders of text: they have one more output then,
-      `sentence_embedding`, the mean of all tokens or the first one, of length 1.
-    - `ignore`: keys of the config that may say what they like.
-    - `progress`: a function that is told of a file's name, the bytes of it that are there, and all
-      (0 where that is unknown), while weights come.
-    - `keep`: in pages, the browser keeps files of weights: the next visit does not fetch them, and
-      what did not come whole goes on from where it ended. `webnnm.forget_downloads()` removes them.
-    - `hashes`: name of a file of weights → the SHA-256 that it has to have.
-    - `dtype`: what the model computes in. In "float16" a device with arithmetic for it needs half
-      the memory; softmax, normalisations and outputs are float32 all the same, and weights are
-      stored as float16 unless `weights` says otherwise. For models that read tokens alone.
-    - `weights`: "float16", "int8" or "int4", in which matrices are stored, and `block`, how many
-      numbers share a scale; see `PretrainedModel.quantize`.
+    - `architecture`: the class of the model, such as "BertModel", instead of the config's.
+    - `pooling`: "mean" or "cls", for text encoders: adds an output `sentence_embedding`, the mean
+      of all tokens or the first token, normalised to length 1.
+    - `ignore`: keys of the config whose values are not checked.
+    - `progress`: a function called while weights are loaded, with the name of the file, the bytes
+      loaded so far, and the total (0 if unknown).
+    - `keep`: in pages, the browser keeps the weight files: the next visit does not fetch them
+      again, and an interrupted download is resumed. `webnnm.forget_downloads()` removes them.
+    - `hashes`: name of a weight file → the SHA-256 that it must have.
+    - `dtype`: the type that the model computes in. "float16" halves the memory on devices with
+      float16 arithmetic; softmax, normalisations and outputs remain float32, and weights are
+      stored as float16 unless `weights` says otherwise. Only for models whose inputs are tokens.
+    - `weights`: "float16", "int8" or "int4", the type in which matrices are stored, and `block`,
+      how many numbers share a scale; see `PretrainedModel.quantize`.
 
     Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
-    missing, wrong or not supported, NNM715 for files that are missing, NNM801 or NNM802 for damaged
-    ones and for other hashes, NNM805 and NNM806 for weights that are not those of the config,
-    NNM704 for `weights`, blocks and a `dtype` that there are not. Nothing is loaded then.
+    missing, wrong or not supported, NNM715 for missing files, NNM801 or NNM802 for damaged files
+    and wrong hashes, NNM805 and NNM806 for weights that do not match the config, NNM704 for invalid
+    `weights`, `block` or `dtype`. In these cases nothing is loaded.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
     file, binary = await gguf_of(source, how), None
@@ -116,7 +116,7 @@ async def from_pretrained(
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     told = {**config, **{key: value for key, value in more.items() if value is not None}}
-    text, _, prefix, _ = written(told, ignore=ignore)  # what cannot be written is not fetched
+    text, _, prefix, _ = written(told, ignore=ignore)  # fails before anything is fetched
     kind = str(told.get("model_type"))
     computing_in(dtype, text, kind)
     tensors: Mapping[str, Any]
@@ -157,8 +157,8 @@ class PretrainedModel(NNModel):
     """A model with the weights of a file; made by `from_pretrained`.
 
     It is an `NNModel`, which can be trained, saved, exported and reviewed. Attributes: `source`,
-    its text; `config`, what `config.json` says; `generation_config`, what is said of generation,
-    there or in `generation_config.json`; `parameters`.
+    its text; `config`, the contents of `config.json`; `generation_config`, the settings for
+    generation, from there or from `generation_config.json`; `parameters`.
     """
 
     config: Mapping[str, Any]
@@ -174,10 +174,10 @@ class PretrainedModel(NNModel):
         weights: str | None = None,
         block: int = 32,
     ) -> Self:
-        """Return a model of a text whose parameters start with tensors of a file.
+        """Return a model for a text, with parameters initialised from the tensors of a file.
 
-        All of it is checked before memory is taken; nothing is initialised at random. Matrices are
-        packed one by one, where `weights` says so.
+        Everything is checked before memory is allocated; nothing is initialised at random. Matrices
+        are packed one by one if `weights` says so.
         """
         model = await cls._opened(settings)
         try:
@@ -203,16 +203,16 @@ class PretrainedModel(NNModel):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """What turns texts into tokens, `encode`, and back, `decode`.
+        """The tokenizer: `encode` turns text into tokens, `decode` turns tokens into text.
 
-        Raises `DataError` NNM718 where the files have none that this package reads, `BackendError`
-        NNM709 where a package for it is missing.
+        Raises `DataError` NNM718 if the files have no tokenizer that this package reads,
+        `BackendError` NNM709 if a package for it is missing.
         """
         return self.read_tokenizer()
 
     @property
     def _longest(self) -> int | None:
-        """How many tokens a text has at most."""
+        """The maximum number of tokens of a text."""
         if found := longest(self.config):
             return found[1]
         return self.config.get("max_position_embeddings", self.config.get("n_positions"))
@@ -220,7 +220,7 @@ class PretrainedModel(NNModel):
     @cached_property
     def _generator(self) -> Generator:
         most = self._longest
-        if self.config.get("is_encoder_decoder"):  # its tables alone limit positions
+        if self.config.get("is_encoder_decoder"):  # only its tables limit positions
             most = None
         return Generator(self.network, self.backend, self.parameters, most=most)
 
@@ -245,7 +245,7 @@ class PretrainedModel(NNModel):
         seed: int = 0,
         choose: Choose | None = None,
     ) -> Writing:
-        """Let the model go on with a text: iterate over the pieces, or await the whole.
+        """Generate the continuation of a text: iterate over the pieces, or await the whole.
 
         >>> async def tell(model):
         ...     async for piece in model.generate("Once upon", max_new_tokens=50, temperature=0.8):
@@ -253,28 +253,28 @@ class PretrainedModel(NNModel):
         ...     messages = [{"role": "user", "content": "What is the capital of France?"}]
         ...     return await model.generate(messages)
 
-        A prompt is a text, messages of a conversation, or several texts, whose pieces come as
-        lists. A prompt that begins like the last one and its answer, such as the next turn of a
-        conversation, only computes what is new. Models with an encoder, such as T5 and BART, read
-        the prompt and write what it asks for.
+        A prompt is a text, the messages of a conversation, or several texts, whose pieces come as
+        lists. If a prompt begins with the last prompt and its answer, such as the next turn of a
+        conversation, only the new part is computed. Models with an encoder, such as T5 and BART,
+        encode the prompt and generate the answer.
 
-        - `max_new_tokens`: the text ends there, or where the model ends it; before `min_new_tokens`
-          the model does not.
-        - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are chosen, see
-          docs/generation.md; without a temperature it is the most likely one.
-        - `no_repeat_ngram_size`: no sequence of so many tokens comes twice, the prompt included.
+        - `max_new_tokens`: the text ends there, or where the model ends it, but not before
+          `min_new_tokens`.
+        - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are sampled,
+          see docs/generation.md; without a temperature the most likely token is chosen.
+        - `no_repeat_ngram_size`: no sequence of this many tokens occurs twice, prompt included.
         - `suppress_tokens`: tokens that are never chosen, instead of those of the config.
-        - `num_beams`: texts that go on side by side until the best is known, which comes in one
+        - `num_beams`: the number of beams of a beam search, whose best text is returned in one
           piece; `length_penalty` and `early_stopping` are those of `transformers`.
         - `forced_bos_token_id`: the first token of a model with an encoder, such as a language.
-        - `stop`: words before which the text ends.
-        - `seed`: of the choice; the same seed gives the same text.
-        - `choose`: a function that chooses tokens instead, of scores `[batch, vocabulary]` and the
-          tokens so far.
+        - `stop`: strings before which the text ends.
+        - `seed`: the seed of the sampling; the same seed gives the same text.
+        - `choose`: a function that chooses the tokens instead, given the scores `[batch,
+          vocabulary]` and the tokens so far.
 
-        Raises `DataError` NNM717 where the model does not generate texts, NNM718 where its chat
-        template or tokenizer is unknown, NNM711 for a prompt that is too long, NNM704 for values
-        out of range.
+        Raises `DataError` NNM717 if the model does not generate text, NNM718 if its chat template
+        or tokenizer is unknown, NNM711 for a prompt that is too long, NNM704 for values out of
+        range.
         """
         settings = choice(
             self.generation_config,
@@ -314,17 +314,17 @@ class PretrainedModel(NNModel):
         max_new_tokens: int = 20,
         **more: Any,
     ) -> list[Any]:
-        """Return tokens with those that follow, the most likely ones unless told otherwise.
+        """Return tokens with their continuation, by default the most likely tokens.
 
         >>> async def tokens(model):
         ...     return await model.generate_ids([[5, 8, 2], [7]], max_new_tokens=20)
 
-        `input_ids` are a list, or lists of any lengths, or an array `[batch, tokens]` with an
-        `attention_mask` that is 0 where it is padded. A row ends with a token that ends texts, of
-        the config. The other arguments are those of `generate`.
+        `input_ids` is a list, or lists of any lengths, or an array `[batch, tokens]` with an
+        `attention_mask` that is 0 for padding. A row ends with an end-of-text token of the config.
+        The other arguments are those of `generate`.
 
-        Models with an encoder read `input_ids`, or other inputs by their names. Their texts begin
-        with `decoder_input_ids`, by default with what the config says, and are returned alone.
+        Models with an encoder take `input_ids`, or other inputs by name. Their texts begin with
+        `decoder_input_ids`, by default those of the config, and are returned without the input.
         """
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
@@ -346,7 +346,7 @@ class PretrainedModel(NNModel):
     def _source(
         self, input_ids: Any, mask: Any, inputs: Mapping[str, Any]
     ) -> tuple[dict[str, HostArray], bool]:
-        """Return the arrays that an encoder reads, and whether they were one row of tokens."""
+        """Return the inputs of an encoder, and whether they were a single row of tokens."""
         single, given = False, dict(inputs)
         if input_ids is not None:
             rows, single = token_rows(input_ids)
@@ -362,11 +362,11 @@ class PretrainedModel(NNModel):
         forced: int | None,
         decoder_input_ids: Any = None,
     ) -> tuple[list[list[int]], int, dict[str, Any]]:
-        """Return what the texts about a source begin with, and how they go on."""
+        """Return how the texts for a source begin, and the function that continues them."""
         count = len(next(iter(source.values())))
         begun = beginning(self.generation_config, count, decoder_input_ids, forced)
         if 1 <= max_new_tokens <= begun.forced:
-            message = f"max_new_tokens is {max_new_tokens}, and the first token is forced"
+            message = f"max_new_tokens is {max_new_tokens}, but the first token is forced"
             raise DataError("NNM704", message, hint="give 2 or more")
         last = last_token(self.generation_config)
         more = {"source": source, "last": last, "forced": begun.forced}
@@ -375,7 +375,7 @@ class PretrainedModel(NNModel):
     def _read(
         self, forced: int | None, tokens: list[list[int]], most: int
     ) -> tuple[list[list[int]], int, dict[str, Any]]:
-        """Return what goes on with the tokens of prompts, or what is written about them."""
+        """Return the decoding that continues the tokens of prompts, or answers them."""
         if not self._generator.language.source:
             return tokens, most, {}
         return self._begun(self._source(tokens, None, {})[0], most, forced)
@@ -388,17 +388,17 @@ class PretrainedModel(NNModel):
         ...     names = await model.quantize("int4")
         ...     print(len(names), "matrices,", model.memory())
 
-        - `weights`: "float16"; "int8", whole numbers from -127 to 127 with a scale for each block;
-          "int4", from 0 to 15 with a scale and a least value; None for float32.
-        - `block`: how many numbers share these, along the axis that products sum over; where it
-          does not divide that, the next size that does.
+        - `weights`: "float16"; "int8", integers from -127 to 127 with a scale for each block;
+          "int4", from 0 to 15 with a scale and a minimum; None for float32.
+        - `block`: how many numbers share these, along the axis that products sum over; if it does
+          not divide that axis, the next size that does.
 
-        Matrices of `matmul`, `attend` and `embedding` layers are packed, tied ones too; norms,
-        biases, and what has fewer than 1024 elements stay as they are. Computation is in float32.
-        Packed matrices are frozen: `add_lora` trains beside them. What is rounded stays so: None
-        brings float32 back, not the values of before. `docs/quantization.md` tells what it costs.
+        The matrices of `matmul`, `attend` and `embedding` layers are packed, including tied ones;
+        norms, biases, and anything with fewer than 1024 elements stay as they are. Computation is
+        in float32. Packed matrices are frozen; use `add_lora` to train. Rounding is not undone:
+        None restores float32, not the original values. `docs/quantization.md` reports the cost.
 
-        Raises `DataError` NNM704 for other weights and blocks, NNM712 while the model is trained.
+        Raises `DataError` NNM704 for other weights and blocks, NNM712 during training.
         """
         from webnnm.runtime.packed import quantize
 
@@ -407,9 +407,9 @@ class PretrainedModel(NNModel):
         return found
 
     def memory(self) -> Memory:
-        """Return what the model has allocated, by purpose, and what its parameters are stored in.
+        """Return what the model has allocated, by purpose, and how its parameters are stored.
 
-        Packed matrices are held as float32 by processors that would unpack them in every run: then
+        CPU backends hold packed matrices as float32 rather than unpack them in every run; then
         `kinds["parameters"]` of the device is more than `stored`.
         """
         from webnnm.runtime.packed import memory
@@ -419,24 +419,23 @@ class PretrainedModel(NNModel):
     async def perplexity(
         self, text: str | Sequence[int], *, length: int | None = None, stride: int | None = None
     ) -> float:
-        """Return how many tokens the model wavers between, on average, at each token of a text.
+        """Return the perplexity of a text.
 
         >>> async def compared(model, text):
         ...     before = await model.perplexity(text)
         ...     await model.quantize("int8")
         ...     return await model.perplexity(text) / before
 
-        It is e to the mean negative logarithm of the probability of each token after the first. The
-        text, or its tokens, is read in windows (see
-        https://huggingface.co/docs/transformers/perplexity): each tells of the tokens that the one
-        before did not have.
+        It is e to the mean negative log-likelihood of the tokens after the first. The text, or its
+        tokens, is read in windows (see https://huggingface.co/docs/transformers/perplexity): each
+        scores the tokens that the one before did not have.
 
-        - `length`: tokens of a window; by default 512, or as many as the model has positions for.
+        - `length`: tokens per window; by default 512, or as many as the model has positions for.
         - `stride`: tokens from window to window, by default half of `length`. Smaller strides give
-          tokens more to go by, and take longer.
+          tokens more context, and take longer.
 
-        Raises `DataError` NNM717 where the model does not go on with texts, NNM711 for a text of
-        fewer than two tokens, NNM704 for numbers out of range.
+        Raises `DataError` NNM717 if the model does not continue texts, NNM711 for a text of fewer
+        than two tokens, NNM704 for numbers out of range.
         """
         from webnnm.transformers.perplexity import perplexity
 
@@ -453,26 +452,28 @@ class PretrainedModel(NNModel):
         batch_size: int = 4,
         seed: int = 0,
     ) -> Dataset:
-        """Return a dataset of texts, each token of which is to be followed by the next one.
+        """Return a dataset of texts for next-token prediction.
 
         >>> async def rehearsed(model, texts):
         ...     model.set_dataset(model.texts(texts, length=64, held_back=0.1))
         ...     return await model.train(epochs=3, lr=1e-4)
 
-        - `texts`: strings, behind which stands the token that ends texts; lists of tokens, as they
-          are; or tuples of a prompt and what is to follow, of which only the latter is learnt. For
-          models with an encoder, such as T5 and BART: tuples of a source and its target.
-        - `length`: tokens of a row at most, by default those of the longest text. Shorter rows are
-          padded, and padding counts neither in attention nor in the loss. Of sources and targets
-          each, or a tuple of both.
-        - `packing`: whether rows take several texts, as many as fit, where padding would be. Texts
-          do not see each other, and the positions of each begin at 0.
-        - `held_back`: the share of the texts in the subset "validation", with packing of the rows.
+        - `texts`: strings, to which the end-of-text token is appended; lists of tokens, used as
+          they are; or tuples of a prompt and its completion, of which only the completion is
+          learnt. For models with an encoder, such as T5 and BART: tuples of a source and its
+          target.
+        - `length`: the maximum number of tokens per row, by default that of the longest text.
+          Shorter rows are padded, and padding counts neither in attention nor in the loss. It
+          applies to sources and targets alike, or is a tuple of both.
+        - `packing`: whether a row holds as many texts as fit, instead of padding. Texts do not
+          attend to each other, and the positions of each begin at 0.
+        - `held_back`: the share of the texts in the subset "validation"; with packing, of the
+          rows.
 
         The loss of a text is that of `transformers` with `labels`: the mean over all tokens that
-        count. Raises `DataError` NNM717 for models that do not go on with texts, NNM711 for texts
-        too short to learn from, NNM714 for models with an encoder and what is no pair, NNM704 for
-        options out of range and for packing where a model does not keep texts apart.
+        count. Raises `DataError` NNM717 for models that do not continue texts, NNM711 for texts too
+        short to learn from, NNM714 if a model with an encoder is given anything but pairs, NNM704
+        for options out of range and for packing if the model cannot keep texts apart.
         """
         from webnnm.transformers.training_texts import texts_dataset
 
@@ -497,15 +498,15 @@ class PretrainedModel(NNModel):
         held_back: float = 0.0,
         **hyperparameters: Unpack[Hyperparameters],
     ) -> History:
-        """Train the model, or its adapters alone, on texts; see `texts` and `train`.
+        """Train the model, or only its adapters, on texts; see `texts` and `train`.
 
         >>> async def taught(model, letters):
         ...     await model.add_lora(rank=8)
         ...     history = await model.train_on(letters, held_back=0.1, epochs=5)
         ...     return history.epochs[-1].val_loss
 
-        Unless they are given, `lr` is 1e-3 for adapters and 1e-4 for whole models, `weight_decay`
-        0.01, and nothing is regularised.
+        By default, `lr` is 1e-3 for adapters and 1e-4 for whole models, `weight_decay` is 0.01, and
+        there is no regularisation.
         """
         self.set_dataset(self.texts(texts, length=length, packing=packing, held_back=held_back))
         usual: dict[str, Any] = {
@@ -524,24 +525,24 @@ class PretrainedModel(NNModel):
         alpha: float = 16,
         dropout: float = 0.0,
     ) -> list[str]:
-        """Add low-rank adapters, which alone are trained from now on; return the matrices' names.
+        """Add low-rank adapters and freeze everything else; return the names of the matrices.
 
         >>> async def taught(model, texts):
         ...     await model.add_lora(rank=8)
         ...     await model.train_on(texts, epochs=3)
         ...     await model.save_lora("my-style")
 
-        Beside each matrix W stands (alpha / rank)·A·B, as `model.source` shows. B starts with
-        zeros, so that nothing changes at first; everything else is frozen (E. Hu et al.,
+        (alpha / rank)·A·B is added to each matrix W, as `model.source` shows. B starts with zeros,
+        so that nothing changes at first; only the adapters are trained from now on (E. Hu et al.,
         arXiv:2106.09685).
 
         - `targets`: "attend", the projections of all attention, or names of matrices and patterns
           such as "up*" or "wq*".
-        - `rank`: the columns of A; `alpha`: how much the product counts.
-        - `dropout`: the share of what flows into A that is left out in training.
+        - `rank`: the number of columns of A; `alpha`: the scale of the product.
+        - `dropout`: the share of the input of A that is dropped out in training.
 
-        Raises `DataError` NNM710 for targets that fit nothing, NNM704 for numbers out of range and
-        where the model has adapters, NNM712 while it is trained.
+        Raises `DataError` NNM710 for targets that match nothing, NNM704 for numbers out of range
+        and if the model already has adapters, NNM712 during training.
         """
         from webnnm.model.adapting import add_lora
 
@@ -551,13 +552,13 @@ class PretrainedModel(NNModel):
         return found
 
     async def save_lora(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """Save the adapter in the layout of `peft`; return the path, or bytes without one.
+        """Save the adapter in the format of `peft`; return the path, or the bytes without a path.
 
-        A path is a folder, for `adapter_model.safetensors` and `adapter_config.json`. As bytes,
-        and with "browser:name" and "download:name" in pages, it is the first file alone, which
-        holds the config among its metadata.
+        A path is a folder, for `adapter_model.safetensors` and `adapter_config.json`. Bytes, and
+        "browser:name" and "download:name" in pages, are the first file only, which has the config
+        in its metadata.
 
-        Raises `DataError` NNM710 where the model has no adapter, NNM807 if it cannot be written.
+        Raises `DataError` NNM710 if the model has no adapter, NNM807 if it cannot be written.
         """
         from webnnm.model.adapting import save_lora
 
@@ -566,11 +567,11 @@ class PretrainedModel(NNModel):
     async def load_lora(self, source: Any) -> list[str]:
         """Add an adapter that `peft` or `save_lora` wrote; return the names of its matrices.
 
-        `source` is a folder, its address, a file with the config inside, or the bytes of one.
+        `source` is a folder, its URL, a file that contains the config, or the bytes of one.
 
-        Raises `DataError` NNM715 for files that are missing, NNM801 or NNM802 for damaged ones,
-        NNM805 and NNM806 for an adapter of another model, NNM818 for kinds of adapters that are
-        not supported, NNM704 where the model has one. Nothing changes then.
+        Raises `DataError` NNM715 for missing files, NNM801 or NNM802 for damaged files, NNM805 and
+        NNM806 for an adapter of another model, NNM818 for kinds of adapters that are not supported,
+        NNM704 if the model already has one. In these cases nothing changes.
         """
         from webnnm.model.adapting import load_lora
 
@@ -580,10 +581,10 @@ class PretrainedModel(NNModel):
         return found
 
     async def merge_lora(self) -> list[str]:
-        """Add the adapters to their matrices and drop them: the same outputs, the text of before.
+        """Merge the adapters into their matrices: the outputs stay, the text is the original one.
 
-        Returns the names of the matrices. Raises `DataError` NNM710 where there is no adapter,
-        NNM704 for matrices that are not float32, NNM712 while the model is trained.
+        Returns the names of the matrices. Raises `DataError` NNM710 if there is no adapter,
+        NNM704 for matrices that are not float32, NNM712 during training.
         """
         from webnnm.model.adapting import merge_lora
 
@@ -592,9 +593,9 @@ class PretrainedModel(NNModel):
         return found
 
     async def remove_lora(self) -> None:
-        """Drop the adapters: the model is what it was before them.
+        """Remove the adapters, which restores the model as it was before.
 
-        Raises `DataError` NNM710 where there is no adapter, NNM712 while the model is trained.
+        Raises `DataError` NNM710 if there is no adapter, NNM712 during training.
         """
         from webnnm.runtime.refit import refit
 
@@ -608,7 +609,7 @@ class PretrainedModel(NNModel):
         return self._plain
 
     def _refitted(self, plain: Document | None) -> None:
-        """Let go of what was made for the text of before."""
+        """Drop what was made for the previous text."""
         self._plain = plain
         self._forget()
         self._reviewer = Reviewer(self.state)
@@ -633,34 +634,34 @@ class PretrainedModel(NNModel):
         limits: Limits | None = None,
         seed: int = 0,
     ) -> Transcribing:
-        """Write down what is said: iterate over the segments, or await the whole.
+        """Transcribe speech: iterate over the segments, or await the whole.
 
         >>> async def tell(model):
         ...     async for segment in model.transcribe("speech.wav"):
         ...         print(segment.start, segment.end, segment.text)
         ...     return (await model.transcribe("speech.wav")).text
 
-        For Whisper. Sound of any length is heard in windows of half a minute; each begins where the
-        last segment of the one before ended.
+        For Whisper. Sound of any length is processed in windows of half a minute; each begins where
+        the last segment of the one before ended.
 
-        - `audio`: a path, an address or the bytes of a file, see `load_sound`; a `Sound`; samples,
-          of which so many are a second as `rate` says; or a `Microphone` or another asynchronous
-          iterator over these, whose windows are written down as they come.
-        - `language`: its code, such as "de", for models of several languages; by default they tell
-          it themselves of the first window.
+        - `audio`: a path, a URL or the bytes of a file, see `load_sound`; a `Sound`; samples,
+          `rate` of them per second; or a `Microphone` or another asynchronous iterator over these,
+          whose windows are transcribed as they come.
+        - `language`: its code, such as "de", for multilingual models; by default they detect it
+          in the first window.
         - `task`: "transcribe", or "translate" into English.
-        - `temperature`: at which tokens are chosen; with several, a window whose transcript repeats
-          itself or is a guess is written anew at the next one.
-        - `limits`: what counts as that, and as silence.
-        - `seed`: of the choice at temperatures above 0.
+        - `temperature`: the sampling temperature; with several, a window whose transcript is
+          repetitive or uncertain is transcribed again at the next one.
+        - `limits`: the thresholds for this, and for silence.
+        - `seed`: the seed of the sampling at temperatures above 0.
 
         Raises `DataError` NNM717 for models of other kinds, NNM718 for tokenizers without the
         tokens of Whisper, NNM704 for languages that the model does not know, and what `load_sound`
         raises.
         """
         if self.config.get("model_type") != "whisper" or "input_features" not in self.inputs():
-            message = "the model does not hear: it is no Whisper"
-            raise DataError("NNM717", message, hint="generate writes texts")
+            message = "the model cannot transcribe speech: it is not a Whisper"
+            raise DataError("NNM717", message, hint="use generate to generate text")
         tokens = SpeechTokens.of(
             self.tokenizer, self.generation_config, self._generator.language.vocabulary
         )
@@ -687,14 +688,14 @@ class PretrainedModel(NNModel):
         return Features(self.backend, *vertex.features[0].sizes())
 
     def stop(self) -> None:
-        """End the text or the transcript that is being written; trainings have a `stop` too."""
+        """Stop the running generation or transcription; trainings have their own `stop`."""
         self._generator.stop()
         if self._transcribing is not None:
             self._transcribing.stop()
 
     @property
     def speed(self) -> Speed:
-        """Tokens and seconds of the last generation."""
+        """The tokens and seconds of the last generation."""
         return self._generator.speed
 
     @cached_property
@@ -704,41 +705,42 @@ class PretrainedModel(NNModel):
         return Forward(self.state, self.config)
 
     async def forward(self, **inputs: Any) -> dict[str, Any]:
-        """Return the outputs by name, for inputs with the names of Hugging Face.
+        """Return the outputs by name, for inputs named as in Hugging Face.
 
         >>> async def scores(model):
         ...     ids, mask = [[5, 8, 2], [7, 1, 0]], [[1, 1, 1], [1, 1, 0]]
         ...     return (await model.forward(input_ids=ids, attention_mask=mask))["logits"]
 
-        `input_ids` are `[batch, tokens]`, and so are `attention_mask` (1 where a token counts, 0
-        for padding, on either side; by default all count), `position_ids` (0, 1, 2, …) and
-        `token_type_ids` (0). `model.inputs()` lists those of a model, `model.outputs()` its
-        results. For sizes that are new a graph is compiled first. Of CLIP, the inputs of one tower
-        are enough; those of both have as many texts and pictures as you like.
+        `input_ids` has the shape `[batch, tokens]`, as do `attention_mask` (1 for tokens, 0 for
+        padding, on either side; by default all 1), `position_ids` (0, 1, 2, …) and `token_type_ids`
+        (0). `model.inputs()` and `model.outputs()` list the inputs and outputs of a model. A graph
+        is compiled first if the sizes are new. For CLIP, the inputs of one tower are enough; the
+        numbers of texts and pictures can differ.
 
         Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for
-        tokens outside of the vocabulary, and for more tokens than the model has positions.
+        tokens outside the vocabulary, and for more tokens than the model has positions.
         """
         return await self._forward.outputs(inputs)
 
     async def get_text_features(self, **inputs: Any) -> Any:
-        """Return what CLIP makes of texts, `[texts, size]`; inputs are those of `forward`.
+        """Return the text embeddings of CLIP, `[texts, size]`; inputs are those of `forward`.
 
         >>> async def features(model):
         ...     return await model.get_text_features(input_ids=[[5, 8, 2], [7, 2, 2]])
 
-        `forward` has them with length 1, as `text_embeds`. Raises `DataError` NNM710 where the
-        model has no such output, and what `forward` raises.
+        `forward` returns them normalised to length 1, as `text_embeds`. Raises `DataError` NNM710
+        if the model has no such output, and what `forward` raises.
         """
         return await self._forward.output("text_features", inputs)
 
     async def get_image_features(self, **inputs: Any) -> Any:
-        """Return what CLIP makes of pictures, `[pictures, size]`; the input is `pixel_values`.
+        """Return the image embeddings of CLIP, `[pictures, size]`; the input is `pixel_values`.
 
         >>> async def features(model, pixels):
         ...     return await model.get_image_features(pixel_values=pixels)
 
-        `forward` has them with length 1, as `image_embeds`. Raises what `get_text_features` raises.
+        `forward` returns them normalised to length 1, as `image_embeds`. Raises what
+        `get_text_features` raises.
         """
         return await self._forward.output("image_features", inputs)
 
@@ -757,14 +759,14 @@ def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
 async def _tokenizer(
     config: Mapping[str, Any], text: str, template: str
 ) -> Callable[[], Tokenizer]:
-    """Return what returns the tokenizer of a folder, or raises why there is none."""
+    """Return a function that returns the tokenizer of a folder, or raises why it has none."""
     if not text:
         return partial(
             _raised,
             DataError(
                 "NNM718",
                 "the folder has no tokenizer.json",
-                hint="put it beside config.json, or use generate_ids with tokens",
+                hint="put it next to config.json, or use generate_ids with tokens",
             ),
         )
     from webnnm.transformers.json_tokenizer import json_tokenizer

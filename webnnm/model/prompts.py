@@ -1,4 +1,4 @@
-"""Prompts of Segment Anything: points and boxes as rows of a model, and masks for each of them."""
+"""Prompts of Segment Anything: points and boxes as rows of a model, and their masks."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ POINTS, LABELS, BOXES, MASKS = "input_points", "input_labels", "input_boxes", "i
 HAS_MASKS, OUTPUTS = "has_input_masks", "output_tokens"
 PICTURES = ("pixel_values", "image_embeddings", MASKS)
 PADDING, CORNERS = [[0.0, 0.0]], [2, 3]
-"""What stands behind points where there is no box, with the label -1, and labels of a box."""
+"""What follows points if there is no box, with the label -1, and the labels of a box."""
 MANY = "multimask_output"
 
 
 class Prompts(NamedTuple):
     """Inputs of a model whose rows are prompts, and how its results are put back into pictures.
 
-    Attributes: `inputs`; `lead`, the sizes before those of a prompt; `first` and `last`, which
-    masks are wanted.
+    Attributes: `inputs`; `lead`, the sizes before those of a prompt; `first` and `last`, the range
+    of the requested masks.
     """
 
     inputs: dict[str, Any]
@@ -31,7 +31,7 @@ class Prompts(NamedTuple):
     last: int | None
 
     def results(self, found: Mapping[str, HostArray]) -> dict[str, HostArray]:
-        """Return the wanted masks and their scores, of all prompts of each picture."""
+        """Return the requested masks and their scores, for all prompts of each picture."""
         return {name: self._result(array) for name, array in found.items()}
 
     def _result(self, array: HostArray) -> HostArray:
@@ -44,16 +44,16 @@ class Prompts(NamedTuple):
 
 
 def takes_prompts(vertices: Sequence[InputVertex]) -> bool:
-    """Tell whether a model with these inputs draws masks for prompts."""
+    """Return whether a model with these inputs draws masks for prompts."""
     return {POINTS, HAS_MASKS} <= {vertex.block for vertex in vertices}
 
 
 def prompts(given: Mapping[str, Any], vertices: Sequence[InputVertex]) -> Prompts:
-    """Return the inputs of a model for prompts as `SamModel` of Hugging Face takes them.
+    """Return the inputs of a model for prompts in the format of Hugging Face's `SamModel`.
 
     `input_points` are `[batch, prompts, points, 2]` with `input_labels [batch, prompts, points]`,
-    or without the prompts for one in each picture; `input_boxes` are `[batch, prompts, 4]`. Raises
-    `DataError` NNM710 where there is neither, NNM702 for shapes that do not fit.
+    or without the prompts axis for one prompt per picture; `input_boxes` are `[batch, prompts, 4]`.
+    Raises `DataError` NNM710 if there is neither, NNM702 for shapes that do not fit.
     """
     inputs = {name: value for name, value in given.items() if value is not None}
     many = inputs.pop(MANY, True)
@@ -62,16 +62,18 @@ def prompts(given: Mapping[str, Any], vertices: Sequence[InputVertex]) -> Prompt
     labels = _array(inputs.pop(LABELS, None), "int32", LABELS, (2, 3), ())
     if (points is None) != (labels is None) or (points is None and boxes is None):
         missing = LABELS if points is not None else POINTS
-        hint = f"points come with labels: 1 for what is wanted, 0 for what is not; or {BOXES}="
+        hint = f"give points with labels, 1 for the object and 0 for the background; or {BOXES}="
         raise DataError("NNM710", f"{missing} is needed", hint=hint)
     if points is not None and labels is not None and points.shape[:-1] != labels.shape:
         message = f"{POINTS} is {show(points.shape)}, {LABELS} {show(labels.shape)}"
-        raise DataError("NNM702", message, hint="each point has a label")
+        raise DataError("NNM702", message, hint="give one label for each point")
     leads = [points.shape[:-2]] if points is not None else []
     leads += [boxes.shape[:2]] if boxes is not None else []
     if len({*leads}) > 1:
         message = " and ".join(show(lead) for lead in leads)
-        raise DataError("NNM702", f"points and boxes of {message} prompts", hint="give as many")
+        raise DataError(
+            "NNM702", f"points and boxes of {message} prompts", hint="give the same number of each"
+        )
     lead = leads[0]
     rows = count(lead)
     inputs |= _tokens(points, labels, boxes, rows)
@@ -97,7 +99,7 @@ def _array(
         wanted = ", ".join(["batch", "prompts", "points", *map(str, last)][: max(ranks)])
         if name == BOXES:
             wanted = "batch, prompts, 4"
-        raise DataError("NNM702", f"{name} is [{wanted}], {show(array.shape)} was given")
+        raise DataError("NNM702", f"{name} is [{wanted}], but {show(array.shape)} was given")
     return array
 
 
@@ -123,7 +125,7 @@ def _rows(array: HostArray, rows: int, sizes: Sequence[int]) -> list[Any]:
 
 
 def _repeated(value: Any, times: int) -> HostArray:
-    """Return each row of a picture so many times, once for each of its prompts."""
+    """Repeat the row of each picture, once for each of its prompts."""
     array = HostArray.of(value, "float32")
     if times == 1 or not array.shape or not array.shape[0]:
         return array

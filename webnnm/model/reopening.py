@@ -1,4 +1,4 @@
-"""Opens the backend of a model anew, after its device was lost."""
+"""Reopens the backend of a model after its device was lost."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from webnnm.runtime.state import ModelState
 
 
 async def reopen(state: ModelState) -> None:
-    """Give a model another backend of the same name, with the parameters that the host knows.
+    """Give a model a new backend of the same name, with the parameters known to the host.
 
-    Raises `DataError` NNM712 while the model is trained or tested, NNM704 where it did not open its
-    backend, `BackendError` NNM709.
+    Raises `DataError` NNM712 while the model is being trained or tested, NNM704 if it did not open
+    its backend itself, `BackendError` NNM709.
     """
     state.occupancy.check()
     if isinstance(state.backend, SharedBackend):

@@ -1,4 +1,4 @@
-"""Texts about a model for people: the summary, values of tensors."""
+"""Human-readable texts about a model: the summary, values of tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webnnm.core.shapes import count, show
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
 
 MOST_NAMED = 4
-"""Parameters of a layer that the table names; a graph from a file may have hundreds."""
+"""How many parameters of a layer the table names; a graph from a file may have hundreds."""
 
 
 def summary(network: Network, running_on: str) -> str:
@@ -51,7 +51,7 @@ def layer_rows(network: Network) -> list[tuple[str, str, str, str]]:
 
 
 def parameter_count(network: Network) -> str:
-    """Return in words how many parameters a network has."""
+    """Return the number of parameters of a network in words."""
     total = sum(count(p.features[0].sizes()) for p in network.parameters)
     learn = sum(count(p.features[0].sizes()) for p in network.parameters if p.trainable)
     return f"{total:,} parameters, {learn:,} trainable"

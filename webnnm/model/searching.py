@@ -1,4 +1,4 @@
-"""A search for hyperparameters and widths: many short trainings, of which the best go on longer."""
+"""A search for hyperparameters and widths: many short trainings, the best continued for longer."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
 
 WORD = re.compile(r"\$(\w+)")
 HELD_BACK = 0.2
-"""The share of training rows that judges, where there are none for validation."""
+"""The share of training rows used for validation if there are no validation rows."""
 DECADE = 10
-"""Between bounds so many times apart a number is drawn by its logarithm."""
+"""A number is drawn by its logarithm if its bounds are at least this factor apart."""
 TRIES = 100
-"""Draws until settings that were drawn before are taken again."""
+"""How often drawing is repeated before duplicate settings are accepted."""
 
 
 @dataclass
 class Trial:
-    """Settings that were drawn, and the validation loss of the longest training with them.
+    """Settings that were drawn, and the validation losses of the trainings with them.
 
     Attributes: `number`, from 0; `settings` by name; `losses`, one for each round that it took part
     in, infinite where a training diverged.
@@ -47,13 +47,13 @@ class Trial:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """What trials are ordered by: those of more rounds first, then those of less loss."""
+        """The sort key of trials: more rounds first, then lower loss."""
         return -len(self.losses), self.losses[-1] if self.losses else math.inf
 
 
 @dataclass
 class Search:
-    """What `search` found, the best trial first; shown as a table.
+    """The result of `search`, the best trial first; shown as a table.
 
     Attributes: `trials`; `source`, the text with its placeholders; `rounds`, how many trials of how
     many epochs each had.
@@ -70,17 +70,17 @@ class Search:
 
     @property
     def best(self) -> Trial:
-        """The trial with the least loss of those that took part in the last round."""
+        """The trial with the lowest loss of those that took part in the last round."""
         return self.ranked[0]
 
     @property
     def text(self) -> str:
-        """The text of the model with the settings of the best trial in place."""
+        """The text of the model with the settings of the best trial filled in."""
         return filled(self.source, self.best.settings)
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """What the best trial was trained with, for `train`."""
+        """The hyperparameters of the best trial, for `train`."""
         return trained_with(self.best.settings)
 
     def rows(self) -> list[list[str]]:
@@ -116,7 +116,7 @@ class Search:
     _repr_html_ = to_html
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it, losses that are infinite as null."""
+        """Return everything as JSON values, with null for infinite losses."""
         trials = [
             {**asdict(trial), "losses": [x if math.isfinite(x) else None for x in trial.losses]}
             for trial in self.trials
@@ -125,7 +125,7 @@ class Search:
 
 
 def rounds_of(trials: int, eta: int, epochs: int) -> list[tuple[int, int]]:
-    """Return how many trials of how many epochs each round of successive halving has.
+    """Return the numbers of trials and epochs of each round of successive halving.
 
     >>> rounds_of(27, 3, 90)
     [(27, 3), (9, 10), (3, 30), (1, 90)]
@@ -138,7 +138,7 @@ def rounds_of(trials: int, eta: int, epochs: int) -> list[tuple[int, int]]:
 
 
 def filled(source: str, settings: Mapping[str, Any]) -> str:
-    """Return a text whose placeholders have values.
+    """Return a text with its placeholders filled in.
 
     >>> filled("dense(shape=[$width])", {"width": 16, "lr": 0.1})
     'dense(shape=[16])'
@@ -152,7 +152,7 @@ def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def drawn(space: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
-    """Return settings out of a space: one of a list, or a number between two bounds.
+    """Return settings drawn from a space: one of a list, or a number between two bounds.
 
     >>> drawn({"width": (8, 64), "optimizer": ["adam", "adamw"]}, random.Random(0))
     {'width': 62, 'optimizer': 'adamw'}
@@ -203,24 +203,25 @@ async def search(
     {'width': 21, 'lr': 0.0132, 'optimizer': 'adamw'}
 
     All trials are trained for a few epochs; the best one of `eta` takes part in the next round,
-    with `eta` times the epochs, until the last ones have `epochs` (Jamieson & Talwalkar 2016,
+    with `eta` times the epochs, until the last trials have `epochs` (Jamieson & Talwalkar 2016,
     "Non-stochastic best arm identification and hyperparameter optimization"). Every round trains
-    anew, so that schedules come to their end. Judged is the lowest validation loss: of the rows for
-    validation, else of a fifth of the training rows. The testing rows are not looked at.
+    from scratch, so that schedules are completed. The score is the lowest validation loss, on the
+    validation rows, or else on a fifth of the training rows. The testing rows are not used.
 
     - `source`: the text of the model, with placeholders such as `$width`.
-    - `space`: name → list of choices, or (low, high): whole numbers between two integers, by their
-      logarithm from a factor of ten on. Names are placeholders or hyperparameters.
-    - `epochs`: of the last round, by default those of a training.
-    - `path`: a JSON file that is written after each training, and from which an interrupted search
-      goes on, in pages "browser:name"; `known`: the same as a dict, what `Search.to_dict` returned.
-    - `table`: an element of the page, which shows the trials so far as a table, the best one first.
-    - `seed`: of the draws and of all trainings; `progress`: as in `train`, counting trainings;
-      `on_trial` is called with the search so far after each; `log` takes lines.
+    - `space`: name → list of choices, or (low, high): integers if both are integers, drawn by their
+      logarithm from a factor of ten. Names are placeholders or hyperparameters.
+    - `epochs`: the epochs of the last round, by default those of `train`.
+    - `path`: a JSON file that is written after each training, from which an interrupted search
+      resumes, in pages "browser:name"; `known`: the same as a dict, as returned by
+      `Search.to_dict`.
+    - `table`: an element of the page that shows the trials so far as a table, the best first.
+    - `seed`: the seed of the draws and of all trainings; `progress`: as in `train`, counting
+      trainings; `on_trial` is called after each trial with the search so far; `log` receives lines.
     - `settings`: further hyperparameters of all trials.
 
-    Raises `DataError` NNM704 for a space, numbers or a file that do not fit, and what
-    `NNModel.create` and `train` raise, but for trainings that diverge.
+    Raises `DataError` NNM704 for an invalid space, number or file, and what `NNModel.create` and
+    `train` raise, except for trainings that diverge.
     """
     fixed = given(settings)
     _check(source, space, fixed, trials, eta)
@@ -271,7 +272,7 @@ async def search(
 async def _loss(
     source: str, dataset: AnyDataset, settings: Mapping[str, Any], backend: Any
 ) -> float:
-    """Return the lowest validation loss of a training, infinity where it diverges."""
+    """Return the lowest validation loss of a training, infinity if it diverges."""
     chosen = {} if backend is None else {"backend": backend}
     model = await NNModel.create(
         source=source, dataset=dataset, seed=settings["seed"], log=lambda _: None, **chosen
@@ -287,7 +288,7 @@ async def _loss(
 
 
 def _draws(space: Mapping[str, Any], trials: int, seed: int) -> list[Trial]:
-    """Return the trials; the same settings twice only where there are no others."""
+    """Return the trials; the same settings occur twice only if there are no others."""
     draw = random.Random(seed)
     found: list[Trial] = []
     for number in range(trials):
@@ -311,11 +312,11 @@ def _check(
             problem = f'"{name}" is neither a hyperparameter nor ${name} in the text'
             hint = suggestion(name, (*words, *HYPERPARAMETERS)) or ""
         elif name in fixed:
-            problem = f'"{name}" is given and searched for'
+            problem = f'"{name}" is both fixed and searched'
         elif not _is_range(choices) and not (isinstance(choices, list) and choices):
             problem, hint = f'"{name}" has the choices {choices!r}', "a list, or (low, high)"
     for word in () if problem else words - space.keys():
-        problem, hint = f"the text has ${word}, the space has not", f"{word}=(8, 64)"
+        problem, hint = f"the text has ${word}, the space does not", f"{word}=(8, 64)"
     if not space or trials < 1 or eta < 2:
         problem = f"{len(space)} settings, {trials} trials, eta {eta}"
     if problem:
@@ -342,7 +343,7 @@ def _usual_epochs(dataset: AnyDataset, fixed: Mapping[str, Any]) -> int:
 
 
 async def _read(path: str | os.PathLike[str]) -> Any:
-    """Return what a file keeps of a search, None if there is none. Raises `DataError` NNM704."""
+    """Return the search saved in a file, None if there is none. Raises `DataError` NNM704."""
     try:
         return json.loads(bytes(await storage.fetch(path)))
     except (DataError, ValueError) as error:
@@ -351,11 +352,11 @@ async def _read(path: str | os.PathLike[str]) -> Any:
         if isinstance(error, DataError) and gone:
             return None
         message = f"search: {path} cannot be read: {error}"
-        raise DataError("NNM704", message, hint="delete it, or take another path") from error
+        raise DataError("NNM704", message, hint="delete it, or use another path") from error
 
 
 def _take(found: Search, known: Mapping[str, Any]) -> None:
-    """Take over the losses of a search that was begun with the same text, space and rounds."""
+    """Take over the losses of a search that was started with the same text, space and rounds."""
     try:
         trials = cast("list[dict[str, Any]]", known.get("trials") or [])
         same = known.get("source") == found.source
@@ -363,14 +364,14 @@ def _take(found: Search, known: Mapping[str, Any]) -> None:
         same &= [tuple(each) for each in known.get("rounds", ())] == found.rounds
         losses = [[math.inf if x is None else float(x) for x in each["losses"]] for each in trials]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        message = "what is known of the search is not what Search.to_dict returned"
-        hint = "leave it out, or take another path"
+        message = "the saved search is not what Search.to_dict returned"
+        hint = "leave it out, or use another path"
         raise DataError("NNM704", message, hint=hint) from error
     if not same:
         raise DataError(
             "NNM704",
-            "the search that was begun has another text, space, seed or number of epochs",
-            hint="take another path, or the settings that it was begun with",
+            "the saved search has another text, space, seed or number of epochs",
+            hint="use another path, or the settings that it was started with",
         )
     for trial, earlier in zip(found.trials, losses, strict=True):
         trial.losses = earlier[: len(found.rounds)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from webnnm.model.nnmodel import NNModel
 
 DIGITS = 3
-"""Significant digits of what is proposed for a number."""
+"""The significant digits of the value proposed for a number."""
 
 
 def signature(model: NNModel) -> str:
@@ -29,9 +29,9 @@ def signature(model: NNModel) -> str:
     '{"m": {"kind": "numbers", "shape": [2]}}'
 
     Block → its `kind`, and for "columns" a list of columns with `name` and either their
-    `categories` or a `usual` number, the middle of the training rows if it is known, else null;
-    for "picture" `width` and `height`; "text" has nothing more; for "numbers" the `shape` of a row,
-    with null for a length that is open.
+    `categories` or a `usual` number, the middle of the training rows if known, else null;
+    for "picture" `width` and `height`; for "text" nothing more; for "numbers" the `shape` of a row,
+    with null for an open length.
     """
     known = model.state.known_data()
     found = {
@@ -71,7 +71,7 @@ def _columns(form: Form, standardization: Standardization | None) -> list[dict[s
 
 
 def _usual(standardization: Standardization | None, place: int, fill: float | None) -> float | None:
-    """Return the middle of the numbers of a column, if its standardisation knows it."""
+    """Return the middle of the numbers of a column, if its standardisation has it."""
     if standardization is None:
         return fill
     mean, std = standardization.mean[place], standardization.std[place]
@@ -81,7 +81,7 @@ def _usual(standardization: Standardization | None, place: int, fill: float | No
 
 
 async def answer(model: NNModel, data: Any) -> str:
-    """Predict one row, and return what that says, as JSON.
+    """Predict one row, and return the prediction as JSON.
 
     >>> import asyncio
     >>> from webnnm import NNModel

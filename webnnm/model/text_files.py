@@ -1,4 +1,4 @@
-"""The files that a model text names: read from beside it, or from what is given for them."""
+"""The files that a model text names: read from its folder, or from what is given for them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from webnnm.notation.syntax import Document, ModelFile
 async def with_files(
     document: Document, files: Mapping[str, Any] | None = None, base: str | Path = ""
 ) -> Document:
-    """Return a document with the files opened that it names.
+    """Open the files that a document names, and return the document with them.
 
-    `files` says where they are: name in the text → path, URL, bytes or a file that is open. Others
-    lie beside the text, which lies at `base`, else in the present folder or beside the page.
+    `files` says where they are: name in the text → path, URL, bytes or an open file. Other files
+    are next to the text, at `base`, or else in the current folder or next to the page.
 
-    Raises `ModelError` NNM715 for a file that cannot be read, NNM801 and NNM811 for one that is
-    damaged; `DataError` NNM710 for files that the text does not name.
+    Raises `ModelError` NNM715 for a file that cannot be read, NNM801 and NNM811 for a damaged
+    file; `DataError` NNM710 for files that the text does not name.
     """
     given = _checked(document, files)
     opened: dict[str, OpenedFile] = {}
@@ -41,7 +41,7 @@ async def with_files(
 
 
 def with_local_files(document: Document, files: Mapping[str, Any] | None = None) -> Document:
-    """Return what `with_files` does, without waiting: of files on the disk, and of bytes."""
+    """Do the same as `with_files` without awaiting, for files on disk and bytes."""
     given = _checked(document, files)
     opened: dict[str, OpenedFile] = {}
     for statement in _statements(document):
@@ -70,7 +70,7 @@ def _statements(document: Document) -> list[ModelFile]:
 
 
 def _checked(document: Document, files: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return what is given for files, all of which the text shall name."""
+    """Return what is given for files; the text has to name all of them."""
     named = {statement.file for statement in _statements(document)}
     for name in files or {}:
         if name not in named:
@@ -90,7 +90,7 @@ def _located(document: Document, statement: ModelFile, error: DataError) -> Mode
     return ModelError(
         error.code,
         error.message,
-        hint=error.hint or f'NNModel.create(files={{"{statement.file}": path, address or bytes}})',
+        hint=error.hint or f'NNModel.create(files={{"{statement.file}": path, URL or bytes}})',
         source=document.source,
         span=statement.file_span,
     )

@@ -24,7 +24,7 @@ def check(text: str, files: Mapping[str, Any] | None = None) -> list[ModelError 
 
     Each item has a `code`, `message`, `line` and `column`. Syntax errors are reported one at a
     time; later stages can report several. `files` are paths or bytes of the files that the text
-    names; without it they are looked for in the present folder.
+    names; without it they are looked for in the current folder.
     """
     try:
         return list(elaborate(local_document(text, files)).warnings)
@@ -33,7 +33,7 @@ def check(text: str, files: Mapping[str, Any] | None = None) -> list[ModelError 
 
 
 def local_document(text: str, files: Mapping[str, Any] | None = None) -> Document:
-    """Return a text parsed, with the files that it names, as far as they are on this machine."""
+    """Parse a text, with the files that it names if they are on this machine."""
     document = parse(text)
     if files or any(isinstance(statement, ModelFile) for statement in document.statements):
         from webnnm.model.text_files import with_local_files

@@ -1,4 +1,4 @@
-"""Models of several towers, such as CLIP: each runs by itself, and what they give is compared."""
+"""Models of several towers, such as CLIP: each runs separately, and their outputs are compared."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from webnnm.graph.part import part, vertices_before
 from webnnm.graph.vertices import InputVertex, Network, Output
 
 WEIGHTS, PICTURES = "zeroshot_weights", "image_embeds"
-"""Outputs whose product tells how well texts and pictures fit."""
+"""Outputs whose product measures how well texts and pictures match."""
 FEATURES = frozenset({"text_features", "image_features", WEIGHTS})
-"""Outputs from which others are made."""
+"""Outputs from which other outputs are computed."""
 
 
 def towers(network: Network) -> list[Network]:
-    """Return the parts of a network that have no input in common, in the order of its outputs."""
+    """Return the parts of a network that share no input, in the order of its outputs."""
     groups: list[tuple[set[int], list[Output]]] = []
     for output in network.outputs:
         needed = vertices_before([output])
@@ -31,7 +31,7 @@ def towers(network: Network) -> list[Network]:
 
 
 class Comparison:
-    """Compares texts with pictures, each with each, on a device."""
+    """Compares each text with each picture, on a device."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -52,7 +52,7 @@ class Comparison:
         return await self._kept[1].run_host(given)
 
     def close(self) -> None:
-        """Free what is on the device."""
+        """Free its memory on the device."""
         if self._kept is not None:
             self._backend.release(self._kept[1])
             self._kept = None

@@ -1,4 +1,4 @@
-"""How long NumPy in a page would take for what a model is probably for, before that is known."""
+"""Estimates how long NumPy in a page would take for the likely use of a model."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ PER_OPERATOR = 20e-6
 PER_MULTIPLICATION = 1e-9
 """and of a multiplication and addition in its products, as measured."""
 UPDATE = 6
-"""A training step has so many times the operators of an inference, and three times the products."""
+"""A training step has this many times the operators of an inference, and thrice the products."""
 BATCH, LENGTH, INFERENCES = 32, 32, 100
 """Rows of a step, steps of a sequence whose length is open, runs of a model without data."""
 USES, USES_IN_PICTURES = 20, 64 * 64
-"""How often a run uses a weight where sizes are open, and one of a filter for pictures."""
+"""How often a run uses a weight if sizes are open, and a weight of an image filter."""
 
 
 def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
-    """Return how long NumPy would take for a training by default, or for 100 inferences.
+    """Return how long NumPy would take for a default training, or for 100 inferences.
 
     >>> from webnnm import parse
     >>> from webnnm.graph.elaborate import elaborate
@@ -53,7 +53,7 @@ def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
 
 
 def onnx_seconds_on_numpy(model: ModelProto) -> float:
-    """Return about how long NumPy would take for 100 runs of a model of ONNX, by its weights."""
+    """Estimate how long NumPy would take for 100 runs of an ONNX model, from its weights."""
     graph = model.graph
     if graph is None:
         return 0.0
@@ -73,7 +73,7 @@ def _weights(network: Network) -> int:
 
 
 def multiplications(graph: Graph) -> float:
-    """Return about how many multiplications the products and convolutions of a graph have.
+    """Estimate the number of multiplications in the products and convolutions of a graph.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()

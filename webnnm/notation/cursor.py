@@ -1,4 +1,4 @@
-"""The place of the parser in its tokens."""
+"""The parser's position in its tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webnnm.notation.lexer import (
 )
 
 MAX_DEPTH = 64
-"""Brackets within brackets; a bound that keeps deep texts from exhausting Python's stack."""
+"""Deepest nesting of brackets; the bound keeps deep texts from exhausting Python's stack."""
 
 _LONGEST_QUOTE = 40
 _LONG_WORD = re.compile(r"(\w{40})\w+", re.ASCII)
@@ -26,12 +26,12 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Cursor:
-    """The token at hand (`kind`, `text`, `start`), and errors that point at it."""
+    """The current token (`kind`, `text`, `start`), and errors that point at it."""
 
     __slots__ = ("brackets", "index", "kind", "lexed", "source", "start", "text", "tokens")
 
     def __init__(self, source: str) -> None:
-        """Stand at the first token of a text."""
+        """Start at the first token of a text."""
         self.source = source
         self.lexed = tokenize(source)
         self.tokens = self.lexed.tokens
@@ -41,22 +41,22 @@ class Cursor:
 
     @property
     def end(self) -> int:
-        """The offset behind the token at hand."""
+        """The offset after the current token."""
         return self.start + len(self.text)
 
     @property
     def span(self) -> Span:
-        """The span of the token at hand."""
+        """The span of the current token."""
         return Span(self.start, self.start + len(self.text))
 
     def advance(self) -> None:
-        """Go to the next token; at the last one, stay."""
+        """Advance to the next token; at the last one, stay there."""
         if self.kind not in (END, ERROR):
             self.index += 1
             self.kind, self.text, self.start = self.tokens[self.index]
 
     def at(self, *kinds: str) -> bool:
-        """Tell whether the token at hand is of one of these kinds."""
+        """Return whether the current token is of one of these kinds."""
         return self.kind in kinds
 
     def go(self, index: int) -> None:
@@ -65,17 +65,17 @@ class Cursor:
         self.kind, self.text, self.start = self.tokens[index]
 
     def peek(self, distance: int = 1) -> tuple[str, str]:
-        """Return kind and text of a token further on, those of the last one beyond the end."""
+        """Return the kind and text of a token further on, or of the last one beyond the end."""
         kind, text, _ = self.tokens[min(self.index + distance, len(self.tokens) - 1)]
         return kind, text
 
     def touches_previous(self) -> bool:
-        """Tell whether nothing, not even a blank, stands before the token at hand."""
+        """Return whether the current token directly follows the previous one, without a space."""
         _, text, start = self.tokens[self.index - 1]
         return start + len(text) == self.start
 
     def behind_previous(self) -> Span:
-        """Return the empty span behind the token before the one at hand."""
+        """Return the empty span after the previous token."""
         _, text, start = self.tokens[self.index - 1]
         return Span(start + len(text), start + len(text))
 
@@ -97,7 +97,7 @@ class Cursor:
         self.fail(code, f"expected {expected}, found {self.shown()}", hint)
 
     def fail_character(self, place: str = "in a name", hint: str = "") -> NoReturn:
-        """Raise for the first character of the token that cannot stand in a name."""
+        """Raise for the first character of the token that is not allowed in a name."""
         match = _NO_NAME_CHARACTER.search(self.text)
         offset = match.start() if match else 0
         raise illegal_character(self.source, self.start + offset, place, hint)
@@ -111,7 +111,7 @@ class Cursor:
         return self.brackets[-1]
 
     def close(self, hint: str = "") -> int:
-        """Consume the bracket that closes the last one opened; return the offset behind it."""
+        """Consume the bracket that closes the last one opened; return the offset after it."""
         start = self.brackets[-1]
         closing = _CLOSING[self.source[start]]
         if self.kind != closing:
@@ -128,10 +128,10 @@ class Cursor:
             return ""
         start = self.brackets[-1]
         line, column = Span(start, start).position(self.source)
-        return f"'{self.source[start]}' in line {line}, column {column} is still open"
+        return f"'{self.source[start]}' at line {line}, column {column} is still open"
 
     def unclosed(self) -> str:
-        """Return a hint that names the last bracket opened; where the statement ends, close it."""
+        """Return a hint that names the last open bracket; at the end of a statement, close it."""
         hint = self.open_bracket()
         if not hint or not self.at(";", END):
             return hint
@@ -139,14 +139,14 @@ class Cursor:
         return Remedy(hint, closing, span=self.behind_previous())
 
     def skip_comma(self) -> bool:
-        """Consume a comma if there is one, and tell so."""
+        """Consume a comma if there is one, and return whether there was."""
         found = self.kind == ","
         if found:
             self.advance()
         return found
 
     def shown(self) -> str:
-        """Return the token at hand for messages."""
+        """Return the current token as messages show it."""
         if self.kind == END:
             return "the end of the text"
         if self.kind == STRING:
@@ -154,8 +154,8 @@ class Cursor:
         return f"'{self.text}'" if self.kind == self.text else f'"{_shorten(self.text)}"'
 
     def fail(self, code: str, message: str, hint: str = "", span: Span | None = None) -> NoReturn:
-        """Raise an error at the token at hand, or at a span before it."""
-        # Where the lexer could not go on, its error says more than that a token is missing.
+        """Raise an error at the current token, or at a span before it."""
+        # Where the lexer had to stop, its error says more than that a token is missing.
         if span is None and self.kind == ERROR and self.lexed.error is not None:
             raise self.lexed.error
         message = _LONG_WORD.sub(r"\1…", message)

@@ -30,7 +30,7 @@ MAX_DIMENSION = 2**31 - 1
 _DIMENSION_RANGE = f"dimension must be 1 … {MAX_DIMENSION}"
 RESERVED_DIMENSIONS = ("batch", "sequence")
 TENSOR_OPTIONS = ("sequence", "init", "trainable", "lrm", "decay", "shared", "at")
-"""What may be given behind a shape or file; used to tell a missing `=` from a new statement."""
+"""Options after a shape or file; used to tell a missing `=` from a new statement."""
 
 Tensor = tuple[DataType | None, Span, ShapeValue, tuple[Option, ...]]
 """Data type and its span, shape, options."""
@@ -54,7 +54,7 @@ def read_parameter(cursor: Cursor) -> Declaration:
     """Consume one entry of a `param` statement."""
     name, span = cursor.take_name("NNM115", "the name of a parameter")
     if cursor.at("="):
-        hint = "options of a parameter are separated by blanks, parameters by commas"
+        hint = "options of a parameter are separated by spaces, parameters by commas"
         cursor.fail("NNM108", f'expected "shape=" after "{name}"', hint)
     dtype, dtype_span, shape, options = read_tensor(cursor)
     return Declaration(name, dtype, shape, options, dtype_span, span=span)
@@ -80,11 +80,11 @@ def read_constant(cursor: Cursor) -> Constant:
     if not cursor.at("[", "{"):
         hint = f"write {name} [] 0.5 for a number, {name} [2, 3] […] for an array"
         if cursor.text == "shape" and cursor.peek()[0] == "=":
-            hint = 'constants have their shape without "shape="'
+            hint = 'the shape of a constant is written without "shape="'
         place = None if cursor.at(COMPOUND) else span
         cursor.fail("NNM115", f'constant "{name}" has no shape', hint, place)
     if not blank:
-        cursor.fail("NNM102", f'expected a blank after "{name}"')
+        cursor.fail("NNM102", f'expected a space after "{name}"')
     shape = read_declared_shape(cursor)
     start = cursor.span
     if cursor.at(";", ",", END):
@@ -97,7 +97,7 @@ def read_constant(cursor: Cursor) -> Constant:
 
 
 def read_declared_shape(cursor: Cursor) -> ShapeValue:
-    """Consume the shape of a declaration: every size is known, or a word that a macro binds."""
+    """Consume the shape of a declaration: every size is a number, or a word that a macro binds."""
     if cursor.at("["):
         return _declared_sizes(cursor)
     if cursor.at("{"):
@@ -106,7 +106,7 @@ def read_declared_shape(cursor: Cursor) -> ShapeValue:
     if cursor.at(STRING):
         hint = "write the shape without quotes"
     elif cursor.at(WORD, "("):
-        hint = "one size is a list too: shape=[4]"
+        hint = "a single size is a list, too: shape=[4]"
         if cursor.at(WORD):
             hint = Remedy(hint, f"[{cursor.text}]", span=cursor.span)
     cursor.fail("NNM108", f"expected '[' or '{{', found {cursor.shown()}", hint)
@@ -119,7 +119,7 @@ def _declared_sizes(cursor: Cursor) -> Items:
         sizes.append(_declared_size(cursor))
         if not cursor.skip_comma():
             break
-    hint = "named dimensions stand in { }" if cursor.at(":") else ""
+    hint = "named dimensions are written in { }" if cursor.at(":") else ""
     return Items(tuple(sizes), span=Span(start, cursor.close(hint)))
 
 
@@ -135,7 +135,7 @@ def _declared_names(cursor: Cursor) -> NamedShape:
         check_new_dimension(cursor, name, span, names)
         names.add(name)
         if not cursor.at(":"):
-            hint = "sizes without names stand in [ ]" if name.isdigit() else f"write {name}:8"
+            hint = "sizes without names are written in [ ]" if name.isdigit() else f"write {name}:8"
             place = None if cursor.kind in (ERROR, COMPOUND) else span
             cursor.fail("NNM109", f'dimension "{name}" has no size', hint, place)
         cursor.advance()
@@ -156,17 +156,17 @@ def _declared_size(cursor: Cursor) -> Value:
     if size is not None:
         cursor.advance()
         return Number(size, span=span)
-    # Words may begin with a digit, as long as they are not numbers.
+    # Words may begin with a digit, provided they are not numbers.
     value = None if is_number(text) else read_value(cursor)
     if isinstance(value, Reference) and value.word:
         return value
     shown = text if len(text) < 40 else text[:39] + "…"
-    hint = "; the batch is left out of shapes" if text == "-1" else ""
+    hint = "; shapes do not include the batch" if text == "-1" else ""
     cursor.fail("NNM109", _DIMENSION_RANGE, f'found "{shown}"{hint}', span)
 
 
 def _decimal(text: str) -> int | None:
-    """Return the size that a text says in base 10, or None if it says none."""
+    """Return the size that a text spells in base 10, or None if it is not a size."""
     if not (text.isascii() and text.isdigit()):
         return None
     digits = text.lstrip("0")
@@ -208,7 +208,7 @@ def _fail_shape_keyword(cursor: Cursor) -> NoReturn:
     hint = ""
     if cursor.at("[", "{"):
         place = Span(cursor.start, cursor.start)
-        hint = Remedy("write shape= in front of the shape", "shape=", span=place)
+        hint = Remedy("write shape= before the shape", "shape=", span=place)
     elif cursor.at(WORD) and cursor.peek()[0] == "=":
         hint = suggestion(cursor.text, ["shape"]) or "the shape comes before all options"
     cursor.fail("NNM108", f'expected "shape=", found {cursor.shown()}', hint)
@@ -226,7 +226,7 @@ def _tensor_options(cursor: Cursor) -> tuple[Option, ...]:
         if cursor.at(COMPOUND):
             cursor.fail_character()
         if cursor.touches_previous():
-            cursor.fail("NNM102", f'expected a blank before "{name}"')
+            cursor.fail("NNM102", f'expected a space before "{name}"')
         if name == "shape":
             cursor.fail("NNM112", 'option "shape" was given twice')
         options[name] = read_option(cursor, options)
@@ -246,7 +246,7 @@ def _check_fixed_length(cursor: Cursor, option: Option) -> None:
 
 
 def _check_count(cursor: Cursor, shape: ShapeValue, data: Number | Items) -> None:
-    """Raise unless the data of a constant are numbers, as many as its shape has elements."""
+    """Raise unless a constant has one number for each element of its shape."""
     if isinstance(data, Number):
         return
     found = 0
@@ -258,13 +258,13 @@ def _check_count(cursor: Cursor, shape: ShapeValue, data: Number | Items) -> Non
         elif isinstance(value, Number):
             found += 1
         else:
-            cursor.fail("NNM115", "constants consist of numbers only", span=value.span)
+            cursor.fail("NNM115", "the data of a constant must be numbers", span=value.span)
     sizes = [
         value.size if isinstance(value, Dimension) else value
         for value in (shape.items if isinstance(shape, Items) else shape.dimensions)
     ]
     numbers = [int(size.value) for size in sizes if isinstance(size, Number)]
-    # A size that a macro binds is known later only.
+    # A size that a macro binds is only known later.
     if len(numbers) == len(sizes) and math.prod(numbers) != found:
         expected = math.prod(numbers)
         noun = "value" if expected == 1 else "values"

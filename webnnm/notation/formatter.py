@@ -64,7 +64,7 @@ def format_document(document: Document) -> str:
 
 
 def format_value(value: Value) -> str:
-    """Return the canonical text of a value, as it stands behind `=`.
+    """Return the canonical text of a value, as it is written after `=`.
 
     >>> from webnnm.notation.syntax import Items, Number, Reference
     >>> format_value(Items((Number(1e-5), Reference(("model",), "input"))))
@@ -139,7 +139,7 @@ def _layer(layer: Layer) -> str:
 
 
 def _operand(value: Value) -> str:
-    # A hyphenated word without quotes is a value, but no operand.
+    # A hyphenated word without quotes is a value, but not an operand.
     return _quote(value.value) if isinstance(value, Text) else format_value(value)
 
 

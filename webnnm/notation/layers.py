@@ -10,7 +10,7 @@ from webnnm.notation.lexer import COMPOUND, ERROR, STRING, WORD
 from webnnm.notation.syntax import Layer, Option, Value
 from webnnm.notation.values import read_operand, read_option
 
-_PARENTHESES = "operands and options stand in them, as in matmul(w), lstm(w, r, hiddenSize=64)"
+_PARENTHESES = "the parentheses hold operands and options: matmul(w), lstm(w, r, hiddenSize=64)"
 
 
 def read_layer(cursor: Cursor) -> Layer:
@@ -37,7 +37,7 @@ def read_layer(cursor: Cursor) -> Layer:
 
 
 def _fail_parentheses(cursor: Cursor, span: Span) -> NoReturn:
-    """Raise for a token that begins no layer."""
+    """Raise for a token that cannot begin a layer."""
     if cursor.at(STRING):
         cursor.fail("NNM110", f"expected a layer, found {cursor.shown()}", "write it as relu()")
     if cursor.at(COMPOUND):

@@ -1,7 +1,7 @@
 """Source text to tokens.
 
-The one part of the notation that depends on its place is the free text behind `block:name`: the
-lexer sees from the tokens before it that the text begins. Comments become no tokens; they are
+The one part of the notation that depends on its place is the free text after `block:name`: the
+lexer sees from the tokens before it that the text begins. Comments do not become tokens; they are
 kept by the index of the token that they precede.
 """
 
@@ -17,7 +17,7 @@ Token = tuple[str, str, int]
 """Kind, text as written, and offset of the start. Plain tuples, because there are many."""
 
 WORD: Final[str] = "word"
-"""Letters, digits and `_`."""
+"""A word of letters, digits and `_`."""
 COMPOUND: Final[str] = "compound"
 """A word with `.`, `+`, `-` or `%` in it: `1e-5`, `-3`, `x.0`, `50%`, `a-b`, or a mistake."""
 STRING: Final[str] = "string"
@@ -25,7 +25,7 @@ STRING: Final[str] = "string"
 TEXT: Final[str] = "text"
 """The free text of a name statement."""
 END: Final[str] = "end"
-"""Behind the last token; its offset is the end of that token."""
+"""Follows the last token; its offset is the end of that token."""
 ERROR: Final[str] = "error"
 """The last token of a text with a lexical error."""
 
@@ -46,7 +46,7 @@ STRINGS: Final[str] = rf"""
 """Tokens as regular expressions, in Python's verbose form."""
 _TOKEN = re.compile(
     rf"""
-    # Blanks match nothing here, so that searching for the next token skips them.
+    # Whitespace matches nothing here, so that searching for the next token skips it.
     (?P<word> {WORDS} )
   | (?P<mark> [,()\[\]{{}}=:;] )
   | (?P<compound> {COMPOUNDS} )
@@ -66,7 +66,7 @@ _NAME_WORD = rf"(?:/?{_NAME_CHARACTER})+(?:/(?![/*]))?"
 NAME_TEXTS: Final[str] = rf"{_NAME_WORD}(?:[ \t]++{_NAME_WORD})*"
 _NAME_TEXT = re.compile(NAME_TEXTS)
 _STRAY = re.compile(r"""[ \t]*+(["'*]|/(?![/*]))""")
-"""What cannot go on a free text; a comment, `;` and the end of the line can."""
+"""What may not follow a free text; a comment, `;` and the end of the line may."""
 
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _NOT_IN_STRING = re.compile(f"[{_IN_STRING}]")
@@ -77,7 +77,7 @@ _LOOKALIKES = {
     "‐": "-", "‑": "-", "–": "-", "—": "-", "−": "-",  # noqa: RUF001
     "，": ",", "；": ";", "：": ":", "（": "(", "）": ")", "＝": "=",  # noqa: RUF001
 }  # fmt: skip
-"""What word processors and input methods put in the place of ASCII characters."""
+"""What word processors and input methods substitute for ASCII characters."""
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ def tokenize(source: str) -> Lexed:
     [('word', 'b', 0), (':', ':', 1), ('word', 'loss', 2), ('word', 'MSE', 7), (';', ';', 10), \
 ('end', '', 11)]
 
-    The error is not raised here: a mistake of grammar further up shall be reported first.
+    The error is not raised here: a grammar mistake further up has to be reported first.
     """
     lexed = Lexed()
     tokens = lexed.tokens
@@ -120,7 +120,7 @@ def unquote(string: str) -> str:
 
 
 def is_free_text(text: str) -> bool:
-    """Tell whether a name can be written without quotes.
+    """Return whether a name can be written without quotes.
 
     >>> is_free_text("and/or, 50%"), is_free_text("a; b")
     (True, False)
@@ -129,7 +129,7 @@ def is_free_text(text: str) -> bool:
 
 
 def _tokenize_from(source: str, position: int, lexed: Lexed) -> int | None:
-    """Append tokens; return where to go on behind a free text, or None at the end."""
+    """Append tokens; return where to continue after a free text, or None at the end."""
     tokens = lexed.tokens
     append = tokens.append
     for match in _TOKEN.finditer(source, position):
@@ -157,16 +157,16 @@ def _keep_comment(lexed: Lexed, comment: str) -> None:
 
 
 def _begins_free_text(tokens: list[Token]) -> bool:
-    """Tell whether the word `name`, the last token, is the property of a statement."""
+    """Return whether the word `name`, the last token, is the property of a statement."""
     before = [kind for kind, _, _ in tokens[-4:-1]]
     return before in (["word", ":"], [";", "word", ":"])
 
 
 def _free_text(source: str, position: int, lexed: Lexed) -> int | None:
-    """Append the free text behind the word `name`; return where to go on, None for an error."""
+    """Append the free text after the word `name`; return where to continue, None on an error."""
     gap = _GAP.match(source, position)
     start = end = gap.end() if gap else position
-    # A string, a missing text and a text right behind the word are left to the parser.
+    # A string, a missing text and a text right after the word are left to the parser.
     if start == position or source.startswith(('"', "'"), start):
         return position
     text = _NAME_TEXT.match(source, start)
@@ -184,12 +184,12 @@ def _free_text(source: str, position: int, lexed: Lexed) -> int | None:
 
 
 def _lexical_error(source: str, start: int) -> NotationError:
-    """Return the error for a character that begins no token."""
+    """Return the error for a character that cannot begin a token."""
     character = source[start]
     if source.startswith("/*", start):
         return _unclosed(source, start, "comment", _CONTROL, 'write "*/" where it ends')
     if character in "\"'":
-        hint = f"write {character} at its end; strings do not go beyond the line"
+        hint = f"write {character} at its end; a string cannot span several lines"
         return _unclosed(source, start, "string", _NOT_IN_STRING, hint)
     return illegal_character(source, start)
 
@@ -219,7 +219,7 @@ def illegal_character(
     span = Span(start, start + 1)
     shown, hint = f"'{character}'", hint or "names consist of letters, digits and _"
     if not character.isascii() or not character.isprintable():
-        # The name of a character is needed in errors only; the module is large.
+        # The name of a character is only needed in errors; the module is large.
         import unicodedata
 
         name = unicodedata.name(character, "a control character")
@@ -227,7 +227,7 @@ def illegal_character(
         if character.isprintable():
             shown = f"'{character}' {shown}"
         elif character.isspace():
-            hint = Remedy("use ordinary blanks", " ", span=span)
+            hint = Remedy("use an ordinary space", " ", span=span)
         else:
             hint = Remedy("delete it", "", span=span)
     if character in _LOOKALIKES:

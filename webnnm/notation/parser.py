@@ -12,7 +12,7 @@ from webnnm.notation.statements import check_end, read_statement
 from webnnm.notation.syntax import AnyStatement, Document, Version
 
 MAX_LENGTH = 2**24
-"""Characters of a document at most; large arrays belong into data, not into the notation."""
+"""Most characters of a document; large arrays belong in data, not in the notation."""
 
 _VERSION = re.compile(r"0*(\d{1,9})(?:\.0*(\d{1,9}))?", re.ASCII)
 
@@ -32,8 +32,8 @@ def parse(text: str) -> Document:
     """
     source = text.removeprefix("\ufeff")
     if len(source) > MAX_LENGTH:
-        message = f"the text has {len(source)} characters, {MAX_LENGTH} are allowed"
-        hint = "large arrays belong into the dataset or a snapshot"
+        message = f"the text has {len(source)} characters, at most {MAX_LENGTH} are allowed"
+        hint = "large arrays belong in the dataset or in a snapshot"
         raise NotationError("NNM102", message, hint=hint, source=source[:1], span=Span(0, 0))
     cursor = Cursor(source)
     version = _read_version(cursor)
@@ -50,17 +50,17 @@ def parse(text: str) -> Document:
         statements.append(read_statement(cursor, tuple(comments), given))
         comments.clear()
         check_end(cursor)
-        # A comment between a statement and its semicolon stands before no statement.
+        # A comment between a statement and its semicolon does not precede a statement.
         if cursor.at(";"):
             cursor.advance()
     if not statements:
-        hint = "a model has at least an input, an output and layers"
+        hint = "a model needs at least an input, an output and layers"
         cursor.fail("NNM117", "no statements", hint, Span(0, 0))
     return Document(version, tuple(statements), tuple(comments), source)
 
 
 def _read_version(cursor: Cursor) -> Version | None:
-    """Consume the header if there is one."""
+    """Consume the header, if there is one."""
     kind, following = cursor.peek()
     if cursor.text != "webnnm" or kind in (":", "[", "{") or is_data_type(following):
         return None

@@ -34,7 +34,7 @@ from webnnm.notation.values import read_value
 from webnnm.notation.words import PROPERTIES
 
 REPEATABLE = ("constants", "param")
-"""Properties that a block can have several times."""
+"""Properties that a block may have more than once."""
 
 Entry = TypeVar("Entry")
 
@@ -53,7 +53,7 @@ def read_statement(
 ) -> AnyStatement:
     """Consume one statement, up to its semicolon.
 
-    Arguments: `given`: where the properties of blocks were given so far; it is kept up to date.
+    Arguments: `given`: where each property of a block was given so far; it is kept up to date.
     """
     if not cursor.at(WORD):
         _fail_start(cursor)
@@ -73,7 +73,7 @@ def read_statement(
 
 
 def begins_constant(cursor: Cursor) -> bool:
-    """Tell whether the tokens at hand look like a constant without a block."""
+    """Return whether the next tokens look like a constant without a block."""
     (following, word), (third, _) = cursor.peek(), cursor.peek(2)
     return following in ("[", "{") or (
         following == WORD
@@ -82,13 +82,13 @@ def begins_constant(cursor: Cursor) -> bool:
 
 
 def check_end(cursor: Cursor) -> None:
-    """Raise unless a statement ends at the token at hand; the semicolon is left there."""
+    """Raise unless a statement ends at the current token; the semicolon is left there."""
     if cursor.at(";", END):
         return
     if cursor.at(")", "]", "}"):
         cursor.fail("NNM111", f"{cursor.shown()} has no opening bracket")
     if cursor.at(","):
-        hint = Remedy("options of a tensor need no commas", "", span=cursor.span)
+        hint = Remedy("tensor options take no commas", "", span=cursor.span)
         cursor.fail("NNM104", "';' expected, found ','", hint)
     following, word = cursor.peek()
     shown = cursor.shown()
@@ -101,7 +101,7 @@ def check_end(cursor: Cursor) -> None:
 
 
 def _property(cursor: Cursor, block: str, given: dict[tuple[str, str], Span]) -> tuple[str, Span]:
-    """Consume the word behind the colon."""
+    """Consume the word after the colon."""
     name, span = cursor.take_name("NNM102", f'a property after "{block}:"')
     if name not in PROPERTIES:
         hint = suggestion(name, PROPERTIES) or f"properties are {', '.join(PROPERTIES)}"
@@ -112,12 +112,12 @@ def _property(cursor: Cursor, block: str, given: dict[tuple[str, str], Span]) ->
             cursor.fail("NNM107", f'"{block}:{name}" was given in line {line}', span=span)
         given[block, name] = span
     if not cursor.at(";", END) and cursor.touches_previous():
-        cursor.fail("NNM102", f'expected a blank after "{name}", found {cursor.shown()}')
+        cursor.fail("NNM102", f'expected a space after "{name}", found {cursor.shown()}')
     return name, span
 
 
 def _block_statement(cursor: Cursor, name: str, common: _Common) -> AnyStatement:
-    """Consume what stands behind `block:property`."""
+    """Consume what follows `block:property`."""
     match name:
         case "name":
             return Name(text=_name_text(cursor), **common)
@@ -150,7 +150,7 @@ def _block_statement(cursor: Cursor, name: str, common: _Common) -> AnyStatement
 
 
 def _entries(cursor: Cursor, read: Callable[[Cursor], Entry]) -> tuple[Entry, ...]:
-    """Consume a list that ends with the statement; a comma may stand behind its last entry."""
+    """Consume a list that ends with the statement; its last entry may have a trailing comma."""
     entries = [read(cursor)]
     while cursor.at(","):
         cursor.advance()
@@ -189,7 +189,7 @@ def _loss_value(cursor: Cursor, name: str) -> Number | Items:
 
 
 def _fail_start(cursor: Cursor) -> NoReturn:
-    """Raise for a token that begins no statement."""
+    """Raise for a token that cannot begin a statement."""
     block, dot, name = cursor.text.partition(".")
     if cursor.at(COMPOUND) and dot and name in PROPERTIES:
         start = cursor.start + len(block)

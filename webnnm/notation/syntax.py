@@ -17,12 +17,12 @@ NOWHERE = Span(0, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Syntax:
-    """What every node of the tree has."""
+    """The base of every node of the tree."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-# Values: what stands as an operand, behind `=`, or inside a list.
+# Values: operands, what follows `=`, and items of lists.
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Text(Syntax):
 
 @dataclass(frozen=True, slots=True)
 class Reference(Syntax):
-    """`x`, `call.x`, `x.0`, `block:input`: dotted parts, and the port behind the colon."""
+    """`x`, `call.x`, `x.0`, `block:input`: dotted parts, and the port after the colon."""
 
     parts: tuple[str, ...]
     port: str | None = None
@@ -65,7 +65,7 @@ class Reference(Syntax):
 
 @dataclass(frozen=True, slots=True)
 class Call(Syntax):
-    """`normal(0.02)`, `half.dimension('sequence')`: a function with arguments, no layer."""
+    """`normal(0.02)`, `half.dimension('sequence')`: a function with arguments, not a layer."""
 
     function: Reference
     arguments: tuple[Value, ...]
@@ -145,7 +145,7 @@ class Constant(Syntax):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Syntax):
-    """What every statement has: comments that stand before it, as written, without blanks."""
+    """The base of statements: the comments before it, as written, without surrounding blanks."""
 
     comments: tuple[str, ...] = field(default=(), compare=False)
 
@@ -255,7 +255,7 @@ class Version(Syntax):
 class Document:
     """A whole document; `source` is the text that spans refer to.
 
-    `files` are the files that its statements name, opened: who reads a text puts them there.
+    `files` are the files that its statements name, opened: whoever reads a text puts them there.
     """
 
     version: Version | None

@@ -1,4 +1,4 @@
-"""Values: operands, what stands behind `=`, and what stands in lists."""
+"""Values: operands, what follows `=`, and items of lists."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _DIMENSION_SIZE = re.compile(r"-?\d+", re.ASCII)
 def read_value(cursor: Cursor, missing: str = "", *, layers: bool = True) -> Value:
     """Consume a value (`value` of the grammar).
 
-    Arguments: `missing`: the message if there is none, where a plain one will not do; `layers`:
-    whether a plain call may stand here, else it is taken for a layer used as operand.
+    Arguments: `missing`: the message if there is no value, where the default one will not do;
+    `layers`: whether a plain call is allowed here, else it is taken for a layer used as an operand.
     """
     if cursor.at(WORD, COMPOUND):
         return _word_value(cursor, layers=layers)
@@ -42,7 +42,7 @@ def read_value(cursor: Cursor, missing: str = "", *, layers: bool = True) -> Val
 
 
 def read_operand(cursor: Cursor) -> Value:
-    """Consume an operand: as values, but no percentages, calls and hyphenated words."""
+    """Consume an operand: a value, but not a percentage, call or hyphenated word."""
     if cursor.at(WORD, COMPOUND):
         value = read_word(cursor)
         if value is not None:
@@ -56,7 +56,7 @@ def read_operand(cursor: Cursor) -> Value:
 
 
 def read_items(cursor: Cursor, *, layers: bool = True) -> Items:
-    """Consume a list, the token at hand being its `[`."""
+    """Consume a list; the current token is its `[`."""
     start = cursor.open()
     items: list[Value] = []
     while True:
@@ -66,12 +66,12 @@ def read_items(cursor: Cursor, *, layers: bool = True) -> Items:
         items.append(read_value(cursor, layers=layers))
         if not cursor.skip_comma():
             break
-    hint = "named dimensions stand in { }" if cursor.at(":") else ""
+    hint = "named dimensions are written in { }" if cursor.at(":") else ""
     return Items(tuple(items), span=Span(start, cursor.close(hint)))
 
 
 def read_named_shape(cursor: Cursor) -> NamedShape:
-    """Consume a shape with names, the token at hand being its `{`."""
+    """Consume a shape with names; the current token is its `{`."""
     start = cursor.open()
     dimensions: list[Dimension] = []
     names: set[str] = set()
@@ -86,9 +86,9 @@ def read_named_shape(cursor: Cursor) -> NamedShape:
 
 
 def read_option(cursor: Cursor, given: Container[str]) -> Option:
-    """Consume `name=value`, the token at hand being the name.
+    """Consume `name=value`; the current token is the name.
 
-    Arguments: `given`: the names that were given already.
+    Arguments: `given`: the names that have been given already.
     """
     name, span = cursor.text, cursor.span
     if name in given:
@@ -105,7 +105,7 @@ def check_new_dimension(cursor: Cursor, name: str, span: Span, names: Container[
 
 
 def _read_plain_numbers(cursor: Cursor, items: list[Value]) -> None:
-    """Consume numbers with a comma behind them; arrays of constants consist of many."""
+    """Consume numbers that are followed by a comma; arrays of constants consist of many."""
     tokens, index = cursor.tokens, cursor.index
     while True:
         kind, text, start = tokens[index]
@@ -145,7 +145,7 @@ def _word_value(cursor: Cursor, *, layers: bool) -> Value:
 
 
 def _literal(cursor: Cursor, missing: str) -> Value:
-    """Consume a string or named shape, or raise for anything else."""
+    """Consume a string or a named shape; raise for anything else."""
     if cursor.at(STRING):
         content, span = unquote(cursor.text), cursor.span
         cursor.advance()

@@ -1,4 +1,4 @@
-"""Words: numbers and references, as far as one word says what they are."""
+"""Words: numbers and references, as far as a single word shows what they are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROPERTIES = (
     "constants",
     "param",
 )
-"""What can stand behind `block:` at the start of a statement."""
+"""What can follow `block:` at the start of a statement."""
 
 HYPHENATED = re.compile(r"\w+(?:-\w+)+", re.ASCII)
 """A word such as `nearest-neighbor`, unless it is a number such as `1e-5`."""
@@ -54,7 +54,7 @@ def read_word(cursor: Cursor) -> Number | Reference | None:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number where a value may stand, be it too large.
+    """Return whether a text is a number where a value is allowed, even if it is too large.
 
     >>> is_number("1e-5"), is_number("e5")
     (True, False)
@@ -66,7 +66,7 @@ def is_number(text: str) -> bool:
 
 
 def fail_compound(cursor: Cursor) -> NoReturn:
-    """Raise for a compound token that means nothing where it stands."""
+    """Raise for a compound token that has no meaning at this place."""
     text = cursor.text
     if not _NUMERIC_START.match(text):
         cursor.fail_character()
@@ -84,7 +84,7 @@ def _number(cursor: Cursor) -> int | float | None:
 
 
 def _read_port(cursor: Cursor) -> Reference | None:
-    """Consume `block:input`; if the colon begins no port, leave everything and return None."""
+    """Consume `block:input`; if no port follows the colon, consume nothing and return None."""
     three = cursor.tokens[cursor.index : cursor.index + 3]
     (_, block, start), (_, _, colon), (kind, port, place) = three
     if kind != WORD or colon != start + len(block) or place != colon + 1:

@@ -25,7 +25,7 @@ PLACES: dict[str, str] = {}
 """Method → module, for all operators of the library.
 
 Wheels for pages have it filled, so that a page imports only the operators that it uses; else it
-is found out by importing them all. What is no word of the notation is in `declare/further.py`
+is found out by importing them all. What is not a word of the notation is in `declare/further.py`
 there, for no page needs it to start.
 """
 
@@ -55,7 +55,7 @@ def _places() -> Mapping[str, str]:
 
 @cache
 def _further() -> Mapping[str, str]:
-    """Return the places of operators that are no words of the notation."""
+    """Return the places of operators that are not words of the notation."""
     from webnnm.ops.declare.further import PLACES
 
     return PLACES
@@ -127,17 +127,17 @@ def register(operator: AnyOperator) -> None:
             raise WebNNMError(
                 "NNM101",
                 f'"{word}" is not a word of the notation',
-                hint="names consist of letters, digits and _, a letter or _ first",
+                hint="names consist of letters, digits and _, and begin with a letter or _",
             )
         holder = method(snake_case(word))
         if snake_case(word) in RESERVED:
-            message = f'"{word}" cannot name an operator: builders or tensors have it already'
-            raise WebNNMError("NNM206", message, hint="take another name")
+            message = f'"{word}" cannot name an operator: builders or tensors already use it'
+            raise WebNNMError("NNM206", message, hint="choose another name")
         if holder is not None and not (replaced and holder is earlier):
             raise WebNNMError(
                 "NNM206",
                 f'"{word}" already names an operator of {_home(holder)}',
-                hint="take another name",
+                hint="choose another name",
             )
     _registered[operator.name] = operator
     _forget_listings()

@@ -1,4 +1,4 @@
-"""Where along an axis the largest or smallest element stands: argMax, argMin."""
+"""Index of the largest or smallest element along an axis: argMax, argMin."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ def _infer(
 def _earlier(
     b: Builder, operator: AnyOperator, operands: list[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """The transformer list's `axes` and last index of ties: n − 1 − the first in reverse."""
+    """Take the transformer list's `axes` and last index of ties: n − 1 − the first in reverse."""
     if "axes" in options and "axis" not in options:
         axes = options.pop("axes")
         if not isinstance(axes, list | tuple) or len(axes) != 1:  # pyright: ignore
-            raise OperatorError("NNM303", f'axes of "{operator.name}": {axes!r} is not one axis')
+            raise OperatorError(
+                "NNM303", f'axes of "{operator.name}": {axes!r} is not a single axis'
+            )
         (options["axis"],) = axes
     if "select_last_index" in options:
         options.setdefault("axis", 0)
@@ -126,5 +128,5 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
     )
 
 
-arg_max = _arg("argMax", "index of the largest element, the first of ties", "argmax")
-arg_min = _arg("argMin", "index of the smallest element, the first of ties", "argmin")
+arg_max = _arg("argMax", "index of the largest element, the first on ties", "argmax")
+arg_min = _arg("argMin", "index of the smallest element, the first on ties", "argmin")

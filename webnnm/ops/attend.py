@@ -28,13 +28,13 @@ from webnnm.ops.rotary import Turns, require_pairs
 
 PROJECTED = ("q", "k", "v")
 NUMBERS = ("segments", "positions")
-"""Operands that are a number for each token."""
+"""Operands with one number per token."""
 GRID = ("relativeHeight", "relativeWidth")
-"""Tables of how far cells of a grid are apart: both, or none."""
+"""Tables of distances between cells of a grid: both are given, or neither."""
 
 
 def _check_rope(value: Any, *_: TensorType) -> Turns | None:
-    """Accept whether to rotate, the base of the angles, or the rates of all pairs; None for not."""
+    """Accept a truth value, the base of the angles or the rates of all pairs; None if false."""
     if value is None or isinstance(value, bool):
         return BASE if value else None
     if isinstance(value, list | tuple):
@@ -60,7 +60,7 @@ def _read_rope(value: Value) -> Turns | None:
 
 
 def _read_biased(value: Value) -> tuple[str, ...]:
-    """Read whether all projections have a bias, or a list of those that do."""
+    """Read whether all projections have a bias, or a list of the ones that do."""
     if isinstance(value, Items):
         read = values.word(*PROJECTED, "o")
         return tuple(read(item) for item in value.items)
@@ -70,11 +70,11 @@ def _read_biased(value: Value) -> tuple[str, ...]:
 def _read_share(value: Value) -> float:
     found = values.number(value)
     if not 0 <= found < 1:
-        raise ValueError(f"{found} must be from 0 to below 1")
+        raise ValueError(f"{found} must be at least 0 and less than 1")
     return found
 
 
-# The notation: operands that are parameters project, others are projected already.
+# The notation: operands that are parameters project; all others are already projected.
 
 
 def _implicit(options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[TensorSlot]:
@@ -92,7 +92,7 @@ def _implicit(options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[
 
 
 def _sources(layer: Any) -> list[Any]:
-    """Return what queries, keys and values are made from: operands, or what is projected."""
+    """Return the sources of queries, keys and values: operands, or what they are projected from."""
     flow, *given = layer.operands
     onto = layer.tensors.get("to", flow)
     return [
@@ -110,7 +110,7 @@ def _shape(layer: ShapeView) -> None:
         require_tokens(layer, source)
     queries, keys, others = sources
     if keys.sequence != others.sequence:
-        layer.fail("NNM411", f'keys of "{keys.sequence}", values of "{others.sequence}"')
+        layer.fail("NNM411", f'keys along "{keys.sequence}", values along "{others.sequence}"')
     _check_mask(layer, queries, keys)
     _check_numbers(layer, queries, keys)
     _learn_distances(layer)
@@ -135,7 +135,7 @@ def _shape(layer: ShapeView) -> None:
 
 
 def _learn_distances(layer: ShapeView) -> None:
-    """Let a table of distances learn that it has a column for each head."""
+    """Infer that a table of distances has one column per head."""
     table, heads = layer.tensors.get("relativeBias"), layer.options["heads"]
     if table is not None:
         try:
@@ -145,14 +145,14 @@ def _learn_distances(layer: ShapeView) -> None:
 
 
 def _check_grid(layer: ShapeView, queries: Features, size: int) -> None:
-    """Raise NNM304 or NNM404 for tables of distances that are not those of the tokens."""
+    """Raise NNM304 or NNM404 for tables of distances that do not match the tokens."""
     tables = [layer.tensors[name] for name in GRID if name in layer.tensors]
     if not tables:
         return
     if "to" in layer.tensors:
-        layer.fail("NNM304", "cells of two grids have no distance", at="to")
+        layer.fail("NNM304", "there is no distance between cells of two grids", at="to")
     if len(tables) < 2 or queries.sequence is not None or not queries.dims:
-        message = "relativeHeight and relativeWidth are of all tokens of a grid, without a sequence"
+        message = "relativeHeight and relativeWidth need all tokens of one grid, without a sequence"
         layer.fail("NNM304", message)
     for name, table in zip(GRID, tables, strict=True):
         try:
@@ -165,14 +165,18 @@ def _check_grid(layer: ShapeView, queries: Features, size: int) -> None:
 
 
 def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
-    """Return how many features queries, keys and values have in all heads together."""
+    """Return the number of features of queries, keys and values over all heads."""
     heads: int = layer.options["heads"]
     shared: int = layer.options["kv_heads"] or heads
     if heads % shared:
-        layer.fail("NNM406", f"{heads} heads, {shared} of keys and values", at="kv_heads")
+        layer.fail(
+            "NNM406",
+            f"{heads} heads are not a multiple of {shared} key and value heads",
+            at="kv_heads",
+        )
     size: int | None = layer.options["head_size"]
     if size is None:
-        # Queries that are declared say what their size is; new ones keep that of the flow.
+        # Declared queries define their own size; new ones keep that of the flow.
         declared = layer.operands[1]
         width = (declared.dims or [None])[-1] or (queries.dims or [None])[-1]
         if width is None:
@@ -186,7 +190,7 @@ def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
 
 
 def _project(layer: ShapeView, slot: str, source: Features, width: int) -> None:
-    """Let a projection and its source, or a projected operand, learn of each other."""
+    """Infer a projection and its source, or a projected operand, from each other."""
     assert source.dims is not None
     last = len(source.dims) - 1
     try:
@@ -199,19 +203,19 @@ def _project(layer: ShapeView, slot: str, source: Features, width: int) -> None:
             source.learn_size(last, width)
     except Conflict:
         found = layer.operands[1 + PROJECTED.index(slot)]
-        message = f"{source.dims[last]} features to {width} in all heads, {slot} is {found}"
+        message = f"{source.dims[last]} features to {width} in all heads, but {slot} is {found}"
         layer.fail("NNM404", message, at=slot)
 
 
 def _learn_output(layer: ShapeView, width: int) -> int | None:
-    """Let the last projection learn its shape; return how many features it gives."""
+    """Infer the shape of the output projection; return the number of features it yields."""
     weight, result, flow = layer.tensors["o"], layer.result, layer.flow
     declared = (weight.dims or [None])[-1] or (result.dims or [None])[-1]
     out = declared or (flow.dims or [None])[-1]
     try:
         weight.learn([width, out])
     except Conflict:
-        layer.fail("NNM404", f"{width} features in all heads, o is {weight}", at="o")
+        layer.fail("NNM404", f"{width} features in all heads, but o is {weight}", at="o")
     _learn_bias(layer, "o", out)
     return out
 
@@ -233,28 +237,31 @@ def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
         layer.fail("NNM405", message, at="mask")
     wanted = keys.sequence if dimensions == 1 else queries.sequence
     if mask.sequence not in (None, wanted):
-        layer.fail("NNM411", f'mask of "{mask.sequence}", tokens of "{wanted}"', at="mask")
+        layer.fail("NNM411", f'mask along "{mask.sequence}", tokens along "{wanted}"', at="mask")
 
 
 def _check_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
-    """Raise NNM304, NNM405 or NNM411 for numbers that are not those of the tokens."""
+    """Raise NNM304, NNM405 or NNM411 for numbers that do not match the tokens."""
     for name in NUMBERS:
         found = layer.tensors.get(name)
         if found is None:
             continue
         if "to" in layer.tensors or keys.sequence != queries.sequence:
-            layer.fail(
-                "NNM304", f"{name} are of queries and keys that are the same tokens", at=name
-            )
+            layer.fail("NNM304", f"{name} need queries and keys that are the same tokens", at=name)
         if name == "positions" and layer.options["rope"] is None:
-            hint = "write rope=true, or give them to an embedding"
-            layer.fail("NNM304", "positions turn queries and keys by rope", at=name, hint=hint)
+            hint = "write rope=true, or pass them to an embedding"
+            layer.fail(
+                "NNM304",
+                "positions need rope, which rotates queries and keys by them",
+                at=name,
+                hint=hint,
+            )
         if found.rank is None:
             continue
         if found.rank + (found.sequence is not None) != 1:
-            layer.fail("NNM405", f"{name} {found} are not one number for each token", at=name)
+            layer.fail("NNM405", f"{name} {found} are not one number per token", at=name)
         if found.sequence != queries.sequence:
-            message = f'{name} of "{found.sequence}", tokens of "{queries.sequence}"'
+            message = f'{name} along "{found.sequence}", tokens along "{queries.sequence}"'
             layer.fail("NNM411", message, at=name)
 
 
@@ -268,31 +275,37 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     causal, rope = layer.options["causal"], None if cross else layer.options["rope"]
     table = layer.tensors.get("relativeBias")
     if table is not None and cross:
-        layer.fail("NNM304", "tokens of two sequences have no distance", at="relativeBias")
+        layer.fail(
+            "NNM304", "there is no distance between tokens of two sequences", at="relativeBias"
+        )
     down, across = (layer.tensors.get(name) for name in GRID)
     limit = None
     if keys.mask is not None or (causal and queries.mask is not None):
-        # In rows of other lengths, the last query and the last key stand elsewhere.
+        # In rows of other lengths, the last query and the last key are at other positions.
         shifted = causal and keys.mask != queries.mask
-        for option, verb in (("rope", "turns"), ("window", "limits")):
+        for option in ("rope", "window"):
             if shifted and (rope if option == "rope" else layer.options[option]) is not None:
-                message = f"{option} {verb} causal queries of padded keys that are not their own"
+                message = (
+                    f"{option} needs causal queries that are padded in the same way as their keys"
+                )
                 layer.fail("NNM411", message, at=option, hint="give all rows equal lengths")
         limit = partial(_limited, b, keys, queries, shifted)
         causal = causal and not shifted
     cache = token_cache(b, keys)
     kept = token_cache(b, queries) if cache is None else None
     if cache is not None and queries.sequence != keys.sequence:
-        layer.fail("NNM411", f'"{queries.sequence}" attends to "{keys.sequence}", which goes on')
+        layer.fail(
+            "NNM411", f'"{queries.sequence}" attends to "{keys.sequence}", which still grows'
+        )
     mask = layer.tensors.get("mask")
     numbers = {} if cache is not None else _numbers(b, layer, queries)  # a cache has its own
     if cache is not None and mask is not None and mask.sequence == keys.sequence and not mask.rank:
         mask = None  # of keys: all that a cache has count
     if cache is not None and (not causal or mask is not None or limit is not None):
-        message = "only causal attention without a mask goes on with a text token by token"
+        message = "only causal attention without a mask can continue a text token by token"
         layer.fail("NNM411", message, at="mask", hint="write causal=true")
     if kept is not None and causal:
-        message = f'the text goes on token by token, "{keys.sequence}" does not'
+        message = f'the text grows token by token, but "{keys.sequence}" does not'
         layer.fail("NNM411", message, at="causal", hint="leave causal=true out")
     result = attention(
         b,
@@ -319,7 +332,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         result = _affine(b, layer, "o", result, layer.tensors["o"])
     result = queries.with_tensor(result).canonical()
     if queries.mask is None and keys.mask is not None and keys.sequence == queries.sequence:
-        # Queries without padding are not to take over that of keys whose sequence is called alike.
+        # Queries without padding must not take over that of keys whose sequence has the same name.
         mask = every(b, keys.mask.shape[0], result.size("sequence"))
         return replace(result, mask=mask)
     return result
@@ -328,9 +341,10 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 def _limited(
     b: Builder, keys: LayoutTensor, queries: LayoutTensor, shifted: bool, scores: Tensor
 ) -> Any:
-    """Keep queries from padded keys; where `shifted`, from keys behind them in rows of any length.
+    """Hide padded keys from queries, and if `shifted`, later keys in rows of any length.
 
-    A query stands as far before the last valid one as the key that it may see last.
+    A query is as far before the last valid query as the last key that it may see is before the
+    last valid key.
     """
     batch, (length, tokens) = scores.shape[0], scores.shape[-2:]
     middle = (1,) * (scores.rank - 3)
@@ -347,7 +361,7 @@ def _limited(
 
 
 def _valid(b: Builder, value: LayoutTensor) -> Any:
-    """Return how many tokens of each row are valid."""
+    """Return the number of valid tokens in each row."""
     if value.mask is not None:
         return lengths(b, value.mask)
     return b.constant([float(value.tensor.shape[-2])], "float32")
@@ -382,7 +396,7 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
 
 
 def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, Any]:
-    """Return what is a number for each token, in shapes that broadcast to `[batch, …, tokens]`."""
+    """Return the numbers per token, in shapes that broadcast to `[batch, …, tokens]`."""
     found: dict[str, Any] = {}
     for name in NUMBERS:
         if name in layer.tensors:
@@ -499,12 +513,12 @@ def attend(
 ) -> Tensor:
     """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`.
 
-    With a window, causal queries see so many keys: the one of their own token is the last. What
-    `relative_bias [buckets, heads]` has for the distance of two tokens is added to their scores; of
-    tokens that are the cells of a grid, row by row, the products of a query with what
-    `relative_height [2 · height − 1, size]` and `relative_width [2 · width − 1, size]` have.
-    `segments` and `positions` are numbers `[…, tokens]`: a query sees keys of its own segment, none
-    of segment 0, and `rope` turns by positions in place of 0, 1, 2, …
+    With a window, causal queries see that many keys, the last one being that of their own token.
+    `relative_bias [buckets, heads]` has an entry for the distance of two tokens, which is added to
+    their score. If the tokens are the cells of a grid, row by row, the products of a query with the
+    rows of `relative_height [2 · height − 1, size]` and `relative_width [2 · width − 1, size]` for
+    the distance are added. `segments` and `positions` are numbers `[…, tokens]`: a query sees keys
+    of its own segment, but none of segment 0, and `rope` rotates by `positions`, not by 0, 1, 2, …
     """
     grid = None
     if relative_height is not None or relative_width is not None:

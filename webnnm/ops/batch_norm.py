@@ -30,7 +30,7 @@ from webnnm.ops.declare.padding import column, placed
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
-# Running statistics are float32 and say nothing about the layer's type.
+# Running statistics are float32 and do not determine the layer's type.
 _state = partial(TensorSlot, optional=True, option=True, promotes=False, trainable=False)
 STATES = (_state(name="mean", parameter="zeros"), _state(name="variance", parameter="ones"))
 
@@ -61,7 +61,7 @@ def _decompose(
     axis: int,
     epsilon: float,
 ) -> Tensor:
-    # Everything but three steps is done on the few numbers of the channels.
+    # All but three steps work on only one number per channel.
     factor = inverse_deviation(b, widened(b, variance), epsilon)
     if scale is not None:
         factor = factor * widened(b, scale)
@@ -81,7 +81,7 @@ def _earlier(
     return operands, options, fused_activation(b, options)
 
 
-# The side of the notation.
+# The notation.
 
 
 def _implicit(_options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[TensorSlot]:
@@ -90,12 +90,14 @@ def _implicit(_options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence
 
 
 def _channel(layer: ShapeView | BuildView, names: Sequence[str | None]) -> int:
-    """Return the feature of the option `axis`: `channels`, or the first, if none is written."""
+    """Return the feature of the option `axis`: by default `channels`, or the first."""
     roles = layer.axes("axis") or []
     if not roles:
         return names.index("channels") if "channels" in names else 0
     if not isinstance(roles[0], int):
-        layer.fail("NNM310", "statistics are per feature, the sequence has none", at="axis")
+        layer.fail(
+            "NNM310", "statistics are per feature, but the sequence is not a feature", at="axis"
+        )
     return roles[0]
 
 
@@ -106,8 +108,10 @@ def _shape(layer: ShapeView) -> None:
     if not layer.flow.rank:
         layer.fail("NNM405", "batchNormalization needs a feature dimension")
     if len({"mean", "variance"} & layer.parameters) == 1:
-        hint = "name both, or none for running statistics"
-        layer.fail("NNM302", "batchNormalization needs mean and variance alike", hint=hint)
+        hint = "name both, or neither for running statistics"
+        layer.fail(
+            "NNM302", "batchNormalization needs both mean and variance, or neither", hint=hint
+        )
     channel = _channel(layer, layer.flow.names)
     fit(layer, [channel], "mean", "variance", "scale", "bias")
 
@@ -121,7 +125,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     if layer.training and {"mean", "variance"} <= layer.parameters:
         found = _batch_statistics(b, layer, axis)
         _move(b, layer, {"mean": mean, "variance": variance}, found)
-        # Gradients flow through these statistics: no backend's method is of use here.
+        # Gradients flow through these statistics, so no backend's method can be used here.
         result = _decompose(b, flow.tensor, found.mean, found.variance, *rest, **options)
     else:
         given = [narrowed(b, statistic, flow.tensor) for statistic in (mean, variance)]
@@ -130,7 +134,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 
 class _Statistics(NamedTuple):
-    """Mean and variance per channel, and over how many elements of each they are."""
+    """Mean and variance per channel, and the number of elements that they cover."""
 
     mean: Any
     variance: Any

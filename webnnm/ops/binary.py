@@ -57,7 +57,7 @@ def _binary(
 
 
 def _choose(comparison: str) -> BinaryGradient:
-    """Gradient of max and min: to the operand that was chosen, to the first on ties."""
+    """Return the gradients of max and min: to the chosen operand, to the first on ties."""
 
     def gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor) -> list[Tensor]:
         bounds = known_values(z)
@@ -84,16 +84,16 @@ def _pow_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, z: Tensor) -> lis
 
 
 def _power(np: Any, a: Any, b: Any) -> Any:
-    """Power; negative integer exponents give 0, and ±1 for the bases ±1."""
+    """Return powers; negative integer exponents give 0, and ±1 for the bases ±1."""
     if np.isdtype(a.dtype, ("real floating", "unsigned integer")):
         return np.pow(a, b)
-    # Of negative exponents the parity is enough; the smallest integer has no absolute value.
+    # The parity of negative exponents is enough; the smallest integer has no absolute value.
     result = np.pow(a, np.where(b >= 0, b, b & 1))
     return np.where((b >= 0) | (np.abs(a) == 1), result, np.zeros_like(result))
 
 
 def _divide(np: Any, a: Any, b: Any) -> Any:
-    """Division as WebNN has it: integers truncate towards zero; quotients by 0 are 0."""
+    """Divide as WebNN does: integers truncate towards zero; integers divided by 0 give 0."""
     if np.isdtype(a.dtype, "real floating"):
         return a / b
     by_zero = b == 0
@@ -159,7 +159,7 @@ min = _binary(
 )
 pow = _binary(
     "pow",
-    "power; of integers by negative exponents 0, or ±1 for ±1",
+    "power; integers with negative exponents give 0, or ±1 for bases ±1",
     _power,
     lambda h, a, b: h.power(a, b),
     _pow_gradient,

@@ -23,7 +23,7 @@ def _negative(b: Builder, x: Tensor) -> Tensor:
 
 
 def _wrapped(b: Builder, x: Tensor) -> Tensor:
-    """Return the int32 of the same lowest bits, or the int64."""
+    """Return the int32 or int64 with the same lowest bits."""
     if x.dtype == "uint64":
         return b.cast(x, type="int64")
     if x.dtype != "uint32":
@@ -45,12 +45,12 @@ def _lowest(x: Tensor) -> int:
 
 
 def _powers(b: Builder, x: Tensor) -> Tensor:
-    """Return the numbers of one bit each that a type has, but for the sign."""
+    """Return the numbers of a type with a single bit set, except the sign."""
     return b.constant([2**k for k in range(BITS[x.dtype] - 1)], x.dtype)
 
 
 def _digits(b: Builder, x: Tensor, powers: Tensor) -> Tensor:
-    """Return all bits but the sign, as 0 and 1 along a new last dimension."""
+    """Return all bits except the sign, as 0 and 1 along a new last dimension."""
     positive = b.where(_negative(b, x), x - _lowest(x), x)
     halves = b.div(b.reshape(positive, new_shape=(*x.shape, 1)), powers)
     two = b.constant(2, x.dtype)
@@ -85,7 +85,7 @@ def _bitwise(
         gradient=no_gradient,
         reference=reference,
         stablehlo=stablehlo,
-        # No method of WebNN: backends find that out and decompose it, the reference does not.
+        # WebNN has no such method: backends detect that and decompose it, the reference does not.
         native=name,
         batch="elementwise",
         layer=LayerRules(
@@ -112,7 +112,7 @@ bitwise_and = _bitwise(
 )
 bitwise_or = _bitwise(
     "bitwiseOr",
-    "bits that are set in one at least",
+    "bits that are set in at least one",
     lambda b, x, y, both: x - both + y,
     lambda np, x, y: x | y,
     lambda h, x, y: h.bitwise_or(x, y),
@@ -154,7 +154,7 @@ def _right(b: Builder, x: Tensor, count: Tensor) -> Tensor:
     place = _place(b, count, BITS[p.dtype])
     if x.dtype != "uint64":
         return b.cast(_shifted(b, p, place), type=x.dtype) if p != x else _shifted(b, p, place)
-    # The highest bit is no sign: without it all numbers are positive.
+    # The highest bit is not a sign: without it all numbers are positive.
     one = b.constant(1, "int32")
     half = _shifted(b, p, one)
     half = b.where(_negative(b, p), half - _lowest(p), half)
@@ -214,7 +214,7 @@ def _lower_inverted(h: Any, x: Any) -> Any:
 def _at_most_all(np: Any, count: Any) -> Any:
     """Return how far to shift: by all bits for a count that is negative or larger.
 
-    Where addresses have 32 bits, as in a page, NumPy looks at 32 bits of a count.
+    On platforms with 32-bit addresses, as in a page, NumPy uses only 32 bits of a count.
     """
     bits = 8 * count.dtype.itemsize
     return np.where((count >= 0) & (count < bits), count, np.asarray(bits, dtype=count.dtype))
@@ -222,7 +222,7 @@ def _at_most_all(np: Any, count: Any) -> Any:
 
 bitwise_left_shift = _shift(
     "bitwiseLeftShift",
-    "a·2ᵇ without the bits that have no room; 0 for b as large as there are bits",
+    "a·2ᵇ without the bits that overflow; 0 if b is at least the number of bits",
     _left,
     lambda np, x, count: np.bitwise_left_shift(x, _at_most_all(np, count)),
     lambda h, x, count: h.shift_left(x, count),
@@ -236,7 +236,7 @@ bitwise_right_shift = _shift(
 )
 bitwise_invert = Composite(
     name="bitwiseInvert",
-    summary="every bit as it was not",
+    summary="every bit inverted",
     operands=(Slot(name="input", dtypes=INTEGERS),),
     options={},
     decompose=_invert,

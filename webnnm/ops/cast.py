@@ -31,8 +31,8 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
 def float_range(type: DataType, epsilon: float, largest: float) -> tuple[float, float]:
     """Return the bounds of an integer type as floats that do not exceed them.
 
-    `epsilon` is the distance of 1 to the next float of the type that is cast, `largest` the largest
-    of its numbers.
+    `epsilon` is the distance from 1 to the next float of the type that is cast, `largest` its
+    largest number.
 
     >>> float_range("int8", 2.0**-23, 3.4e38), float_range("int32", 2.0**-23, 3.4e38)[1]
     ((-128.0, 127.0), 2147483520.0)

@@ -43,15 +43,15 @@ def _range(dtype: DataType) -> tuple[float, float]:
 
 
 def nearest_bounds(dtype: DataType, min_value: float, max_value: float) -> tuple[float, float]:
-    """Return the bounds as the nearest numbers within them that the type has.
+    """Return the nearest numbers within the bounds that the type can represent.
 
     >>> nearest_bounds("uint4", -1.5, 200)
     (0, 15)
     """
     low, high = _range(dtype)
-    # In this order NaN, which is not a bound, gives way to those of the type.
+    # In this order, NaN, which is not a bound, yields to the bounds of the type.
     first, last = min(max(low, min_value), high), max(min(high, max_value), low)
-    if dtype == "float16":  # bounds beyond its range hold nothing back
+    if dtype == "float16":  # bounds beyond its range limit nothing
         largest = FLOAT_INFO[dtype].max
         first, last = (math.copysign(math.inf, n) if abs(n) > largest else n for n in (first, last))
     return (first, last) if is_float(dtype) else (math.ceil(first), math.floor(last))

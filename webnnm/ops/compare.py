@@ -33,7 +33,7 @@ def comparison(
     samples: tuple[Sample, ...] = SAMPLES,
     aliases: tuple[str, ...] = (),
 ) -> Operator:
-    """Declare an operator that tells for each pair of elements whether something holds."""
+    """Declare an operator that returns, for each pair of elements, whether something holds."""
 
     def as_bytes(np: Any, a: Any, b: Any) -> Any:
         return np.astype(reference(np, a, b), np.uint8)

@@ -1,4 +1,4 @@
-"""Tensors put one behind the other along an axis."""
+"""Tensors joined one after the other along an axis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _infer(*types: TensorType, axis: int) -> TensorType:
             for k, (n, m) in enumerate(zip(first.shape, other.shape, strict=True))
         ):
             raise OperatorError(
-                "NNM410", f"{show(first.shape)} and {show(other.shape)} differ off axis {axis}"
+                "NNM410", f"{show(first.shape)} and {show(other.shape)} differ outside axis {axis}"
             )
         if other.dtype != first.dtype:
             raise OperatorError("NNM501", f"{first.dtype} and {other.dtype} cannot be joined")
@@ -76,7 +76,7 @@ def _shape(layer: ShapeView) -> None:
 
 
 def _join(layer: ShapeView, axis: int) -> None:
-    """Sizes add along the axis; one unknown part is what the others leave."""
+    """Relate the sizes along the axis: they add up, so one unknown part follows from the rest."""
     parts = [x.dims[axis] for x in layer.operands if x.dims is not None]
     known = [size for size in parts if size is not None]
     total = (layer.result.dims or [])[axis]
@@ -101,7 +101,9 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     if axis == "sequence" and any(part.mask is not None for part in parts):
         if any("sequence" not in part.layout for part in parts):
             hint = "give it a length with repeatSequence"
-            layer.fail("NNM411", "a part has no sequence, rows have several lengths", hint=hint)
+            layer.fail(
+                "NNM411", "a part has no sequence, but the rows have different lengths", hint=hint
+            )
         from webnnm.ops.declare.repositioned import joined
 
         return joined(builder, parts, whole)

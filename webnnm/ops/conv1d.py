@@ -37,7 +37,7 @@ def _decompose(
     groups: int,
     input_layout: str,
 ) -> Tensor:
-    """The convolution of an image of one row."""
+    """Return the convolution as that of an image with one row."""
     row = input_layout.index("l")
     image = b.reshape(x, new_shape=(*x.shape[:row], 1, *x.shape[row:]))
     found = b.conv2d(
@@ -66,7 +66,7 @@ def _padding(value: Value) -> Ends | str:
         return (0, 0) if word == "valid" else word
     found = found * 2 if not isinstance(value, Items) else found
     if len(found) != 2 or min(found) < 0:
-        raise ValueError("expected numbers from 0: [beginning, ending]") from None
+        raise ValueError("expected non-negative numbers: [beginning, ending]") from None
     return found[0], found[1]
 
 
@@ -79,14 +79,14 @@ def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
 
 
 def _roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple[Role, int]:
-    """Return what is the length and what are the channels. Raises NNM405, NNM411."""
+    """Return which dimensions are the length and the channels. Raises NNM405, NNM411."""
     if len(names) == 2:
         transposed = names[0] == "channels" or names[1] == "length"
         return (1, 0) if transposed else (0, 1)
     if len(names) != 1:
         layer.fail(
             "NNM405",
-            f"{len(names)} feature dimensions, two are needed here",
+            f"{len(names)} feature dimensions, but two are needed here",
             hint="length and channels, or the channels of a sequence",
         )
     return "sequence", 0
@@ -123,7 +123,7 @@ def _shape(layer: ShapeView) -> None:
 
 
 def _learn_length(layer: ShapeView, axis: int, dims: list[int | None]) -> None:
-    """Put the length of the result into `dims`, or let the kernel follow from it."""
+    """Put the length of the result into `dims`, or infer the kernel from it."""
     kernel, options, size = layer.operands[1], layer.options, dims[axis]
     assert kernel.dims is not None
     out = (layer.result.dims or [None] * 2)[axis]
@@ -144,7 +144,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow, kernel, options = layer.operands[0], layer.operands[1], layer.options
     bias = layer.tensors.get("bias")
     if kernel.lead or (bias and bias.lead):
-        layer.fail("NNM405", "filter and bias have no batch and no sequence")
+        layer.fail("NNM405", "filter and bias must have neither batch nor sequence")
     length, channels = _roles(layer, layer.features[0].names)
     lead: tuple[Role, ...] = tuple(role for role in flow.layout if role not in (length, channels))
     tail: tuple[Role, ...] = tuple(role for role in flow.layout if role in (length, channels))
@@ -177,7 +177,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 
 def _steps(options: Mapping[str, Any], size: int, length: int) -> int:
-    """Return how many steps the result has, 0 where the filter does not fit."""
+    """Return the number of steps of the result, 0 if the filter does not fit."""
     ends = _ends(options, size, length)
     fits = size + sum(ends) >= reach(length, options["dilations"])
     return _count(options, size, length) if fits else 0
@@ -186,9 +186,9 @@ def _steps(options: Mapping[str, Any], size: int, length: int) -> int:
 def _with_own_ends(
     b: Builder, flow: LayoutTensor, length: int, options: Mapping[str, Any]
 ) -> tuple[Tensor, Ends, int]:
-    """Return a padded sequence with zeros behind each row, and with its padding in front of it.
+    """Return a padded sequence with zeros after each row, and with its padding before it.
 
-    Returns what padding is left to do, and how many steps of the result are of interest.
+    Also returns the padding that remains to be applied, and the number of valid result steps.
     """
     n, axis = flow.size("sequence"), flow.position("sequence")
     zeroed = filled(b, flow, 0)
@@ -197,7 +197,7 @@ def _with_own_ends(
     front = [before for before, _ in ends]
     if len(set(front[1:])) == 1:
         return zeroed, ends[n], steps
-    # `same` with strides puts the middle of each row elsewhere.
+    # `same` with strides shifts the middle of each row.
     image = begun(b, flow, zeroed, axis, lambda size: front[size])
     needed = (steps - 1) * options["strides"] + reach(length, options["dilations"])
     return image, (0, max(needed - image.shape[axis], 0)), steps

@@ -94,7 +94,7 @@ def _reference(np: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
 
 
 def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any) -> Tensor:
-    """The convolution of the image, spread with zeros by the strides, with the flipped filter."""
+    """Convolve the image, spread with zeros by the strides, with the flipped filter."""
     layout: str = given["input_layout"]
     letters, groups = given["filter_layout"], given["groups"]
     sizes, window = lettered(layout, x.shape), lettered(letters, kernel.shape)
@@ -138,7 +138,7 @@ def _flipped(b: Builder, kernel: Tensor, letters: str, groups: int) -> Tensor:
 
 
 def spread(b: Builder, x: Tensor, axis: int, stride: int) -> Tensor:
-    """Put `stride − 1` zeros behind each element along an axis."""
+    """Put `stride − 1` zeros after each element along an axis."""
     if stride == 1:
         return x
     lead, tail = x.shape[:axis], x.shape[axis + 1 :]
@@ -157,7 +157,7 @@ def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
         whole = (x.shape[axis] - 1) * given["strides"][k] + 1
         before = span - 1 - given["padding"][2 * k]
         window.append((before, h.shape[axis] - whole - before + span - 1))
-    if groups > 1:  # the filters of all groups one behind the other, as a convolution has them
+    if groups > 1:  # the filters of all groups one after the other, as a convolution has them
         parts = {**sizes, "g": groups, "i": sizes["i"] // groups}
         kernel = h.reshape(kernel, [parts[letter] for letter in letters.replace("i", "gi")])
         kernel = h.transpose(kernel, order(letters.replace("i", "gi"), "goihw"))

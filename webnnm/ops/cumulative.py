@@ -16,7 +16,7 @@ Combine = Callable[[Builder, Tensor, Tensor], Tensor]
 
 
 def _scan(combine: Combine) -> Callable[..., Tensor]:
-    """Return what combines each element with all before it, in log₂ n steps.
+    """Return a decomposition that combines each element with all before it, in log₂ n steps.
 
     W. D. Hillis, G. L. Steele, Data parallel algorithms (1986).
     """
@@ -70,7 +70,7 @@ def _declared(
         decompose=_scan(combine),
         infer=same_as_first,
         reference=reference,
-        native=name,  # no method of WebNN: backends find that out and decompose it
+        native=name,  # WebNN has no such method: backends detect that and decompose it
         layer=None,
         batch="axes",
         samples=(

@@ -32,7 +32,7 @@ def _reference(np: Any, x: Any, *, axis: int, exclusive: bool, reversed: bool) -
     wide = np.astype(x, np.float32) if x.dtype == np.float16 else x
     ordered = np.flip(wide, axis=axis) if reversed else wide
     sums = np.cumulative_sum(ordered, axis=axis, dtype=ordered.dtype, include_initial=True)
-    # Taking the element off again would lose what it outweighs, and make NaN of infinities.
+    # Subtracting the element again would lose what it outweighs, and turn infinities into NaN.
     first = 0 if exclusive else 1
     sums = np.take(sums, np.arange(first, first + x.shape[axis]), axis=axis)
     return np.astype(np.flip(sums, axis=axis) if reversed else sums, x.dtype)

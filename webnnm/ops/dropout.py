@@ -15,7 +15,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 
 def _share(value: Any, *_: TensorType) -> float:
-    """Accept a number between 0 and 1, both excluded."""
+    """Accept a number between 0 and 1 (exclusive)."""
     found = checks.number(value)
     if not 0 < found < 1:
         raise OperatorError("NNM303", f"{found} is not between 0 and 1")
@@ -25,7 +25,7 @@ def _share(value: Any, *_: TensorType) -> float:
 def _read_share(value: Value) -> float:
     found = values.number(value)
     if not 0 < found < 1:
-        raise ValueError(f"{found} must be between 0 and 1, both excluded")
+        raise ValueError(f"{found} must be between 0 and 1 (exclusive)")
     return found
 
 
@@ -40,7 +40,7 @@ def _shape(layer: ShapeView) -> None:
 
 
 def dropped(b: Builder, layer: BuildView, x: Tensor, p: float) -> Tensor:
-    """Return `x` with a share `p` of its elements 0 in training, and as it is elsewhere."""
+    """Return `x` with a share `p` of its elements set to 0 in training, and unchanged otherwise."""
     if not layer.training or not p:
         return x
     numbers = layer.uniform(x.shape)
@@ -56,7 +56,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 dropout = Composite(
     name="dropout",
-    summary="the operand itself; in training a new mask each step keeps a share 1 − p of it",
+    summary="the operand itself; in training, a new mask in each step keeps a share 1 − p of it",
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={"p": Option(REQUIRED, _share, positional=True)},
     decompose=_decompose,

@@ -1,4 +1,4 @@
-"""Embedding: integers stand for rows of a table."""
+"""Embedding: integers select rows of a table."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.gather import INDEX_TYPES
 
 SIZE = {"size": ValueOption(read=values.integer(1))}
-"""The option of tables: how many rows a new one has."""
+"""The option of tables: the number of rows of a new one."""
 
 
 def learn_table(layer: ShapeView, table: Any, columns: int | None) -> None:
-    """Let a table `[size, columns]` learn what the option `size` and the flow say of it."""
+    """Infer a table `[size, columns]` from the option `size` and the flow."""
     size: int | None = layer.options["size"]
     try:
         table.learn([size, columns])
@@ -52,7 +52,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 @composed(
     "embedding",
-    summary="the rows of a table that integers stand for",
+    summary="the rows of a table that integers select",
     types={"x": "integer"},
     ranks={"table": (2, 2)},
     layer=LayerRules(
@@ -69,7 +69,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     ),
 )
 def embedding(b: Builder, x: Tensor, table: Tensor) -> Tensor:
-    """Gather the rows; what is out of range takes the nearest, negatives count from the end."""
+    """Gather the rows; negatives count from the end, and out-of-range indices are clamped."""
     if x.dtype not in INDEX_TYPES:
         x = b.cast(x, type="int64" if x.dtype == "uint64" else "int32")
     return b.gather(table, x, axis=0)

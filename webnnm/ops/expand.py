@@ -21,11 +21,11 @@ def _infer(x: TensorType, *, new_shape: tuple[int, ...]) -> TensorType:
 
 
 def _gradient(_b: Builder, g: Tensor, _y: Tensor, _x: Tensor, **_: Any) -> list[Tensor]:
-    return [g]  # the reverse walk sums over what was repeated
+    return [g]  # backpropagation sums over what was repeated
 
 
 def _sources(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> list[int | None]:
-    """Return for each dimension of the result the feature it comes from, None for a new one."""
+    """Return, for each dimension of the result, the feature it comes from; None if it is new."""
     asked: values.Sizes = layer.options["new_shape"]
     rank = len(names)
     if asked.names is None or not any(names):

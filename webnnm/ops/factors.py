@@ -26,7 +26,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 Types = tuple[TensorType, ...]
 EPSILON = 2.0**-23
-"""What float32 has between 1 and the next number."""
+"""The distance from 1 to the next larger float32."""
 
 
 # Q and R, by reflections as LAPACK makes them.
@@ -48,7 +48,7 @@ def _qr(b: Builder, x: Tensor, *, complete: bool) -> tuple[Tensor, Tensor]:
         pole = head + b.where(b.lesser(head, 0.0), -length, length)
         v = b.where(unit(b, m, k), pole, below)
         squares = total(b, v * v, -2)
-        # A column that is done already is not reflected.
+        # A column that is already finished is not reflected.
         done = b.equal(total(b, b.abs(below), -2), 0.0)
         factor = b.where(done, 0.0, 2.0 / b.where(done, 1.0, squares))
         across = transposed(b, v)
@@ -79,14 +79,14 @@ def _qr_gradient(
 ) -> list[Tensor]:
     """H.-J. Liao, J.-G. Liu, L. Wang, T. Xiang, Differentiable programming tensor networks (2019).
 
-    What columns beyond the rows say of Q is added to its gradient.
+    The contribution of the columns beyond the rows is added to the gradient of Q.
     """
     (m, n), end = x.shape[-2:], x.rank - 1
     if complete and m > n:
         raise OperatorError(
             "NNM501",
             f"the complete factors of {m} rows and {n} columns have no gradient",
-            "take the reduced ones",
+            "use the reduced ones",
         )
     (gq, gr), (q, r) = g, y
     behind = cut(b, gr, end, m, n - m) if n > m else None
@@ -103,11 +103,11 @@ def _qr_gradient(
     return [found]
 
 
-# Rotations of Jacobi, of all pairs of one round at once.
+# Jacobi rotations, for all pairs of a round together.
 
 
 def _rounds(n: int) -> list[list[int]]:
-    """Return for each round the partner of each row: every two meet once.
+    """Return the partner of each row for each round: every two rows meet once.
 
     >>> _rounds(3)
     [[0, 2, 1], [1, 0, 2], [2, 1, 0]]
@@ -126,10 +126,10 @@ def _rounds(n: int) -> list[list[int]]:
 def _angles(
     b: Builder, own: Tensor, others: Tensor, between: Tensor, partners: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
-    """Return cosines and sines by which rows are turned with those of their partners.
+    """Return the cosines and sines by which rows are rotated with their partners.
 
     G. H. Golub, C. F. Van Loan, Matrix Computations, 8.5: the smaller angle that makes the product
-    of both vanish. Of equal rows the first turns by 45°, rows without a partner stay.
+    of both vanish. Equal rows rotate by 45°; rows without a partner stay.
     """
     n = len(partners)
     first = b.constant([1.0 if k > i else -1.0 for i, k in enumerate(partners)], "float32", (n, 1))
@@ -148,7 +148,7 @@ def _turned(b: Builder, x: Tensor, cosine: Tensor, sine: Tensor, partners: Tenso
 
 
 def _sweeps(n: int) -> int:
-    """Return how often all pairs are turned, until nothing is left in float64."""
+    """Return how often all pairs are rotated until nothing is left in float64."""
     return 5 + n.bit_length() if n > 1 else 0
 
 
@@ -231,7 +231,7 @@ def _diagonal(b: Builder, values: Tensor) -> Tensor:
 def _eigh_gradient(
     b: Builder, g: Sequence[Tensor], y: Sequence[Tensor], _x: Tensor
 ) -> list[Tensor]:
-    """M. B. Giles, Collected matrix derivative results (2008), 3.1; of equal values none flows."""
+    """M. B. Giles, Collected matrix derivative results (2008), 3.1; 0 between equal values."""
     values, vectors = y
     across = transposed(b, vectors)
     inner = _diagonal(b, g[0]) + _apart(b, values) * b.matmul(across, g[1])
@@ -263,8 +263,8 @@ def _svd(b: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     left = cut(b, rows, end, 0, m)
     values, rows = _in_order(b, b.sqrt(total(b, left * left, -1)), rows, True)
     left, right = cut(b, rows, end, 0, m), cut(b, rows, end, m, n)
-    # What rounding leaves of columns that depend on others is no direction: any one orthogonal to
-    # the others takes their place.
+    # What rounding leaves of linearly dependent columns is not a direction: any vector
+    # orthogonal to the others takes their place.
     none = b.lesser_or_equal(values, cut(b, values, end - 1, 0, 1) * (m * EPSILON))
     left = b.where(none, 0.0, left / b.where(none, 1.0, values))
     left = b.where(none, transposed(b, b.qr(transposed(b, left), complete=False)[0]), left)
@@ -320,21 +320,21 @@ SYMMETRIC = ([[4.0, 1.0, -0.5], [1.0, 1.0, 0.75], [-0.5, 0.75, -2.0]],)
 
 qr = Composite(
     name="qr",
-    summary="orthogonal matrix and upper triangular matrix whose product the input is",
+    summary="orthogonal matrix and upper triangular matrix whose product is the input",
     operands=(MATRIX,),
     options={"complete": Option(False, checks.boolean)},
     decompose=in_float32(_qr),
     infer=_qr_infer,
     gradient=_qr_gradient,
     reference=_qr_kernel,
-    native="qr",  # no method of WebNN: backends find that out and decompose it
+    native="qr",  # WebNN has no such method: backends detect that and decompose it
     layer=None,
     batch="axes",
     samples=(sample((3, 2), values=TALL), sample((2, 2, 3), values=WIDE, complete=True)),
 )
 eigh = Composite(
     name="eigh",
-    summary="eigenvalues of symmetric matrices, the least first, and eigenvectors as columns",
+    summary="eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns",
     operands=(MATRIX,),
     options={},
     decompose=in_float32(_eigh),
@@ -348,7 +348,7 @@ eigh = Composite(
 )
 svd = Composite(
     name="svd",
-    summary="U, singular values, the largest first, and Vᵀ of the reduced decomposition",
+    summary="U, singular values in descending order, and Vᵀ of the reduced decomposition",
     operands=(MATRIX,),
     options={},
     decompose=in_float32(_svd),

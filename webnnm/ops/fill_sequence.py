@@ -15,7 +15,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 
 def _number(value: Any, *_: TensorType) -> float:
-    """Accept any number; integers stay what they are."""
+    """Accept any number; integers stay integers."""
     return int(value) if is_integer(value) else checks.number(value)
 
 
@@ -35,13 +35,13 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM304", '"fillSequence" needs either shape= or like=')
     if like is not None:
         if like.dims is not None and like.sequence is None:
-            layer.fail("NNM411", "what like= names has no sequence", at="like")
+            layer.fail("NNM411", "the value that like= names has no sequence", at="like")
         _learn(layer, [], ())
         layer.result.learn_sequence(like.sequence)
     elif asked is not None:
         sizes = [size for size in asked.sizes if isinstance(size, int) and size >= 1]
         if len(sizes) < len(asked.sizes):
-            layer.fail("NNM109", "the sizes of a sequence are integers from 1", at="shape")
+            layer.fail("NNM109", "the sizes of a sequence must be integers from 1", at="shape")
         _learn(layer, sizes, asked.names or (None,) * len(sizes))
 
 

@@ -15,7 +15,7 @@ from webnnm.ops.reshape import balance, reshaped
 
 
 def _check_axis(value: Any, *types: TensorType) -> int:
-    """Accept the axis at which the second dimension begins; it may lie behind the last."""
+    """Accept the axis at which the second dimension begins; it may be one past the last."""
     rank, axis = len(types[0].shape), checks.integer()(value)
     if not -rank <= axis <= rank:
         raise OperatorError("NNM308", f"axis {axis}, rank {rank}")
@@ -41,7 +41,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 flatten = Composite(
     name="flatten",
     aliases=("flattenTo2d",),
-    summary="two dimensions: all before an axis, and all from it on",
+    summary="two dimensions: everything before an axis, and everything from it on",
     operands=(Slot(name="input"),),
     options={"axis": Option(1, _check_axis)},
     decompose=_decompose,

@@ -78,7 +78,7 @@ def _signbit(np: Any, x: Any) -> Any:
 
 copysign = binary(
     "copysign",
-    "size of a with the sign of b",
+    "magnitude of a with the sign of b",
     _copysign,
     _copysign_gradient,
     samples=tuple(replace(s, kinks=(0.0,)) for s in BINARY),
@@ -86,7 +86,7 @@ copysign = binary(
 )
 hypot = binary(
     "hypot",
-    "√(a² + b²), of any size; gradient 0 at 0",
+    "√(a² + b²) without overflow; gradient 0 at 0",
     _hypot,
     _hypot_gradient,
     exact=True,
@@ -94,7 +94,7 @@ hypot = binary(
 nextafter = replace(
     binary(
         "nextafter",
-        "the float after a towards b",
+        "the next float after a towards b",
         _nextafter,
         lambda b, g, y, x, z: [g, None],
     ),

@@ -43,10 +43,10 @@ def _gradient(
         column = b.constant(places, "int32", (len(places), 1))
         total = b.scatter_nd(zeros_like(b, rows, (n, rows.shape[1])), column, rows)
     else:
-        # WebNN has no scatter that adds: rows are added up by a product with a one-hot matrix.
+        # WebNN has no scatter-add: rows are added up by a product with a one-hot matrix.
         flat = b.cast(inside(b, b.reshape(indices, new_shape=(1, -1)), n), type="float32")
         apart = b.constant(range(n), "float32", (n, 1)) - flat
-        # 1 − |difference|, but not below 0: less memory to go through than a comparison and a cast.
+        # 1 − |difference|, but not below 0: it touches less memory than a comparison and a cast.
         chosen = b.relu(1 - b.abs(apart))
         total = b.matmul(b.cast(chosen, type=g.dtype), rows)
     sizes = (n, *(size for d, size in enumerate(x.shape) if d != axis))
@@ -61,7 +61,7 @@ def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
 def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
     """Return (dimension, position) for the forms `shape={dimension: position}`.
 
-    Features come from the last to the first: dropping one leaves the index of the next as it is.
+    Features come from the last to the first: dropping one does not change the index of the next.
     """
     asked: values.Sizes = layer.options["shape"]
     if asked.names is None:
@@ -107,7 +107,7 @@ def _shape(layer: ShapeView) -> None:
 
 def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:
     """Apply the position forms to dims and names; return the sequence that is left."""
-    # Gathers of trainings name no positions: imported where a text does.
+    # Gathers in training name no positions: imported where a text does.
     from webnnm.ops.declare.picked_rows import share
 
     keep = layer.options["keep_dimensions"]
@@ -137,7 +137,7 @@ def _check_range(layer: ShapeView, axis: Role) -> None:
 
 
 def _constant_shape(layer: ShapeView | BuildView, flow: Features) -> list[int | None]:
-    # Gathers of trainings have no constant indices: their rules are imported where a text has some.
+    # Gathers in training have no constant indices: their rules are imported where a text has some.
     from webnnm.ops.declare.index_shapes import constant_index_shape
 
     return constant_index_shape(layer, flow)
@@ -163,7 +163,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
         indices, axis = layer.tensors["indices"].canonical(), axis_or_first(layer)
         if flow.mask is not None and axis == "batch":
             hint = "pick before the rows have a sequence"
-            layer.fail("NNM310", "padded rows do not change places", at="axis", hint=hint)
+            layer.fail("NNM310", "padded rows cannot be reordered", at="axis", hint=hint)
         if flow.mask is not None and axis == "sequence":
             from webnnm.ops.declare.picked_rows import within_rows
 
@@ -188,7 +188,9 @@ def _at_position(
         if axis == "sequence":
             return at_valid_position(builder, layer, flow, position, like)
         if like is not None and like.mask is not None:
-            layer.fail("NNM411", "a feature has one size, rows have several lengths", at="shape")
+            layer.fail(
+                "NNM411", "a feature has one size, but the rows have different lengths", at="shape"
+            )
     if isinstance(position, int):
         shape = (1,) if layer.options["keep_dimensions"] else ()
         indices = builder.constant([position % length], "int32", shape)
@@ -206,7 +208,7 @@ def _at_position(
 
 
 def _taken(b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role) -> LayoutTensor:
-    """Replace an axis of the flow by the dimensions of the indices."""
+    """Replace an axis of the flow with the dimensions of the indices."""
     place = flow.position(axis)
     before = axis if isinstance(axis, int) else 0
     rank = flow.rank - isinstance(axis, int) + indices.rank
@@ -229,7 +231,7 @@ def _taken(b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role) ->
 
 
 def _moved(feature: int, axis: Role, index_rank: int) -> int:
-    """Return where another feature stands once the indices have taken the place of the axis."""
+    """Return the position of another feature once the indices have replaced the axis."""
     if isinstance(axis, int):
         return feature if feature < axis else feature - 1 + index_rank
     return feature + index_rank
@@ -238,7 +240,7 @@ def _moved(feature: int, axis: Role, index_rank: int) -> int:
 def _per_sample(
     b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role, lead: tuple[Any, ...]
 ) -> LayoutTensor:
-    """Gather with other indices for every sample: one gather over rows of all samples."""
+    """Gather with different indices for every sample: one gather over the rows of all samples."""
     n = flow.size(axis)
     features = [k for k in range(flow.rank) if k != axis]
     own_axis: tuple[Role, ...] = (axis,)

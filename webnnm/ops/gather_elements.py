@@ -1,4 +1,4 @@
-"""Elements picked along an axis, by indices of their own for every line."""
+"""Elements picked along an axis, with separate indices for every line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:
 
 gather_elements = Composite(
     name="gatherElements",
-    summary="elements picked along an axis, by indices of their own for every line",
+    summary="elements picked along an axis, with separate indices for every line",
     operands=(
         Slot(name="input", ranks=(1, None)),
         Slot(name="indices", dtypes=INDEX_TYPES, ranks=(1, None)),

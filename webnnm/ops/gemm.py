@@ -84,7 +84,7 @@ def _shape(layer: ShapeView) -> None:
         try:
             c.learn(layer.result.dims)
         except Conflict:
-            layer.fail("NNM401", f"{layer.result} and {c}", hint="c takes the result's shape")
+            layer.fail("NNM401", f"{layer.result} and {c}", hint="c must have the result's shape")
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

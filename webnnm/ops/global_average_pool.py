@@ -36,7 +36,7 @@ def _shape(layer: ShapeView) -> None:
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    # A reduction needs no layout, so the flow keeps the one that it has.
+    # A reduction needs no particular layout, so the flow keeps its own.
     flow, keep = layer.operands[0], layer.options["keep_dimensions"]
     at = places(layer, layer.features[0], layer.options["layout"])
     spatial: list[Role] = [at.source["h"], at.source["w"]]

@@ -49,7 +49,7 @@ def _decompose(
 
 
 def _channel(features: Features) -> int:
-    """Return which feature is the channel: the one of that name, or the first."""
+    """Return which feature is the channel: the one with that name, or the first."""
     return features.names.index("channels") if "channels" in features.names else 0
 
 

@@ -65,7 +65,7 @@ class _Recurrence(NamedTuple):
     """The recurrent side of a unit, made ready for all steps.
 
     `matrices` are transposed weights, `biases` their biases: one for all three gates if the reset
-    gate acts behind the product, else one for both gates and one for the candidate n, which comes
+    gate acts after the product, else one for both gates and one for the candidate n, which comes
     last in every layout.
     """
 
@@ -75,7 +75,7 @@ class _Recurrence(NamedTuple):
     biases: Sequence[Tensor | None]
 
     def step(self, b: Builder, entering: Tensor, hidden: Tensor) -> Tensor:
-        """Return the hidden state behind a step, from the projected input and the one before."""
+        """Return the hidden state after a step, from the projected input and the previous state."""
         gate, candidate = self.functions
         width = hidden.shape[1]
         cuts = [(GATES - 1) * width, width]

@@ -9,7 +9,7 @@ from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 LARGE = 2.0**13
-"""From here on √(x² ± 1) is x in float32."""
+"""From this value on, √(x² ± 1) is x in float32."""
 
 
 def sinh_of_small(x: Tensor) -> Tensor:
@@ -20,7 +20,7 @@ def sinh_of_small(x: Tensor) -> Tensor:
 
 
 def _half_exponential(b: Builder, size: Tensor) -> Tensor:
-    """Return eˣ/2 as e^(x−1)·e/2, which is finite where eˣ is not any more."""
+    """Return eˣ/2 as e^(x−1)·e/2, which stays finite where eˣ no longer is."""
     return b.exp(size - 1.0) * (math.e / 2)
 
 
@@ -58,20 +58,20 @@ sinh = unary("sinh", "hyperbolic sine", odd(_sinh), lambda b, y, x: b.cosh(x))
 cosh = unary("cosh", "hyperbolic cosine", _cosh, lambda b, y, x: b.sinh(x))
 asinh = unary(
     "asinh",
-    "number with this hyperbolic sine",
+    "inverse hyperbolic sine",
     odd(_asinh),
     lambda b, y, x: 1.0 / b.hypot(x, 1.0),
 )
 acosh = unary(
     "acosh",
-    "number from 0 with this hyperbolic cosine",
+    "inverse hyperbolic cosine, not negative",
     _acosh,
     lambda b, y, x: 1.0 / (b.sqrt(x - 1.0) * b.sqrt(x + 1.0)),
     samples=(sample((2, 3), low=1.5, high=4), sample((), low=1.5, high=4)),
 )
 atanh = unary(
     "atanh",
-    "number with this hyperbolic tangent",
+    "inverse hyperbolic tangent",
     odd(_atanh),
     lambda b, y, x: 1.0 / ((1.0 - x) * (1.0 + x)),
     samples=(sample((2, 3), low=-0.9, high=0.9), sample((), low=-0.9, high=0.9)),

@@ -32,7 +32,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 
 class _Eliminated(NamedTuple):
-    """What elimination leaves: the right side solved, the pivots, and 1 for each exchange."""
+    """The result of an elimination: the solved right side, the pivots, and 1 for each exchange."""
 
     right: Tensor
     pivots: list[Tensor]
@@ -40,7 +40,7 @@ class _Eliminated(NamedTuple):
 
 
 def _eliminated(b: Builder, x: Tensor, right: Tensor, what: str) -> _Eliminated:
-    """Solve by Gauss and Jordan's elimination with the largest pivot of each column."""
+    """Solve by Gauss–Jordan elimination with the largest pivot of each column."""
     check_rows(x, MOST_ROWS, what)
     n, end = x.shape[-1], x.rank - 1
     rest = b.concat([x, right], axis=end)
@@ -84,7 +84,7 @@ def _solve_infer(x: TensorType, right: TensorType) -> TensorType:
 
 
 def _solve_kernel(np: Any, x: Any, right: Any) -> Any:
-    # Batches broadcast here: a right side of one matrix may be taken for vectors.
+    # Batches broadcast here: a right side of one matrix could be mistaken for vectors.
     lead = np.broadcast_shapes(x.shape[:-2], right.shape[:-2])
     x, right = (np.broadcast_to(t, (*lead, *t.shape[-2:])) for t in (x, right))
     return of_halves(np, np.linalg.solve, x, right)
@@ -110,7 +110,7 @@ def _inverse_gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor) -> list[Tens
 
 
 def _pivots(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the pivots along a last dimension, and the sign of the exchanges of rows."""
+    """Return the pivots along a last dimension, and the sign of the row exchanges."""
     found = _eliminated(b, x, cut(b, x, x.rank - 1, 0, 1) * 0.0, "determinant")
     lead = x.shape[:-2]
     pivots, exchanged = (
@@ -219,7 +219,7 @@ cholesky = Composite(
     infer=square_infer,
     gradient=_cholesky_gradient,
     reference=_cholesky_kernel,
-    native="cholesky",  # no method of WebNN: backends find that out and decompose it
+    native="cholesky",  # WebNN has no such method: backends detect that and decompose it
     layer=None,
     batch="axes",
     samples=(
@@ -249,7 +249,7 @@ solve = Composite(
 )
 inverse = Composite(
     name="inverse",
-    summary="inverse matrix; NaN or infinity where there is none",
+    summary="inverse matrix; NaN or infinity if there is none",
     operands=(MATRIX,),
     options={},
     decompose=in_float32(_inverse),
@@ -277,7 +277,7 @@ determinant = Composite(
 )
 slogdet = Composite(
     name="slogdet",
-    summary="sign of the determinant, and the logarithm of its size",
+    summary="sign of the determinant, and the logarithm of its absolute value",
     operands=(MATRIX,),
     options={},
     decompose=in_float32(_slogdet),

@@ -21,7 +21,7 @@ def _expm1(b: Builder, x: Tensor) -> Tensor:
 
 
 def _log1p(b: Builder, x: Tensor) -> Tensor:
-    """ln(1 + x), with what 1 + x was rounded by added again.
+    """ln(1 + x), with the rounding error of 1 + x added back.
 
     D. Goldberg, What Every Computer Scientist Should Know About Floating-Point Arithmetic (1991),
     theorem 4.

@@ -63,16 +63,16 @@ CELL_OPTIONS = cell_options(*LAYOUTS, activations=ACTIVATIONS)
 
 
 class _Gates(NamedTuple):
-    """What a step needs to know to take the sums that enter its gates apart."""
+    """What a step needs to know to separate the sums that enter its gates."""
 
     layout: str
     functions: Sequence[Callable[[Tensor], Tensor]]
     peepholes: Mapping[str, Tensor]
 
     def step(self, b: Builder, total: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the hidden and the cell state behind a step."""
+        """Return the hidden and the cell state after a step."""
         gate, candidate, output = self.functions
-        # Gates side by side are one operand, unless each of them has a peephole of its own.
+        # Adjacent gates are one operand, unless each of them has a peephole of its own.
         groups = [*self.layout]
         if not self.peepholes:
             groups = ["".join(letters) for _, letters in groupby(self.layout, "g".__eq__)]

@@ -64,7 +64,7 @@ def _unit(
     axes: Sequence[int],
     epsilon: float,
 ) -> Tensor:
-    """Return (x − mean)/√(variance + ε) in float32; what is not given is computed."""
+    """Return (x − mean)/√(variance + ε) in float32; statistics that are not given are computed."""
     others = [axis for axis in range(x.rank) if axis not in axes]
     mean = _placed(b, x, mean, others, "mean")
     variance = _placed(b, x, variance, others, "variance")
@@ -93,7 +93,7 @@ def _placed(
     raise OperatorError("NNM404", f"{message}, nor does it broadcast to {show(x.shape)}")
 
 
-# The side of the notation.
+# The notation.
 
 GIVEN = (
     TensorSlot(name="mean", optional=True, option=True),
@@ -126,7 +126,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     names = [layer.features[0].names, *(layer.tensor_names(name) for name in given)]
     (x, *found), layout, sequence = broadcast_operands(layer, value, names)
     operands: dict[str, Any] = {
-        # All dimensions are written, so that none is taken for one that is reduced.
+        # All dimensions are written, so that none is mistaken for a reduced one.
         name: b.reshape(t, new_shape=(1,) * (x.rank - t.rank) + t.shape)
         for name, t in zip(given, found, strict=True)
     }

@@ -1,4 +1,4 @@
-"""Padding: a constant, the edge repeated, or what lies next to the edge mirrored."""
+"""Padding: a constant, the edge repeated, or the elements next to the edge mirrored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 Ints = tuple[int, ...]
 
 MODES = {"constant": "constant", "edge": "edge", "reflection": "reflect", "symmetric": "symmetric"}
-"""Ways to pad, with NumPy's words. "symmetric", which repeats the edge, is of the 2022 draft."""
+"""Ways to pad, with NumPy's words. "symmetric", which repeats the edge, is from the 2022 draft."""
 
 
 def _infer(
@@ -36,7 +36,7 @@ def _check_mirror(size: int, padding: int, mode: str, where: str) -> None:
     most = {"reflection": size - 1, "symmetric": size}.get(mode, padding)
     if padding > most:
         raise OperatorError(
-            "NNM303", f"padding {padding} by {mode}, {where} of {size} elements allows {most}"
+            "NNM303", f"padding {padding} by {mode}, but {where} of {size} elements allows {most}"
         )
 
 
@@ -65,7 +65,7 @@ def _decompose(
             )
             x = b.concat([*front, x, *back], axis=axis) if front or back else x
         elif before or after:
-            # Checked here as well: what WebNN has no method for is inlined, without a node.
+            # Checked here as well: modes without a WebNN method are inlined, without a node.
             _check_mirror(x.shape[axis], max(before, after), mode, f"axis {axis}")
             cells = _cells(x.shape[axis], before, after, mode)
             x = b.gather(x, b.constant(cells, "int32"), axis=axis)
@@ -73,7 +73,7 @@ def _decompose(
 
 
 def _cells(size: int, before: int, after: int, mode: str) -> list[int]:
-    """Return the element that stands at each place of a padded axis.
+    """Return which element is at each place of a padded axis.
 
     >>> _cells(3, 2, 2, "edge"), _cells(3, 2, 2, "reflection"), _cells(3, 2, 2, "symmetric")
     ([0, 0, 0, 1, 2, 2, 2], [2, 1, 0, 1, 2, 1, 0], [1, 0, 0, 1, 2, 2, 1])
@@ -107,7 +107,7 @@ def _gradient(
 
 
 def _folded(b: Builder, g: Tensor, axis: int, before: int, after: int, mode: str) -> Tensor:
-    """Add what arrived in the padding of an axis to the elements that it shows."""
+    """Add the gradient in the padding of an axis to the elements that the padding shows."""
     size = g.shape[axis] - before - after
     total = cut(b, g, axis, before, size)
     for start, amount in ((0, before), (before + size, after)):
@@ -143,7 +143,7 @@ def _earlier(
         x, padding = operands
         pairs = known_values(padding)
         if pairs is None or padding.shape != (x.rank, 2):
-            message = f'padding of "pad" is {padding.type}, it has to be a constant [{x.rank}, 2]'
+            message = f'padding of "pad" is {padding.type}, but must be a constant [{x.rank}, 2]'
             raise OperatorError("NNM303", message)
         numbers = [int(number) for number in pairs]
         options |= {"beginning_padding": numbers[::2], "ending_padding": numbers[1::2]}
@@ -152,7 +152,7 @@ def _earlier(
 
 
 def _sides(layer: ShapeView | BuildView, names: Any) -> list[tuple[int, int]]:
-    """Return the padding before and behind every feature."""
+    """Return the padding before and after every feature."""
     before, after = (
         per_feature(layer, option, names, 0, low=0)
         for option in ("beginning_padding", "ending_padding")
@@ -204,7 +204,7 @@ def _stablehlo(
 
 pad = Composite(
     name="pad",
-    summary="sizes grown by a constant, the edge, or a mirror image",
+    summary="a tensor extended by a constant, its edge, or its mirror image",
     operands=(Slot(name="input"),),
     options={
         "beginning_padding": Option(REQUIRED, checks.per_axis(0, 0), positional=True),

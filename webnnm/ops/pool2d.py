@@ -53,7 +53,7 @@ OPTIONS = {
 
 
 MOST_CELLS = 16
-"""Windows of up to so many cells are compared cell by cell, larger ones first along each axis."""
+"""Windows of up to this many cells are compared cell by cell, larger ones axis by axis."""
 
 
 def pool_windows(
@@ -92,7 +92,7 @@ def pool_windows(
         if 0 in windows.real_counts:
             raise OperatorError(
                 "NNM408",
-                f"window {windows.real_counts.index(0)} of {times} lies in the padding alone",
+                f"window {windows.real_counts.index(0)} of {times} lies entirely in the padding",
                 "use less padding, or outputShapeRounding=floor",
             )
         found.append(windows)
@@ -113,9 +113,9 @@ def _infer(x: TensorType, **given: Any) -> TensorType:
 def real_cells(
     b: Builder, x: Tensor, layout: str, rows: Windows, columns: Windows, *, unit: float = 1.0
 ) -> Tensor | float:
-    """Return how many real cells each window has, in units of so many.
+    """Return the number of real cells of each window, in units of `unit`.
 
-    It is a constant that broadcasts to the result, or a number if all windows have as many.
+    It is a constant that broadcasts to the result, or a number if it is the same for all windows.
     """
     if not rows.padded and not columns.padded:
         return rows.length * columns.length / unit
@@ -126,7 +126,7 @@ def real_cells(
 
 
 def _spread(b: Builder, g: Tensor, x: Tensor, layout: str, windows: Sequence[Windows]) -> Tensor:
-    """Return for each cell the sum of g over all windows that see it."""
+    """Return, for each cell, the sum of g over all windows that see it."""
     height, width = axes(layout)
     sizes = {**lettered(layout, g.shape), "h": windows[0].size}
     tall = tuple(sizes[letter] for letter in layout)
@@ -147,10 +147,10 @@ def _norm_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) ->
 
 
 def _maximum_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) -> list[Tensor]:
-    """First along height among the maxima of the rows, then along width in the row found."""
+    """Search first along the height, among the maxima of the rows, then along the row found."""
     rows, columns = pool_windows(x.shape, **given)
     if rows.length * columns.length <= MOST_CELLS:
-        # Channels last, because single elements are slow to take apart and to interleave.
+        # Channels last, because single elements are slow to separate and interleave.
         g, y, x = (permuted(b, image, given["layout"], "nhwc") for image in (g, y, x))
         found = to_first_maximum(b, g, x, y, (rows, columns))
         return [permuted(b, found, "nhwc", given["layout"])]
@@ -207,12 +207,12 @@ def _maximum(b: Builder, x: Tensor, **given: Any) -> Tensor:
 
 
 def _kernel(reduce: Callable[[Any, Any, Any], Any], padding: float | None) -> Reference:
-    """A kernel that reduces the windows `[n, c, rows, kh, columns, kw]` of an image."""
+    """Return a kernel that reduces the windows `[n, c, rows, kh, columns, kw]` of an image."""
 
     def apply(np: Any, x: Any, **given: Any) -> Any:
         windows = pool_windows(x.shape, **given)
         image = np.permute_dims(x, order(given["layout"], "nchw"))
-        # Squares and sums of halves leave their range where the result does not.
+        # Squares and sums of float16 overflow where the result does not.
         wide = np.astype(image, np.float32) if x.dtype == np.float16 else image
         rows, columns = (np.asarray(w.real_counts) for w in windows)
         counts = np.astype(rows[:, None] * columns, wide.dtype)

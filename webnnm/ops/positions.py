@@ -1,4 +1,4 @@
-"""Positions of tokens: a table that is learnt, or waves that are not."""
+"""Positions of tokens: a learnt table, or fixed waves."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.embedding import SIZE, learn_table
 
 BASE = 10000.0
-"""Wavelengths run from 2π to nearly 2π times this."""
+"""Wavelengths range from 2π to nearly 2π times this."""
 
 
 def rates(size: int, base: float) -> list[float]:
-    """Return how far the angle of each pair of features turns from one token to the next."""
+    """Return how far the angle of each pair of features advances from one token to the next."""
     return [base ** (-2 * pair / size) for pair in range((size + 1) // 2)]
 
 
 @lru_cache(maxsize=16)
 def _waves(length: int, size: int, base: float) -> array[float]:
     checks.few_enough(length * size, f"{length} positions of {size} features")
-    # Double precision: angles grow with the length, and their sines lose what they lose.
+    # Double precision: angles grow with the length, and their sines inherit their error.
     turns = rates(size, base)
 
     def row(position: int) -> Iterable[float]:
@@ -70,7 +70,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 
 def _rows(b: Builder, operands: Sequence[Any], length: int, base: float = BASE) -> Any:
-    """Return what is added at every position: of a table, else waves."""
+    """Return what is added at each position: rows of a table, or waves."""
     x, *tables = operands
     size = x.shape[-1]
     return tables[0] if tables else b.constant(_waves(length, size, base), x.dtype, (length, size))
@@ -95,7 +95,7 @@ def positional_embedding(b: Builder, x: Tensor, table: Tensor) -> Tensor:
     if columns != size:
         raise OperatorError("NNM404", f"{size} features, table {show(table.shape)}")
     if length > rows:
-        message = f"{length} tokens, the table of positions has {rows} rows"
+        message = f"{length} tokens, but the table of positions has {rows} rows"
         raise OperatorError("NNM711", message, "shorten the sequence, or raise size=")
     if length < rows:
         table = b.slice(table, starts=(0, 0), sizes=(length, columns))

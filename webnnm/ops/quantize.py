@@ -15,7 +15,7 @@ from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 LONG: frozenset[DataType] = frozenset({"uint32", "int32"})
-"""Integers that floats do not hold exactly: they are added as int64."""
+"""Integers that floats cannot hold exactly: they are added as int64."""
 INTEGERS: frozenset[DataType] = LONG.union(("uint8", "int8", "uint4", "int4"))
 BEYOND = 2.0**33
 """More than any integer of these types, whatever its zero point; exact as a float32."""
@@ -31,7 +31,7 @@ def _check(operator: str, x: TensorType, scale: TensorType, zero_point: TensorTy
             "NNM401",
             f'scale {show(scale.shape)} of "{operator}" does not divide input {show(x.shape)} '
             "into blocks",
-            "give it the rank of the input, and sizes that divide its sizes",
+            "give it the rank of the input and sizes that divide those of the input",
         )
     if scale.shape != zero_point.shape:
         raise OperatorError(
@@ -52,7 +52,7 @@ def _infer_dequantized(x: TensorType, scale: TensorType, zero_point: TensorType)
 
 
 def _split(shape: Shape, parts: Shape) -> tuple[list[int], list[int]]:
-    """Return a shape with every axis of several blocks as blocks × elements, and the same of parts.
+    """Return a shape with every axis of several blocks as blocks × elements, and that of the parts.
 
     Axes with one block, or with as many blocks as elements, broadcast as they are.
     """
@@ -72,7 +72,7 @@ def over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _shifted(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
-    """Return roundEven(x/scale) + zeroPoint, in blocks, before it is kept within the range."""
+    """Return roundEven(x/scale) + zeroPoint, in blocks, before it is clamped to the range."""
     rows, scales = over_blocks(b, x, scale)
     rounded, dtype = b.round_even(rows / scales), x.dtype
     if zero_point.dtype in LONG:
@@ -93,7 +93,7 @@ def _quantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tenso
 def _quantize_gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, scale: Tensor, zero_point: Tensor
 ) -> list[Tensor | None]:
-    """Straight through the rounding, inside the range of the integers."""
+    """Straight-through gradient of the rounding, inside the range of the integers."""
     low, high = integer_range(zero_point.dtype)
     found = _shifted(b, x, scale, zero_point)
     inside = b.equal(found, b.clamp(found, min_value=low, max_value=high))
@@ -103,7 +103,7 @@ def _quantize_gradient(
 
 
 def _centred(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataType) -> Tensor:
-    """Return x − zeroPoint, in blocks, rounded to a float type at the end alone."""
+    """Return x − zeroPoint, in blocks, rounded to a float type only at the end."""
     exact: DataType = "int64" if x.dtype in LONG else dtype
     rows, offsets = over_blocks(b, b.cast(x, type=exact), b.cast(zero_point, type=exact))
     found = rows - offsets
@@ -111,7 +111,7 @@ def _centred(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataType) -> Tens
 
 
 def _dequantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
-    # Long integers leave the range of float16 where their products with the scale do not.
+    # Large integers overflow float16 where their products with the scale do not.
     dtype: DataType = "float32" if x.dtype in LONG else scale.dtype
     rows = _centred(b, x, zero_point, dtype)
     _, scales = over_blocks(b, x, scale if scale.dtype == dtype else b.cast(scale, type=dtype))
@@ -138,7 +138,7 @@ def _earlier(
     if len(operands) != 3 or not hasattr(operands[0], "rank"):
         return operands, options
     x, *parts = operands
-    # Numbers have the type of their operand where that is known.
+    # Numbers have the type of their operand, if that is known.
     types: tuple[DataType, DataType] = (
         (x.dtype, "int32") if x.dtype in FLOAT else ("float32", x.dtype)
     )
@@ -155,7 +155,7 @@ def _earlier(
     return [x, *fitted], options
 
 
-# The side of the notation.
+# The notation.
 
 
 def _shape(layer: ShapeView, operator: str) -> None:
@@ -207,7 +207,7 @@ def _samples(x: DataType, zero_point: DataType) -> tuple[Sample, ...]:
 
 quantize_linear = Composite(
     name="quantizeLinear",
-    summary="x/scale + zeroPoint, rounded and kept within the range of an integer type",
+    summary="x/scale + zeroPoint, rounded and clamped to the range of an integer type",
     operands=(
         Slot(name="input", dtypes=FLOAT),
         Slot(name="scale", dtypes=FLOAT, like=0),

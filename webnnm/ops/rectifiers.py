@@ -14,7 +14,7 @@ from webnnm.ops.declare.rules import broadcast_features, broadcast_operands, bui
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 SLOPE = ("slope", "alpha")
-"""The words for the slope of prelu; it may stand as an operand too."""
+"""The words for the slope of prelu, which may also be written as an operand."""
 
 
 def _leaky_relu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
@@ -48,12 +48,12 @@ def _prelu(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
 
 
 def _slope(layer: ShapeView | BuildView) -> str:
-    """Return the word that the slope was written with."""
+    """Return the word with which the slope was written."""
     words = [word for word in SLOPE if word in layer.tensors]
     if not words:
         layer.fail("NNM304", '"prelu" needs slope=')
     if len(words) > 1:
-        layer.fail("NNM302", '"prelu" takes one slope, 2 given', at=words[1])
+        layer.fail("NNM302", '"prelu" takes one slope, 2 were given', at=words[1])
     return words[0]
 
 
@@ -107,7 +107,7 @@ elu = Composite(
 
 prelu = Composite(
     name="prelu",
-    summary="x, times a slope of its own where negative",
+    summary="x, times a given slope where negative",
     operands=(
         Slot(name="input", dtypes=FLOAT.union(("int64", "int32", "int8"))),
         Slot(name="slope", like=0),

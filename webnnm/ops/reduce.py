@@ -35,7 +35,7 @@ OPTIONS = {
 }
 
 WIDE: frozenset[DataType] = FLOAT.union(("int64", "uint64", "int32", "uint32"))
-"""What WebNN adds and multiplies up."""
+"""The types that WebNN sums and multiplies."""
 
 Derivative = Callable[[Builder, Tensor, Tensor, Tensor, Sequence[int]], Tensor]
 
@@ -60,7 +60,7 @@ def kept(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _gradient(derivative: Derivative) -> Callable[..., list[Tensor]]:
-    """Gradient of a reduction: `derivative(b, g, y, x, axes)` with g and y kept at x's rank."""
+    """Return a gradient rule from `derivative(b, g, y, x, axes)`, with g and y of x's rank."""
 
     def gradient(
         b: Builder,
@@ -85,7 +85,7 @@ def _ties(b: Builder, g: Tensor, y: Tensor, x: Tensor, axes: Sequence[int]) -> T
 
 
 def _others(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
-    """Return for each element the product of all others along the axes, right also at zeros.
+    """Return, for each element, the product of all others along the axes, correct at zeros too.
 
     Prefix and suffix products by doubling: log₂ n multiplications of whole tensors.
     """
@@ -225,7 +225,7 @@ def _reduce(
     neutral: str = "zero",
 ) -> Operator:
     def apply(np: Any, x: Any, *, axes: Sequence[int], keep_dimensions: bool) -> Any:
-        # Squares and sums of halves leave their range where the result does not.
+        # Squares and sums of float16 overflow where the result does not.
         wide = np.astype(x, np.float32) if x.dtype == np.float16 else x
         result = reference(np, wide, axis=tuple(axes), keepdims=keep_dimensions)
         return np.astype(np.asarray(result), x.dtype)
@@ -274,7 +274,7 @@ def _stable_log_sum_exp(
 ) -> Tensor:
     """M + ln Σ exp(x − M) with M = max x: nothing overflows."""
     largest = b.reduce_max(x, axes=axes, keep_dimensions=True)
-    # An infinite M would turn the difference into NaN; the sum says ±∞ by itself.
+    # An infinite M would turn the difference into NaN; the sum is ±∞ by itself.
     infinite = b.equal(b.abs(largest), scalar_like(b, math.inf, x))
     shift = b.where(infinite, scalar_like(b, 0, x), largest)
     total = b.reduce_sum(b.exp(x - shift), axes=axes, keep_dimensions=True)

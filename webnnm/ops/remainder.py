@@ -1,4 +1,4 @@
-"""Division towards −∞: floorDivide, and what it leaves: remainder."""
+"""Division towards −∞: floorDivide, and its remainder."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from webnnm.ops.declare.tensors import Builder, Tensor
 
 TYPES: frozenset[DataType] = FLOAT.union(("int64", "uint64", "int32", "uint32", "int8", "uint8"))
 ROUNDS = 3
-"""Quotients of 24 bits each that are taken off in the browser: more bits than 72 are not known."""
+"""Quotients of 24 bits each that the browser subtracts: it resolves at most 72 bits."""
 SPLITTER = 2.0**12 + 1
 LARGE, SMALLER = 2.0**100, 2.0**-60
 
 
 def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return two numbers of twelve bits whose sum x is."""
+    """Return two numbers of twelve bits whose sum is x."""
     far = SPLITTER * x
     head = far - (far - x)
     return head, x - head
@@ -45,7 +45,7 @@ def _left(x: Tensor, q: Tensor, y: Tensor) -> Tensor:
 
 
 def _within_range(b: Builder, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return both so much smaller that nothing overflows, and how much."""
+    """Return both scaled down so that nothing overflows, and the scale."""
     scale = b.where(b.greater(b.abs(y), LARGE), SMALLER, 1.0)
     return x * scale, y * scale, scale
 
@@ -73,17 +73,17 @@ def _float_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     left = _left(p, whole, q)
     apart = b.logical_xor(is_negative(b, x), is_negative(b, y))
     over = b.where(is_negative(b, y), b.greater(left, 0.0), b.lesser(left, 0.0))
-    # Nor is it −0, unless x is a zero.
+    # It is not −0 either, unless x is a zero.
     lost = b.logical_and(b.equal(ratio, 0.0), b.not_equal(x, 0.0))
     over = b.logical_or(over, b.logical_and(lost, apart))
     found = b.where(over, whole - 1.0, whole)
-    # As the array API has it, where Python's own differ: ∞ // 2 is ∞, 1 // −∞ is −0.
+    # As in the array API, where Python's own differ: ∞ // 2 is ∞, 1 // −∞ is −0.
     infinite = b.logical_or(b.equal(b.abs(x), math.inf), b.equal(b.abs(y), math.inf))
     return b.where(infinite, ratio, found)
 
 
 def _integer_parts(b: Builder, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the truncated quotient, what it leaves, and whether that has the wrong sign."""
+    """Return the truncated quotient, its remainder, and whether that has the wrong sign."""
     zero = b.constant(0, x.dtype)
     quotient = b.div(x, y)
     rest = x - quotient * y
@@ -133,7 +133,7 @@ def _declared(
         infer=broadcast_type,
         gradient=gradient,
         reference=reference,
-        native=name,  # no method of WebNN: backends find that out and decompose it
+        native=name,  # WebNN has no such method: backends detect that and decompose it
         batch="elementwise",
         layer=None,
         samples=(
@@ -152,14 +152,14 @@ def _remainder_gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor)
 
 remainder = _declared(
     "remainder",
-    "a − b·⌊a/b⌋, of the sign of b; of integers by 0 it is 0",
+    "a − b·⌊a/b⌋, with the sign of b; 0 for integers divided by 0",
     _of_floats_or_integers(_float_remainder, _integer_remainder),
     _kernel("remainder"),
     _remainder_gradient,
 )
 floor_divide = _declared(
     "floorDivide",
-    "⌊a/b⌋; integers by 0 are 0",
+    "⌊a/b⌋; 0 for integers divided by 0",
     _of_floats_or_integers(_float_quotient, _integer_quotient),
     _kernel("floor_divide"),
     no_gradient,

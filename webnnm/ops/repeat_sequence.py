@@ -21,9 +21,9 @@ def _shape(layer: ShapeView) -> None:
     if (layer.options["length"] is None) == (like is None):
         layer.fail("NNM304", '"repeatSequence" needs either length= or like=')
     if flow.sequence is not None:
-        layer.fail("NNM411", f'the flow has the sequence "{flow.sequence}" already')
+        layer.fail("NNM411", f'its input already has the sequence "{flow.sequence}"')
     if like is not None and like.dims is not None and like.sequence is None:
-        layer.fail("NNM411", "what like= names has no sequence", at="like")
+        layer.fail("NNM411", "the value that like= names has no sequence", at="like")
     if flow.dims is not None:
         sequence = "sequence" if like is None else like.sequence
         learn_result(layer, flow.dims, flow.names, sequence)
@@ -43,7 +43,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 repeat_sequence = Composite(
     name="repeatSequence",
-    summary="repetition along a new dimension behind the first",
+    summary="repetition along a new dimension after the first",
     operands=(Slot(name="input", ranks=(1, None)),),
     options={"length": Option(REQUIRED, checks.integer(1))},
     decompose=_decompose,

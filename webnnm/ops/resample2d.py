@@ -1,4 +1,4 @@
-"""Images made larger or smaller, cells taken or mixed from the nearest ones."""
+"""Images made larger or smaller: cells are copied or interpolated from the nearest ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _scales(value: Any, *_: TensorType) -> tuple[float, float]:
 
 
 def _sizes(value: Any, *_: TensorType) -> Pair | None:
-    """Accept two integers from 1; None is for sizes that follow from the scales."""
+    """Accept two integers from 1; None means that sizes follow from the scales."""
     found = None if value is None else checks.integers(1)(value)
     if found is not None and len(found) != 2:
         raise OperatorError("NNM303", f"{len(found)} sizes, 2 expected")
@@ -43,7 +43,7 @@ def _axes(value: Any, *types: TensorType) -> Pair:
 def _targets(
     shape: tuple[int, ...], scales: tuple[float, float], sizes: Pair | None, axes: Pair
 ) -> dict[int, int]:
-    """Return the new size of each of the two axes. Raises NNM408 where nothing would be left."""
+    """Return the new size of each of the two axes. Raises NNM408 if nothing would be left."""
     scaled = tuple(int(shape[axis] * scale) for axis, scale in zip(axes, scales, strict=True))
     found = dict(zip(axes, sizes or scaled, strict=True))
     if min(found.values()) < 1:
@@ -68,7 +68,7 @@ def nearest(size: int, target: int) -> list[int]:
 
 
 def between(size: int, target: int) -> tuple[list[int], list[int], list[float]]:
-    """Return for each new cell the two whose centres it lies between, and the share of the second.
+    """Return the two cells whose centres each new cell lies between, and the share of the second.
 
     >>> between(2, 4)
     ([0, 0, 0, 1], [0, 1, 1, 1], [0.0, 0.25, 0.75, 0.0])
@@ -82,7 +82,7 @@ def between(size: int, target: int) -> tuple[list[int], list[int], list[float]]:
 
 
 def _weights(size: int, target: int, mode: str) -> list[list[float]]:
-    """Return the matrix `[size, target]` of the share that each cell has in each new one."""
+    """Return the matrix `[size, target]` with the share of each cell in each new one."""
     checks.few_enough(size * target, f"the gradient of {size} cells as {target}")
     matrix = [[0.0] * target for _ in range(size)]
     if mode == "linear":
@@ -127,7 +127,7 @@ def _gradient(
         lead, tail = count(g.shape[:axis]), count(g.shape[axis + 1 :])
         shape = (*g.shape[:axis], size, *g.shape[axis + 1 :])
         lines = b.reshape(g, new_shape=(lead, target, tail))
-        # Every cell gets its share of what arrived at the new cells.
+        # Every cell gets its share of the gradient of the new cells.
         sums = b.matmul(b.constant(_weights(size, target, mode), g.dtype), lines)
         g = b.reshape(sums, new_shape=shape)
     return [g]

@@ -15,7 +15,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 
 def _check(value: Any, *types: TensorType) -> tuple[int, ...]:
-    """Accept sizes, one of which may be −1, or None as in the 2022 draft, for what is left."""
+    """Accept sizes, one of which may be −1, or None as in the 2022 draft, for the rest."""
     if isinstance(value, list | tuple):
         value = [-1 if size is None else size for size in cast("Sequence[Any]", value)]
     sizes = checks.integers(-1)(value)
@@ -34,7 +34,7 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, **_: Any) -> list[Te
 
 
 def target_sizes(layer: ShapeView, option: str) -> list[int | None]:
-    """Return the sizes that an option asks for; a bare name inherits the flow's size."""
+    """Return the sizes that an option requests; a bare name inherits the flow's size."""
     asked: values.Sizes = layer.options[option]
     if asked.names is None:
         return [size if isinstance(size, int) else None for size in asked.sizes]
@@ -90,7 +90,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
 def reshaped(
     builder: Builder, flow: LayoutTensor, lead: Sequence[int], sizes: Sequence[int]
 ) -> LayoutTensor:
-    """Return the flow with other features behind the same leading dimensions."""
+    """Return the flow with other features after the same leading dimensions."""
     tensor = builder.reshape(flow.tensor, new_shape=(*lead, *sizes))
     return LayoutTensor(tensor, (*flow.lead, *range(len(sizes))), flow.sequence)
 

@@ -62,7 +62,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 residual = Composite(
     name="residual",
-    summary="sum of the flow and an earlier value",
+    summary="sum of the input and an earlier value",
     operands=(Slot(name="input"), Slot(name="to", like=0)),
     options={},
     decompose=_residual,

@@ -1,4 +1,4 @@
-"""Reversal of the order along axes."""
+"""Reversal of the order of elements along axes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _stablehlo(h: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
 
 reverse = Operator(
     name="reverse",
-    summary="order reversed along axes",
+    summary="order of elements reversed along axes",
     operands=(Slot(name="input"),),
     options={"axes": Option(None, checks.axes)},
     infer=same_as_first,

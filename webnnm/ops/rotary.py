@@ -1,4 +1,4 @@
-"""Rotary embedding: pairs of features turn by an angle that grows with the token's position."""
+"""Rotary embedding: pairs of features rotate by an angle that grows with the token's position."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.positions import BASE, rates
 
 Turns = float | tuple[float, ...]
-"""The base of the angles of all pairs, or how far each turns from one token to the next."""
+"""The base of the angles of all pairs, or how far each rotates from one token to the next."""
 DIGIT = 64
-"""The base of the digits of positions that are values of a graph."""
+"""The base of the digits into which positions in a graph are split."""
 
 
 @lru_cache(maxsize=32)
@@ -33,22 +33,22 @@ def _turned(
     turns = base if isinstance(base, tuple) else rates(size, base)
     if len(turns) != size // 2:
         raise OperatorError(
-            "NNM406", f"{len(turns)} rates, {size // 2} pairs of features to rotate"
+            "NNM406", f"{len(turns)} rates for {size // 2} pairs of features to rotate"
         )
     positions = range(start, start + length)
     return array("d", [wave(position * turn) for position in positions for turn in turns])
 
 
 def rotated(b: Builder, x: Tensor, base: Turns, start: int = 0) -> Any:
-    """Turn the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size).
+    """Rotate the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size).
 
-    In place of the base may stand the rates themselves.
+    The rates themselves may be given instead of the base.
     """
     return _turn(b, x, *_waves(b, x, base, start, x.shape[-2]))
 
 
 def rotated_at(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
-    """Turn the pairs of `x [batch, …, tokens, size]` as the positions of a cache say."""
+    """Rotate the pairs of `x [batch, …, tokens, size]` by the positions of a cache."""
     batch, *middle, length, size = x.shape
     shape = (batch, *(1 for _ in middle), length, size // 2)
     cos, sin = (
@@ -59,10 +59,10 @@ def rotated_at(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
 
 
 def rotated_by(b: Builder, x: Tensor, base: Turns, positions: Tensor) -> Any:
-    """Turn the pairs of `x [..., tokens, size]` by positions `[..., tokens]` from 0 to 64³ − 1.
+    """Rotate the pairs of `x [..., tokens, size]` by positions `[..., tokens]` from 0 to 64³ − 1.
 
-    Angles are sums of those of three digits, whose waves come from tables: products of positions
-    and rates, and waves of large angles, would lose what float32 has no room for.
+    Angles are sums over three digits, whose waves come from tables: products of positions and
+    rates, and waves of large angles, would exceed the precision of float32.
     """
     size = x.shape[-1]
     turns = base if isinstance(base, tuple) else tuple(rates(size, base))
@@ -88,7 +88,7 @@ def rotated_by(b: Builder, x: Tensor, base: Turns, positions: Tensor) -> Any:
 
 
 def _waves(b: Builder, x: Tensor, base: Turns, start: int, length: int) -> list[Any]:
-    """Return cosines and sines `[length, size/2]` of the angles at positions from `start` on."""
+    """Return the cosines and sines `[length, size/2]` of the angles at positions from `start`."""
     size = x.shape[-1]
     return [
         b.constant(_turned(wave, start, length, size, base), x.dtype, (length, size // 2))
@@ -108,9 +108,11 @@ def _turn(b: Builder, x: Tensor, cos: Any, sin: Any) -> Any:
 
 
 def require_pairs(size: int, base: Turns = BASE) -> None:
-    """Raise NNM406 for a head whose features do not pair off, or not with as many rates."""
+    """Raise NNM406 for a head with an odd number of features, or not one rate per pair."""
     if size % 2:
-        raise OperatorError("NNM406", f"a head of {size} features has no pairs to rotate")
+        raise OperatorError(
+            "NNM406", f"a head of {size} features does not split into pairs to rotate"
+        )
     if isinstance(base, tuple) and len(base) != size // 2:
         message = f"{len(base)} rates for {size // 2} pairs of features to rotate"
         raise OperatorError("NNM406", message)
@@ -154,7 +156,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 def rotary_embedding(
     b: Builder, x: Tensor, *, base: float = BASE, heads: int = 1, start: int = 0
 ) -> Tensor:
-    """Rotate each head by itself; the first token stands at position `start`."""
+    """Rotate each head by itself; the first token is at position `start`."""
     width = x.shape[-1]
     if width % heads:
         raise OperatorError("NNM406", f"{width} features, {heads} heads")
@@ -166,7 +168,7 @@ def _by_head(b: Builder, x: Tensor, heads: int, turn: Callable[[Any], Any]) -> A
     if heads == 1:
         return turn(x)
     *lead, length, width = x.shape
-    # Heads go before the tokens and back: rotated as one, they share the angles.
+    # Heads move before the tokens and back: rotated together, they share the angles.
     order = (*range(len(lead)), len(lead) + 1, len(lead), len(lead) + 2)
     parts = b.reshape(x, new_shape=(*lead, length, heads, width // heads))
     parts = turn(b.transpose(parts, permutation=order))

@@ -1,4 +1,4 @@
-"""Elements replaced along an axis, by indices of their own for every line."""
+"""Elements replaced along an axis, with separate indices for every line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _gradient(
     dx = b.scatter_elements(g, indices, zeros_like(b, updates), axis=axis)
     du = b.gather_elements(g, indices, axis=axis)
     if not distinct(known_elements(indices, x.shape, axis)):
-        # Numbers scattered in the same way tell which updates were not overwritten.
+        # Numbers scattered in the same way show which updates were not overwritten.
         m = indices.shape[axis]
         column = b.constant(range(m), "int32", (m, *(1,) * (indices.rank - axis - 1)))
         order = b.expand(column, new_shape=indices.shape)
@@ -60,7 +60,7 @@ def _gradient(
 
 
 def _reference(np: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any:
-    # The other coordinates of every element are its own.
+    # All other coordinates of an element are its own.
     sizes = indices.shape
     columns = [
         np.reshape(np.arange(n), (n, *(1,) * (len(sizes) - k - 1))) for k, n in enumerate(sizes)
@@ -75,7 +75,7 @@ def _stablehlo(h: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any:
 
 scatter_elements = Composite(
     name="scatterElements",
-    summary="elements replaced along an axis, by indices of their own for every line",
+    summary="elements replaced along an axis, with separate indices for every line",
     operands=(
         Slot(name="input", ranks=(1, None)),
         Slot(name="indices", dtypes=INDEX_TYPES, ranks=(1, None)),

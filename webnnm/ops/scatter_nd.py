@@ -51,7 +51,7 @@ def _gradient(
     du = b.gather_nd(g, indices)
     box, shape = x.shape[: indices.shape[-1]], indices.shape[:-1]
     if not distinct(known_positions(indices, box)):
-        # Numbers scattered in the same way tell which updates were not overwritten.
+        # Numbers scattered in the same way show which updates were not overwritten.
         order = b.constant(range(count(shape)), "int32", shape)
         nothing = b.expand(b.constant(0, "int32"), new_shape=box)
         written = b.scatter_nd(nothing, indices, order)

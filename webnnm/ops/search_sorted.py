@@ -1,4 +1,4 @@
-"""Where numbers belong in a sorted list: searchSorted."""
+"""Positions of numbers in a sorted list: searchSorted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 TYPES: frozenset[DataType] = ANY - {"int4", "uint4"}
 MOST_COMPARED = 2**20
-"""Pairs that are compared all at once; of more the list is halved again and again."""
+"""Most pairs that are compared at once; for more, the list is searched by bisection."""
 
 
 def _infer(_list: TensorType, x: TensorType, *, right: bool) -> TensorType:
@@ -21,7 +21,7 @@ def _infer(_list: TensorType, x: TensorType, *, right: bool) -> TensorType:
 
 
 def _comes_before(b: Builder, a: Tensor, x: Tensor, right: bool) -> Tensor:
-    """Return 1 where an element of the list has to stand before a number; NaN stands last."""
+    """Return 1 where an element of the list comes before a number; NaN comes last."""
     before = (b.lesser_or_equal if right else b.lesser)(a, x)
     if not is_float(a.dtype):
         return before
@@ -54,7 +54,7 @@ def _reference(np: Any, sorted: Any, x: Any, *, right: bool) -> Any:
 
 search_sorted = Composite(
     name="searchSorted",
-    summary="how many elements of a sorted list are less than each number, or less or equal",
+    summary="how many elements of a sorted list are less than each number, or at most equal to it",
     operands=(
         Slot(name="sorted", dtypes=TYPES, ranks=(1, 1)),
         Slot(name="input", dtypes=TYPES, like=0),
@@ -64,7 +64,7 @@ search_sorted = Composite(
     infer=_infer,
     gradient=no_gradient,
     reference=_reference,
-    native="searchSorted",  # no method of WebNN: backends find that out and decompose it
+    native="searchSorted",  # WebNN has no such method: backends detect that and decompose it
     layer=None,
     samples=(
         sample((4,), (2, 3), values=([2.0, 2.0, 2.0, 2.0], [[0.0, 2.0, 3.0], [5.0, 6.0, 1.0]])),

@@ -19,7 +19,7 @@ Ints = tuple[int, ...]
 def _infer(x: TensorType, *, starts: Ints, sizes: Ints, strides: Ints) -> TensorType:
     for axis, (size, start, length) in enumerate(zip(x.shape, starts, sizes, strict=True)):
         if start + length > size:
-            raise OperatorError("NNM308", f"{start} + {length} exceeds {size} in axis {axis}")
+            raise OperatorError("NNM308", f"{start} + {length} exceeds {size} along axis {axis}")
     shape = tuple(-(-size // stride) for size, stride in zip(sizes, strides, strict=True))
     return TensorType(x.dtype, shape)
 
@@ -57,7 +57,7 @@ def _earlier(
     chosen = checks.axes(axes, type)
     try:
         starts, sizes = (_INTEGERS(options.get(name)) for name in ("starts", "sizes"))
-    except OperatorError:  # today's checks say what is wrong
+    except OperatorError:  # today's checks report what is wrong
         return operands, options
     if len(starts) == len(sizes) == len(chosen):
         box = {axis: (0, size) for axis, size in enumerate(type.shape)}

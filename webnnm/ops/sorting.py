@@ -16,11 +16,11 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 TYPES: frozenset[DataType] = ANY - {"int4", "uint4"}
 MOST_COMPARED = 2**20
-"""Pairs that are compared all at once; of more elements a network sorts, in more steps."""
+"""Most pairs that are compared at once; more elements are sorted by a network, in more steps."""
 
 
 def _key(b: Builder, x: Tensor, descending: bool) -> Tensor:
-    """Return numbers whose ascending order is wanted; the same again gives back the numbers."""
+    """Return numbers to be sorted in ascending order; applied twice, it returns the numbers."""
     if not descending:
         return x
     if is_float(x.dtype):
@@ -33,11 +33,11 @@ def _highest(dtype: DataType) -> float:
 
 
 def _ordered(b: Builder, x: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
-    """Return rows in order, and where each element stood; equal ones keep their order."""
+    """Return sorted rows, and the former place of each element; equal ones keep their order."""
     lines, n = x.shape
     key = _key(b, x, descending)
     places = b.expand(b.constant([*range(n)], "int32", (1, n)), new_shape=x.shape)
-    if is_float(x.dtype):  # NaN behind infinity
+    if is_float(x.dtype):  # NaN after infinity
         unknown = b.not_equal(key, key)
         key = b.where(unknown, math.inf, key)
         places = b.where(unknown, places + n, places)
@@ -53,7 +53,7 @@ def _ordered(b: Builder, x: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
 
 
 def _counted(b: Builder, key: Tensor, places: Tensor) -> Tensor:
-    """Return the order by counting for each element how many come before it."""
+    """Return the order by counting, for each element, how many come before it."""
     lines, n = key.shape
     columns, rows = (lines, n, 1), (lines, 1, n)
     of_key, of_place = (
@@ -68,7 +68,7 @@ def _counted(b: Builder, key: Tensor, places: Tensor) -> Tensor:
 
 
 def _network(b: Builder, key: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
-    """Return rows and their places in order, by a network of comparisons.
+    """Return sorted rows and their former places, by a network of comparisons.
 
     K. E. Batcher, Sorting networks and their applications (1968): bitonic sorting.
     """
@@ -90,7 +90,7 @@ def _network(b: Builder, key: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
 def _exchanged(
     b: Builder, key: Tensor, places: Tensor, level: int, step: int
 ) -> tuple[Tensor, Tensor]:
-    """Put elements that stand `step` apart in order, every other block of a level downwards."""
+    """Sort pairs of elements `step` apart, every other block of a level in descending order."""
     lines, size = key.shape
     blocks = size // (2 * step)
     view = (lines, blocks, 2, step)
@@ -108,7 +108,7 @@ def _exchanged(
 
 
 def _along(b: Builder, x: Tensor, axis: int, descending: bool) -> tuple[Tensor, Tensor]:
-    """Return elements in order along an axis, and where they stood."""
+    """Return elements sorted along an axis, and their former places."""
     order = [k for k in range(x.rank) if k != axis] + [axis]
     back = [order.index(k) for k in range(x.rank)]
     moved = b.transpose(x, permutation=order)
@@ -121,7 +121,7 @@ def _along(b: Builder, x: Tensor, axis: int, descending: bool) -> tuple[Tensor, 
 
 
 def _places(np: Any, x: Any, axis: int, descending: bool) -> Any:
-    """Return the order of elements along an axis; NaN stands last both ways."""
+    """Return the order of elements along an axis; NaN comes last in both directions."""
     if descending:
         x = -x if np.isdtype(x.dtype, "real floating") else np.bitwise_invert(x)
     return np.argsort(x, axis=axis, stable=True)
@@ -159,7 +159,9 @@ def _argsort_infer(x: TensorType, **_: Any) -> TensorType:
 def _top_infer(x: TensorType, *, k: int, axis: int, largest: bool) -> tuple[TensorType, TensorType]:
     del largest
     if k > x.shape[axis]:
-        raise OperatorError("NNM303", f"k={k}, but there are {x.shape[axis]} along axis {axis}")
+        raise OperatorError(
+            "NNM303", f"k={k}, but there are {x.shape[axis]} elements along axis {axis}"
+        )
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return TensorType(x.dtype, shape), TensorType("int32", shape)
 
@@ -193,21 +195,21 @@ SAMPLES: tuple[Sample, ...] = (
 
 sort = Composite(
     name="sort",
-    summary="elements in order along an axis, equal ones in the order they had; NaN stands last",
+    summary="elements sorted along an axis, equal ones in their former order; NaN comes last",
     operands=OPERANDS,
     options=OPTIONS,
     decompose=_sort,
     infer=same_as_first,
     gradient=_sort_gradient,
     reference=_sort_kernel,
-    native="sort",  # no method of WebNN: backends find that out and decompose it
+    native="sort",  # WebNN has no such method: backends detect that and decompose it
     layer=None,
     batch="axes",
     samples=SAMPLES,
 )
 argsort = Composite(
     name="argsort",
-    summary="where the elements stand that an axis has in order, as int32",
+    summary="int32 indices that sort the elements along an axis",
     operands=OPERANDS,
     options=OPTIONS,
     decompose=_argsort,
@@ -221,7 +223,7 @@ argsort = Composite(
 )
 top_k = Composite(
     name="topK",
-    summary="the k largest or smallest elements along an axis in order, and where they stand",
+    summary="the k largest or smallest elements along an axis in order, and their indices",
     operands=OPERANDS,
     options={
         "k": Option(1, checks.integer(1)),

@@ -1,4 +1,4 @@
-"""A tensor taken apart along an axis."""
+"""A tensor split along an axis."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def _check(value: Any, *_: TensorType) -> Splits:
         return checks.integer(1)(value)
     found = checks.integers(1)(value)
     if not found:
-        raise OperatorError("NNM303", "a tensor is split into one part at least")
+        raise OperatorError("NNM303", "a tensor is split into at least one part")
     return found
 
 
 def _sizes(size: int, splits: Splits) -> tuple[int, ...]:
-    """Return the sizes of the parts. Raises NNM406 where they do not add up."""
+    """Return the sizes of the parts. Raises NNM406 if they do not add up."""
     if isinstance(splits, int):
         if size % splits:
-            raise OperatorError("NNM406", f"{size} elements in {splits} equal parts")
+            raise OperatorError("NNM406", f"{size} elements do not split into {splits} equal parts")
         return (size // splits,) * splits
     if sum(splits) != size:
-        raise OperatorError("NNM406", f"{size} elements in parts of {show(splits)}")
+        raise OperatorError("NNM406", f"{size} elements do not split into parts of {show(splits)}")
     return splits
 
 
@@ -60,7 +60,7 @@ def _gradient(b: Builder, g: Any, _y: Any, x: Tensor, *, splits: Splits, axis: i
 
 
 MOST_PARTS = 2**16
-"""Equal parts that a layer may have; every part is a tensor of its own."""
+"""Most equal parts of a layer; every part is a tensor of its own."""
 
 
 def _read(value: Value) -> Splits:
@@ -111,7 +111,7 @@ def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
     assert flow.dims is not None
     if flow.dims[axis] is None:
         parts = splits
-        if isinstance(parts, int):  # parts of the same size: one tells what all are
+        if isinstance(parts, int):  # parts of the same size: one determines all
             known = next((r.dims[axis] for r in results if r.dims and r.dims[axis]), None)
             parts = () if known is None else (known,) * parts
         flow.learn_size(axis, sum(parts) or None)
@@ -129,7 +129,7 @@ def _build(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     flow = layer.operands[0]
     role = axis_or_first(layer)
     if role == "sequence" and flow.mask is not None:
-        message = "rows of different lengths are not split along the sequence"
+        message = "rows of different lengths cannot be split along the sequence"
         layer.fail("NNM411", message, at="axis", hint="pick positions with gather")
     axis = flow.position(role)
     parts = b.split(flow.tensor, splits=layer.options["splits"], axis=axis)
@@ -138,7 +138,7 @@ def _build(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
 
 split = Composite(
     name="split",
-    summary="taken apart along an axis, in equal parts or in parts of given sizes",
+    summary="a tensor split along an axis, into equal parts or parts of given sizes",
     operands=(Slot(name="input", ranks=(1, None)),),
     options={
         "splits": Option(REQUIRED, _check, positional=True),

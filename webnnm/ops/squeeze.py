@@ -1,4 +1,4 @@
-"""Dimensions of one element taken away and put in."""
+"""Dimensions of size 1 removed and inserted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = tuple[int, ...]
 
 
 def _single(value: Any, *types: TensorType) -> Ints:
-    """Accept axes of one element; None means all of them."""
+    """Accept axes of size 1; None means all of them."""
     shape = types[0].shape
     if value is None:
         return tuple(axis for axis, size in enumerate(shape) if size == 1)
@@ -49,7 +49,7 @@ def _with(b: Builder, x: Tensor, *, axes: Ints) -> Tensor:
 
 
 def _dropped(layer: ShapeView | BuildView, sizes: list[int | None]) -> list[int]:
-    """Return the features that a squeeze takes away. Raises NNM310 for others than features."""
+    """Return the features that a squeeze removes. Raises NNM310 for axes that are not features."""
     if layer.options["axes"] is None:
         return [k for k, size in enumerate(sizes) if size == 1]
     roles = layer.axes("axes") or []

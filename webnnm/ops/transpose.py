@@ -56,7 +56,7 @@ def _features(layer: ShapeView | BuildView) -> list[int]:
     if lead not in (0, 1 + has_sequence):
         layer.fail(
             "NNM309",
-            "batch and sequence stand both in a permutation, or neither",
+            "a permutation has both batch and sequence, or neither",
             at="permutation",
         )
     return features
@@ -69,7 +69,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     if len(features) == len(roles):
         roles = [*flow.lead, *roles]
     tensor = builder.transpose(flow.tensor, permutation=[flow.position(role) for role in roles])
-    # The k-th feature written is feature k of the result, wherever it stands among the others.
+    # The k-th feature written is feature k of the result, wherever it appears among the roles.
     layout: tuple[Role, ...] = tuple(features.index(r) if isinstance(r, int) else r for r in roles)
     return LayoutTensor(tensor, layout, flow.sequence)
 

@@ -40,7 +40,7 @@ def _earlier(
 def _shape(layer: ShapeView) -> None:
     same_shape(layer)
     if layer.flow.rank is not None and layer.flow.rank < 2:
-        layer.fail("NNM405", f'"triangular" needs two features, the flow is {layer.flow}')
+        layer.fail("NNM405", f'"triangular" needs two features, but its input is {layer.flow}')
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:

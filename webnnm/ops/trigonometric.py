@@ -51,7 +51,7 @@ def _acos(b: Builder, x: Tensor) -> Tensor:
 
 
 def _angle(b: Builder, slope: Tensor) -> Tensor:
-    """Return atan of a slope from 0 to 1."""
+    """Return atan x for 0 ≤ x ≤ 1."""
     steep = b.greater(slope, STEEP)
     x = b.where(steep, (slope - 1.0) / (slope + 1.0), slope)
     z = x * x
@@ -70,7 +70,7 @@ def _atan2(b: Builder, y: Tensor, x: Tensor) -> Tensor:
     height, width = b.abs(y), b.abs(x)
     steep = b.greater(height, width)
     small, large = b.where(steep, width, height), b.where(steep, height, width)
-    # 0/0 and ∞/∞ are the slopes of equal sides and of none.
+    # 0/0 and ∞/∞ are the slopes of no sides and of equal ones.
     equal = b.equal(small, large)
     slope = b.where(equal, b.where(b.equal(small, 0.0), small, 1.0), small / large)
     found = _angle(b, slope)
@@ -91,27 +91,27 @@ def _atan2_gradient(b: Builder, g: Tensor, _r: Tensor, y: Tensor, x: Tensor) -> 
 
 acos = unary(
     "acos",
-    "angle of 0 to π with this cosine",
+    "inverse cosine, from 0 to π",
     _acos,
     lambda b, y, x: -1.0 / b.sqrt((1.0 - x) * (1.0 + x)),
     samples=INSIDE,
 )
 asin = unary(
     "asin",
-    "angle of −π/2 to π/2 with this sine",
+    "inverse sine, from −π/2 to π/2",
     odd(_asin),
     lambda b, y, x: 1.0 / b.sqrt((1.0 - x) * (1.0 + x)),
     samples=INSIDE,
 )
 atan = unary(
     "atan",
-    "angle of −π/2 to π/2 with this tangent",
+    "inverse tangent, from −π/2 to π/2",
     odd(_atan),
     lambda b, y, x: 1.0 / (1.0 + x * x),
 )
 atan2 = binary(
     "atan2",
-    "angle of −π to π of the point (b, a)",
+    "angle of the point (b, a), from −π to π",
     _atan2,
     _atan2_gradient,
     stablehlo=lambda h, y, x: h.atan2(y, x),

@@ -52,7 +52,7 @@ def _kink(*at: float) -> tuple[Sample, ...]:
 
 
 def _relu_gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor) -> list[Tensor]:
-    # Read off the result, so that the operand need not be kept. Rounded up, all that is positive
+    # Derived from the result, so that the operand need not be kept. Rounded up, everything positive
     # is 1 or more; a comparison and its cast take five times as long.
     return [g * b.min(b.ceil(y), scalar_like(b, 1, y))]
 

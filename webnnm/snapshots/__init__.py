@@ -1,1 +1,1 @@
-"""A model as one file, its checkpoints with it, and where files are kept: `snapshot`."""
+"""Models saved as single files, with their checkpoints, and the storage of files: `snapshot`."""

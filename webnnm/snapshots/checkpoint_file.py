@@ -1,4 +1,4 @@
-"""How a snapshot stores a checkpoint: tensors by their names, the rest as metadata (spec I)."""
+"""How a snapshot stores a checkpoint: tensors by name, the rest as metadata (spec I)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from webnnm.training.update import SLOT, SUM, TASK_WEIGHT
 
 BEST, TASKS = "best/", "task/s"
 SUMS = f"{SLOT}sum/"
-"""Tensors with the gradients that an accumulation has collected so far."""
+"""Tensors with the gradients accumulated so far."""
 CLIP = dict(zip(("mean", "deviation", "count"), CLIP_STATE, strict=True))
 SETTLED = tuple(
     name for name, h in HYPERPARAMETERS.items() if h.default == "auto" and name not in RESUMABLE
 )
-"""Hyperparameters that are not "auto" any more once a training runs."""
+"""Hyperparameters that are no longer "auto" once a training runs."""
 COUNTS = ("overflows", "clipped", "streak")
 MOST = 3.4028234e38
 """Larger numbers are infinite in float32."""
 
 
 def tensors_of(checkpoint: Checkpoint) -> dict[str, HostArray]:
-    """Return the tensors of a checkpoint but for parameters: optimizer states, task weights."""
+    """Return the tensors of a checkpoint except parameters: optimizer states, task weights."""
     found: dict[str, HostArray] = {}
     weights: list[float] = []
     for name, array in checkpoint.state.items():
@@ -50,7 +50,7 @@ def tensors_of(checkpoint: Checkpoint) -> dict[str, HostArray]:
 
 
 def metadata_of(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Return the rest of a checkpoint by the keys of the metadata, to be written as JSON."""
+    """Return the rest of a checkpoint by metadata key, to be written as JSON."""
     c = checkpoint
     numbers = {n: a.values()[0] for n, a in c.state.items() if _is_number(n, a)}
     scale = {name: numbers.pop(name) for name in SCALE_STATE if name in numbers}
@@ -91,12 +91,12 @@ def checkpoint_of(
 ) -> Checkpoint:
     """Return the checkpoint that a snapshot holds.
 
-    `content` are the metadata by key, `tensors` those of the optimizer and of the task weights;
-    `parameters` and `best` lie there by their names in the model, which has them of these `types`;
+    `content` is the metadata by key, `tensors` those of the optimizer and of the task weights;
+    `parameters` and `best` are given by their names in the model, whose `types` these are;
     `outputs` are those of the model, `applied` is its number of steps.
 
-    Raises `DataError` NNM802 where the metadata make no sense, NNM805 and NNM806 for tensors that
-    do not belong to the parameters of the model.
+    Raises `DataError` NNM802 if the metadata is invalid, NNM805 and NNM806 for tensors that do not
+    belong to the parameters of the model.
     """
     try:
         found = _read(content, best, outputs, applied)
@@ -119,14 +119,14 @@ def _read(
     outputs: Sequence[str],
     applied: int,
 ) -> Checkpoint:
-    """Return a checkpoint by its metadata, whose state has but single numbers yet."""
+    """Return a checkpoint from its metadata, with only the single numbers in its state so far."""
     cursor, seen = content["cursor"], content["best"]
     settings = _settings(content["hyperparameters"]["resolved"])
     _check_settled(settings, outputs)
     step, schedule = _count(content["schedule"]["t"]), _schedule(content["schedule"], settings)
     losses = {name: _loss(entry) for name, entry in content["loss"].items()}
     if not losses or losses.keys() - set(outputs):  # some may have no targets
-        raise ValueError(f"losses of {list(losses)}, not of {list(outputs)}")
+        raise ValueError(f"losses are for {list(losses)}, not {list(outputs)}")
     state = _numbers(content)
     return Checkpoint(
         given=_settings(content["hyperparameters"]["given"]),
@@ -149,13 +149,13 @@ def _read(
 def _optimizer_state(
     tensors: Mapping[str, HostArray], types: Mapping[str, TensorType], outputs: Sequence[str]
 ) -> dict[str, HostArray]:
-    """Return the states of a step that a snapshot has as tensors, but for parameters."""
+    """Return the states of a step that a snapshot has as tensors, except parameters."""
     state: dict[str, HostArray] = {}
     for name, array in tensors.items():
         if name == TASKS:
             state |= _task_weights(array, outputs)
             continue
-        # opt/v/w1; a weight of an output is a parameter, too: opt/v/task/s/out
+        # opt/v/w1; the weight of an output is also a parameter: opt/v/task/s/out
         parameter = name.split("/", 2)[-1]
         if not parameter.startswith(TASK_WEIGHT):
             _check(name, parameter, array, types)
@@ -164,7 +164,7 @@ def _optimizer_state(
 
 
 def _is_number(name: str, array: HostArray) -> bool:
-    """Whether a state is a single number of the step, and belongs to no parameter."""
+    """Return whether a state is a single number of the step that belongs to no parameter."""
     if array.shape or name.startswith((PARAMETER_PREFIX, SLOT, TASK_WEIGHT)):
         return False
     return not name.startswith(SUM) or name == f"{SUM}rows"
@@ -193,7 +193,7 @@ def _check(where: str, parameter: str, array: HostArray, types: Mapping[str, Ten
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hyperparameters as they were written. Raises `ValueError` for unknown ones."""
+    """Return hyperparameters as they were written. Raises `ValueError` for unknown names."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         free = (name, value) == ("loss_weights", "uncertainty")
@@ -202,20 +202,20 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_settled(settings: Mapping[str, Any], outputs: Sequence[str]) -> None:
-    """Raise `ValueError` where a training could not have run with these hyperparameters."""
+    """Raise `ValueError` if a training could not have run with these hyperparameters."""
     optimizer = OPTIMIZERS[settings["optimizer"]]
     needed = ("batch_size", "epochs", "seed", "lr", "weight_decay", *optimizer.defaults)
     unknown = [name for name in needed if settings[name] is None]
     unknown += [name for name in SETTLED if settings.get(name) == "auto"]
     if unknown:
-        raise ValueError(f"{', '.join(unknown)} of a training that has begun are not settled")
+        raise ValueError(f"{', '.join(unknown)} are not set, although training has begun")
     weights: Any = settings.get("loss_weights")
     if isinstance(weights, dict) and not {*cast("dict[str, Any]", weights)} <= {*outputs}:
         raise ValueError(f"loss weights are {weights}, the outputs {list(outputs)}")
 
 
 def _schedule(written: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return kind, T, W and lr. Raises `ValueError` where hyperparameters say otherwise."""
+    """Return kind, T, W and lr. Raises `ValueError` if the hyperparameters contradict them."""
     total = _count(written["T"])
     batches, rest = divmod(total, settings["schedule_epochs"] or settings["epochs"])
     due = Schedule.of(settings, max(1, batches), written).to_dict()
@@ -224,7 +224,7 @@ def _schedule(written: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[s
     if rest or not batches:
         raise ValueError(f"{total} steps are not whole epochs")
     if found != due:
-        raise ValueError(f"the schedule is {found}, by its hyperparameters {due}")
+        raise ValueError(f"the schedule is {found}, its hyperparameters give {due}")
     return found
 
 
@@ -236,27 +236,27 @@ def _numbers(content: Mapping[str, Any]) -> dict[str, HostArray]:
     found |= {CLIP[word]: _written(value) for word, value in content.get("clip", {}).items()}
     state = {n: HostArray.of(value, "float32") for n, value in found.items()}
     if others := [name for name, array in state.items() if not _is_number(name, array)]:
-        raise ValueError(f"{', '.join(others)} are not numbers of a step")
+        raise ValueError(f"{', '.join(others)} are not the numbers of a step")
     return state
 
 
 def _check_agreement(found: Checkpoint, content: Mapping[str, Any]) -> None:
-    """Raise `ValueError` where the parts of a checkpoint contradict each other."""
+    """Raise `ValueError` if the parts of a checkpoint contradict each other."""
     written = metadata_of(found)
     for key in ("rng", "cursor", "best"):
         given = content.get(key, {})
         for name, value in written[key].items():
             if name not in given:
-                raise ValueError(f"{key} does not say {name}, the rest {value!r}")
+                raise ValueError(f"{key} has no {name}, the rest says {value!r}")
             if given[name] != value:
-                raise ValueError(f"{key} says {name} is {given[name]!r}, the rest {value!r}")
+                raise ValueError(f"{key} says {name} is {given[name]!r}, the rest says {value!r}")
     batches = found.batches
     if found.batch > batches or found.step != found.epoch * batches + found.batch:
         raise ValueError(
             f"step {found.step} in batch {found.batch} after {found.epoch} epochs of {batches}"
         )
     if found.applied < found.step:
-        raise ValueError(f"{found.step} steps of {found.applied} that its model has made")
+        raise ValueError(f"{found.step} steps, but its model has made {found.applied}")
     if found.best_epoch > found.epoch or bool(found.best_epoch) != bool(found.best):
         raise ValueError(
             f"epoch {found.best_epoch} of {found.epoch} is the best, with {len(found.best)} tensors"
@@ -266,14 +266,14 @@ def _check_agreement(found: Checkpoint, content: Mapping[str, Any]) -> None:
 
 
 def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the loss of an output. Raises `ValueError`, `TypeError`, `KeyError` for nonsense."""
+    """Return the loss of an output. Raises `ValueError`, `TypeError`, `KeyError` if invalid."""
     from webnnm.training.losses import LOSSES
 
     words = {"loss": entry["loss"], "reason": entry["reason"]}
     if not all(isinstance(word, str) for word in words.values()):
         raise ValueError(f"{words} is not a loss")
     known = LOSSES.get(words["loss"])
-    if known is None and not words["loss"].endswith("()"):  # of a function, whose name is kept
+    if known is None and not words["loss"].endswith("()"):  # a function, whose name is kept
         raise ValueError(f"{words} is not a loss")
     found: dict[str, Any] = {}
     for name in ("delta", "gamma", "alpha"):
@@ -295,7 +295,7 @@ def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _total(name: str, value: Any) -> float:
-    """Return a sum of an epoch, which may have overflowed; what counts something has not."""
+    """Return a sum of an epoch, which may have overflowed; counts cannot have overflowed."""
     return _finite(value, low=0) if name.startswith(ROWS) or name in COUNTS else _written(value)
 
 
@@ -306,7 +306,7 @@ def _number(value: Any) -> float:
 
 
 def _written(value: Any) -> float:
-    """Return a number; JSON has null for one that was not finite, as sums of an epoch may be."""
+    """Return a number; JSON has null for a number that was not finite, as sums may be."""
     return math.nan if value is None else _number(value)
 
 

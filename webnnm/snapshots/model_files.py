@@ -1,4 +1,4 @@
-"""The files that a model text names, in its snapshots: graphs whose weights are the parameters."""
+"""The files that a model text names, in snapshots: graphs whose weights are the parameters."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from webnnm.formats.safetensors import File, StoredTensor, invalid
 from webnnm.graph.vertices import Network
 
 FILE = "file/"
-"""Tensors with the bytes of files: file/name, as the text names them."""
+"""Tensors with the bytes of files: file/name, with the names of the text."""
 
 
 def stored(network: Network, names: Mapping[str, str]) -> dict[str, HostArray]:
     """Return the files of a network by their names in a snapshot.
 
-    Large weights lie in the snapshot once, as parameters: `names` are the names of these there.
+    Large weights are in the snapshot only once, as parameters: `names` are their names there.
     """
     found: dict[str, HostArray] = {}
     for file, graph in network.outline.document.files.items():
@@ -37,7 +37,7 @@ def stored(network: Network, names: Mapping[str, str]) -> dict[str, HostArray]:
 def restored(file: File) -> dict[str, ModelFile]:
     """Return the files of a snapshot by their names in the text.
 
-    Raises `DataError` NNM801, NNM802 or NNM811 for one that is damaged.
+    Raises `DataError` NNM801, NNM802 or NNM811 for a damaged file.
     """
     return {
         name.removeprefix(FILE): opened(tensor.data, beside(file))
@@ -47,7 +47,7 @@ def restored(file: File) -> dict[str, ModelFile]:
 
 
 def beside(file: File) -> External:
-    """Return what fetches the weights of a graph from the tensors beside it."""
+    """Return a function that fetches the weights of a graph from the other tensors of its file."""
 
     def external(location: str, offset: int, length: int | None) -> Any:
         tensor = file.tensors.get(location)
@@ -60,7 +60,7 @@ def beside(file: File) -> External:
 
 
 def _bytes(tensor: StoredTensor) -> Any:
-    """Return the bytes of a weight; those stored in half of them as the model has them."""
+    """Return the bytes of a weight in the model's type, also if it is stored as float16."""
     array = tensor.array()
     if array.dtype == "float16":
         array = HostArray.of(array, "float32")

@@ -1,4 +1,4 @@
-"""Imported models as snapshots: the graph, and its weights as tensors that other programs read."""
+"""Imported models as snapshots: the graph, and its weights as tensors readable elsewhere."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from webnnm.snapshots.model_files import FILE, beside
 from webnnm.snapshots.snapshot import CHECKSUM, FORMAT, KEY, PARAMETER, checksum_of, intact
 
 ONNX = KEY + "onnx"
-"""Metadata that such a snapshot has in place of a text: the name of the file in it."""
+"""Metadata that such a snapshot has instead of a text: the name of the file in it."""
 NAME = "model.onnx"
 
 
 def is_onnx_snapshot(data: Any) -> bool:
-    """Tell whether a safetensors file is such a snapshot."""
+    """Return whether a safetensors file is such a snapshot."""
     return ONNX in read(data).metadata
 
 
 def onnx_snapshot(model: ModelProto, external: tensors.External) -> list[Any]:
-    """Return the parts of a snapshot: safetensors of which `read_onnx_snapshot` makes the model."""
+    """Return the parts of a snapshot: safetensors that `read_onnx_snapshot` reads."""
     weights = {PARAMETER + name: array for name, array in weights_of(model, external).items()}
     data = written(apart(model, external, {name.removeprefix(PARAMETER): name for name in weights}))
     stored = {**weights, FILE + NAME: HostArray("uint8", [len(data)], data)}
@@ -37,16 +37,16 @@ def onnx_snapshot(model: ModelProto, external: tensors.External) -> list[Any]:
 
 
 def read_onnx_snapshot(data: Any) -> tuple[ModelProto, tensors.External]:
-    """Return the messages in a snapshot, and what fetches its weights.
+    """Return the messages in a snapshot, and a function that fetches its weights.
 
-    Raises `DataError` NNM801 … NNM804 for one that is damaged, or is that of a model text.
+    Raises `DataError` NNM801 … NNM804 if it is damaged, or is a snapshot of a model text.
     """
     file = read(data)
     if ONNX not in file.metadata or FILE + NAME not in file.tensors:
         raise DataError(
             "NNM804",
             "the file is not a snapshot of an ONNX model",
-            hint="NNModel.load opens those of model texts",
+            hint="use NNModel.load for snapshots of model texts",
         )
     intact(file)
     return read_model(file.tensors[FILE + NAME].data), beside(file)

@@ -1,4 +1,4 @@
-"""Packed parameters in snapshots: their parts as tensors, how they are packed in the metadata."""
+"""Packed parameters in snapshots: their parts as tensors, their packing in the metadata."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from webnnm.runtime.state import ModelState
 def packed(
     packings: Mapping[str, Any], tensors: dict[str, StoredTensor | HostArray], state: ModelState
 ) -> dict[str, Packed]:
-    """Take the parts of packed parameters out of tensors by name; return the parameters.
+    """Remove the parts of packed parameters from tensors by name; return the parameters.
 
-    Raises `DataError` NNM802 where parts are missing or do not fit each other.
+    Raises `DataError` NNM802 if parts are missing or do not fit each other.
     """
     found: dict[str, Packed] = {}
     halves = read_in_float16(state.network)
@@ -31,7 +31,7 @@ def packed(
                 raise ValueError(f"{given} of a matrix {whole}")
             parts = {part: tensors.pop(f"{name}/{part}") for part in packing.types(whole)}
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise invalid(f'the parameter "{name}" is not a packed one: {error!r}') from error
+            raise invalid(f'the parameter "{name}" is not packed correctly: {error!r}') from error
         arrays = {
             part: each if isinstance(each, HostArray) else each.array().copy()
             for part, each in parts.items()

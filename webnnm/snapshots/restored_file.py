@@ -1,4 +1,4 @@
-"""How a snapshot keeps what is known of the data that its model was trained on."""
+"""How a snapshot stores what is known about the data that its model was trained on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NORM = "norm/"
 
 
 def content_of(known: Restored) -> dict[str, Any]:
-    """Return what a snapshot holds as JSON; the numbers of `inputs` are tensors beside it."""
+    """Return the JSON part of a snapshot; the numbers of `inputs` are separate tensors."""
     found: dict[str, Any] = {
         "inputs": {
             block: {"repeat": fitted.repeat, "scale": fitted.scale}
@@ -52,7 +52,7 @@ def content_of(known: Restored) -> dict[str, Any]:
 
 
 def check(known: Restored, network: Network) -> None:
-    """Raise `DataError` NNM802 where it can be of no data of a network."""
+    """Raise `DataError` NNM802 if it cannot belong to data of a network."""
     try:
         for vertex in network.inputs:
             check_fits(vertex, known.form(vertex.block), known.inputs.get(vertex.block))
@@ -68,9 +68,9 @@ def check(known: Restored, network: Network) -> None:
 
 
 def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) -> Restored:
-    """Return what the metadata and the tensors of a snapshot hold.
+    """Return the contents of the metadata and the tensors of a snapshot.
 
-    Raises `DataError` NNM802 where they say it in a form that makes no sense.
+    Raises `DataError` NNM802 if their form is invalid.
     """
     try:
         inputs: dict[str, Standardization] = {}
@@ -93,7 +93,7 @@ def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardiz
         raise ValueError(f"scale {scale}, {len(mean)} means, {len(std)} deviations")
     numbers = tuple(map(float, mean)), tuple(map(float, std))
     if not all(map(math.isfinite, numbers[0])) or not all(0 < one < math.inf for one in numbers[1]):
-        raise ValueError("means or deviations that nothing can have")
+        raise ValueError("its means or deviations are impossible")
     if isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat < 2**53:
         raise ValueError(f"{repeat!r} neighbours with the same mean")
     return Standardization(*numbers, repeat, scale)
@@ -108,7 +108,7 @@ def _encoder(entry: Any) -> Encoder:
 
 
 def _of_form(form: Form) -> dict[str, Any]:
-    """Return what a dataset took as JSON, without what goes without saying."""
+    """Return the form of a dataset's input as JSON, without defaults."""
     about, light = form.field, form.light
     found: dict[str, Any] = {
         "shape": list(about.shape),
@@ -157,7 +157,7 @@ def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:
         raise ValueError(f"kind {kind}")
     words = None if names is None else tuple(map(_text, cast("Sequence[Any]", names)))
     if words is not None and len(words) != max(2, int(classes)) and kind != "multilabel":
-        raise ValueError(f"{len(words)} names of {classes} classes")
+        raise ValueError(f"{len(words)} names for {classes} classes")
     return Answers(tuple(map(int, shape)), kind, int(classes), words)
 
 

@@ -1,4 +1,4 @@
-"""Snapshots: a model with its parameters as one safetensors file (spec I)."""
+"""Snapshots: a model with its parameters in one safetensors file (spec I)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ KEY = "webnnm."
 PARAMETER, STATE = "param/", "state/"
 MODEL, CHECKSUM = KEY + "model", KEY + "checksum"
 STRUCTURED = (*("hyperparameters", "schedule", "scale", "clip", "loss", "rng", "cursor", "best"),)
-"""Metadata of a training that are JSON."""
+"""The keys of training metadata that are JSON."""
 STORED = (None, "float32", "float16")
 PACKED = ("int4", "uint4")
-"""Types of which two elements share a byte, which safetensors does not have."""
+"""Types with two elements per byte, which safetensors does not have."""
 
 
 def snapshot(
@@ -49,10 +49,10 @@ def snapshot(
 ) -> Iterator[bytes | memoryview[int]]:
     """Yield the snapshot of a model, part by part.
 
-    With a `checkpoint` the parameters are the latest ones, and all that a training needs to go on
-    is written with them; unless `training`, just its best parameters are. With `dtype` "float16"
-    float32 parameters are stored in half of the bytes, which ends a training. Raises `DataError`
-    NNM704 for another type.
+    With a `checkpoint`, the parameters are the latest ones, and everything that a training needs
+    to resume is written with them; unless `training`, only its best parameters are. With `dtype`
+    "float16", float32 parameters are stored in half the bytes, and the training cannot be resumed.
+    Raises `DataError` NNM704 for another type.
     """
     if dtype not in STORED:
         raise DataError("NNM704", f"dtype is {dtype!r}", hint='None, "float32" or "float16"')
@@ -86,7 +86,7 @@ def snapshot(
 def _parameters(
     state: ModelState, latest: Mapping[str, HostArray], dtype: DataType | None
 ) -> dict[str, HostArray]:
-    """Return the parameters by their names in a file; the `latest` values, where there are some."""
+    """Return the parameters by their names in a file, with the `latest` values if there are any."""
     found: dict[str, HostArray] = {}
     for name, stored in _stored_names(state).items():
         if arrays := getattr(state.parameters.stored(name), "arrays", None):
@@ -100,7 +100,7 @@ def _parameters(
 
 
 def _training_tensors(state: ModelState, checkpoint: Checkpoint) -> dict[str, HostArray]:
-    """Return what a checkpoint has beside the latest parameters, by its names in a file."""
+    """Return what a checkpoint has in addition to the latest parameters, by name in a file."""
     names = _stored_names(state)
     best = {BEST + names[name]: array for name, array in checkpoint.best.items()}
     return tensors_of(checkpoint) | best
@@ -115,7 +115,7 @@ def _stored_names(state: ModelState) -> dict[str, str]:
 
 
 def _files(state: ModelState) -> dict[str, HostArray]:
-    """Return the files that the text names, by their names in a file; few texts name some."""
+    """Return the files that the text names, by their names in a file; few texts name any."""
     if not state.network.outline.document.files:
         return {}
     from webnnm.snapshots.model_files import stored
@@ -148,7 +148,7 @@ def _description(state: ModelState, kept: Restored, step: int) -> dict[str, str]
         MODEL: format_document(state.network.outline.document),
         KEY + "name": state.network.name,
         KEY + "notation": NOTATION,
-        # importlib.metadata knows it too, but imports email, which takes pages 0.3 s.
+        # importlib.metadata has it too, but imports email, which takes 0.3 s in pages.
         KEY + "package": sys.modules["webnnm"].__version__,
         KEY + "step": str(step),
         KEY + "normalisation": _json(content_of(kept)),
@@ -156,14 +156,14 @@ def _description(state: ModelState, kept: Restored, step: int) -> dict[str, str]
 
 
 def is_snapshot(file: File) -> bool:
-    """Tell whether a file is a snapshot, perhaps a damaged one."""
+    """Return whether a file is a snapshot, possibly a damaged one."""
     return any(name.startswith(KEY) for name in file.metadata)
 
 
 def verified(file: File) -> File:
-    """Return a file that is a snapshot and is as it was written.
+    """Return a file if it is an unchanged snapshot.
 
-    Raises `DataError` NNM804 for another file or a newer format, NNM803 where bytes changed.
+    Raises `DataError` NNM804 for another file or a newer format, NNM803 if bytes have changed.
     """
     given = file.metadata
     if KEY + "format" not in given or MODEL not in given:
@@ -176,7 +176,7 @@ def verified(file: File) -> File:
 
 
 def intact(file: File) -> File:
-    """Return a file of a known format whose checksum matches."""
+    """Return a file if its format is supported and its checksum matches."""
     given = file.metadata
     found = given[KEY + "format"]
     if found != str(FORMAT):
@@ -190,7 +190,7 @@ def intact(file: File) -> File:
         raise DataError(
             "NNM803",
             "the checksum of the snapshot does not match its contents",
-            hint="it was damaged or changed: get it again",
+            hint="it was damaged or changed: download or save it again",
         )
     return file
 
@@ -209,9 +209,9 @@ def parameters(file: File) -> dict[str, StoredTensor | HostArray]:
 async def load_parameters(
     state: ModelState, source: Any, *, strict: bool, names: Names | None = None
 ) -> list[str]:
-    """Set the parameters of a model from a file or bytes; return the names of those it took.
+    """Set the parameters of a model from a file or bytes; return the names that were set.
 
-    All of it is checked before anything changes, then one tensor after the other is read.
+    Everything is checked before anything changes; then the tensors are read one by one.
     """
     file = await opened(source)
     given: Mapping[str, StoredTensor | HostArray] = file.tensors
@@ -222,15 +222,15 @@ async def load_parameters(
     found = assigned(given, state.parameters.types, names, strict=strict)
     if not found:
         raise DataError(
-            "NNM710", f"none of the {len(given)} tensors there matches a parameter of the model"
+            "NNM710", f"none of its {len(given)} tensors matches a parameter of the model"
         )
     return _take(state, found)
 
 
 async def opened(source: Any) -> File:
-    """Return a safetensors file from bytes or from where `storage.fetch` finds it.
+    """Open a safetensors file from bytes or from a place that `storage.fetch` reads.
 
-    Raises `DataError` NNM715 where there is no such file, NNM801, NNM802 for a broken one.
+    Raises `DataError` NNM715 if there is no such file, NNM801, NNM802 if it is damaged.
     """
     name = ""
     if isinstance(source, str | os.PathLike):
@@ -249,14 +249,14 @@ async def opened(source: Any) -> File:
 
 
 async def restore(state: ModelState, file: File) -> None:
-    """Give a model without parameters what its snapshot holds.
+    """Set up a model without parameters from its snapshot.
 
-    All of it is checked before memory is taken: it is the file that says how large the model is.
+    Everything is checked before memory is allocated: the file says how large the model is.
     """
     own, types = parameters(file), state.parameters.types
     packed = _packed(file, own, state)
     if unknown := [n for n, p in packed.items() if n not in types or types[n].shape != p.shape]:
-        raise invalid(f'"{unknown[0]}" is packed, and no matrix of the model')
+        raise invalid(f'"{unknown[0]}" is packed, but is not a matrix of the model')
     found = assigned(own, {name: type for name, type in types.items() if name not in packed})
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
@@ -300,7 +300,7 @@ def _checkpoint(state: ModelState, file: File) -> Checkpoint:
 def _packed(
     file: File, tensors: dict[str, StoredTensor | HostArray], state: ModelState
 ) -> dict[str, Packed]:
-    """Take the parts of packed parameters out of a snapshot's tensors; few models have some."""
+    """Remove the parts of packed parameters from a snapshot's tensors; few models have any."""
     if KEY + "weights" not in file.metadata:
         return {}
     from webnnm.snapshots.packed_weights import packed
@@ -325,7 +325,7 @@ def _unpacked(
         dtype, shape = packed[name]
         return HostArray(dtype, shape, tensor.data)
     except (KeyError, TypeError, ValueError, DataError) as error:
-        raise invalid(f'tensor "{name}" is not a packed one: {error}') from error
+        raise invalid(f'tensor "{name}" is not packed correctly: {error}') from error
 
 
 def _step(file: File) -> int:
@@ -336,13 +336,13 @@ def _step(file: File) -> int:
 
 
 def _metadata(file: File, key: str) -> dict[str, Any]:
-    """Return structured metadata; empty where there are none."""
+    """Return structured metadata; empty if there is none."""
     try:
         found = parsed(file.metadata.get(KEY + key, "{}"))
     except ValueError as error:
-        raise invalid(f"its metadata {key} are not JSON: {error}") from error
+        raise invalid(f"its metadata {key} is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise invalid(f"its metadata {key} are not a JSON object")
+        raise invalid(f"its metadata {key} is not a JSON object")
     return cast("dict[str, Any]", found)
 
 

@@ -1,4 +1,4 @@
-"""Where snapshots are kept: files, memory, and the storage of a browser (spec I)."""
+"""The storage of snapshots: files, memory, and the storage of a browser (spec I)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 from webnnm.core.errors import DataError
 
 BROWSER, DOWNLOAD = "browser:", "download:"
-"""Names with these prefixes lie in the storage of the browser, for this site alone, and among the
-user's downloads."""
+"""The prefixes of names in the storage of the browser, for this site only, and in the user's
+downloads."""
 
 
 async def store(
     place: str | os.PathLike[str] | None, parts: Iterable[bytes | memoryview[int]]
 ) -> Any:
-    """Write a file as a whole and return its place; without a place return its bytes.
+    """Write a file atomically and return its place; without a place, return its bytes.
 
     >>> import asyncio, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     asyncio.run(store(f"{folder}/a.bin", [b"one ", b"two"])).name
     'a.bin'
 
-    What was there before stays until all of it is written. Raises `DataError` NNM807 where that
+    An existing file is kept until everything is written. Raises `DataError` NNM807 if that
     fails.
     """
     if place is None:
@@ -46,7 +46,7 @@ async def store(
 
 
 async def fetch(place: str | os.PathLike[str]) -> Any:
-    """Return the bytes of a file. Raises `DataError` NNM715 where there is none."""
+    """Return the bytes of a file. Raises `DataError` NNM715 if there is none."""
     if (name := _named(place, BROWSER, "NNM715")) is not None:
         from webnnm.backends.browser_files import kept_file
 
@@ -61,9 +61,9 @@ async def fetch(place: str | os.PathLike[str]) -> Any:
 
 
 async def discard(place: str | os.PathLike[str]) -> None:
-    """Remove a file; one that is not there is removed already.
+    """Remove a file; do nothing if it does not exist.
 
-    Raises `DataError` NNM807 where it cannot be removed, and is there as before.
+    Raises `DataError` NNM807 if it cannot be removed; it is then unchanged.
     """
     if (name := _named(place, BROWSER, "NNM807")) is None:
         try:
@@ -78,9 +78,10 @@ async def discard(place: str | os.PathLike[str]) -> None:
 
 
 async def claim(place: str | os.PathLike[str]) -> None:
-    """Keep other pages of a site from writing and removing what a browser keeps, until `release`.
+    """Keep other pages of a site from writing or removing a stored file until `release`.
 
-    A path is claimed by everybody. Raises `DataError` NNM807 where another page has it.
+    Any number of programs can claim a path. Raises `DataError` NNM807 if another page has claimed
+    it.
     """
     if (name := _named(place, BROWSER, "NNM807")) is not None:
         from webnnm.backends.browser_files import claim_file
@@ -89,7 +90,7 @@ async def claim(place: str | os.PathLike[str]) -> None:
 
 
 async def release(place: str | os.PathLike[str]) -> None:
-    """Let other pages have what was claimed."""
+    """Release a claim."""
     if (name := _named(place, BROWSER, "NNM807")) is not None:
         from webnnm.backends.browser_files import release_file
 
@@ -97,17 +98,19 @@ async def release(place: str | os.PathLike[str]) -> None:
 
 
 def _failed(place: Any, what: str, error: OSError | ValueError) -> str:
-    """Return what the system says of a path, or Python of one with a zero in it."""
+    """Return the system's message about a path, or Python's for one with a null character."""
     return f"{os.fspath(place)} cannot be {what}: {getattr(error, 'strerror', None) or error}"
 
 
 def _named(place: Any, prefix: str, code: str) -> str | None:
-    """Return the name that follows a prefix, None for a path."""
+    """Return the name after a prefix, None for a path."""
     if not isinstance(place, str) or not place.startswith(prefix):
         return None
     name = place.removeprefix(prefix)
     if sys.platform != "emscripten":
         raise DataError(code, f'"{place}" needs a browser', hint="give a path")
     if not name or "/" in name:
-        raise DataError(code, f'"{name}" is not a name in a browser', hint="one without slashes")
+        raise DataError(
+            code, f'"{name}" is not a valid name in a browser', hint="give one without slashes"
+        )
     return name

@@ -9,10 +9,10 @@
 >>> model.test().samples
 45
 
-Every name is that of `webnnm`, and every call returns what awaiting it would. On desktops an event
-loop in a thread of its own does the work, so that it also goes where a loop is running, as in
-notebooks; Ctrl-C cancels the call, and a training then stands at a step that is known. In pages it
-takes a browser that can hold up Python (JSPI), else calls raise `BackendError` NNM709.
+The names are those of `webnnm`, and every call returns what awaiting it would. On desktops an
+event loop in a separate thread does the work, so that it also works where a loop is already
+running, as in notebooks; Ctrl-C cancels the call and leaves a training at a known step. Pages
+need a browser that can suspend Python (JSPI); otherwise calls raise `BackendError` NNM709.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from webnnm.core.errors import BackendError, DataError
 
 
 class Synchronous:
-    """Something of the package whose calls return results instead of promises of them.
+    """A wrapper whose calls return results instead of awaitables.
 
-    Attributes are those of `__wrapped__`, the thing itself; used with `with` it is closed.
+    Attributes are those of `__wrapped__`, the wrapped object; `with` closes it.
     """
 
     def __init__(self, thing: Any) -> None:
@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Synchronous:
 
 
 def _shown(found: Any) -> Any:
-    """Return what has asynchronous methods as something synchronous, but arrays, which wait."""
+    """Wrap objects with asynchronous methods, except arrays, which wait themselves."""
     if type(found) is tuple:
         return tuple(map(_shown, cast("Sequence[Any]", found)))
     kind = cast("type[Any]", type(found))
@@ -85,7 +85,7 @@ def _bare(value: Any) -> Any:
     return value.__wrapped__ if isinstance(value, Synchronous) else value
 
 
-# Who imports this waits without `await`, maybe right after a call that is awaited.
+# Importers wait without `await`, perhaps directly after a call that is awaited.
 pyodide_host.can_wait()
 
 
@@ -104,15 +104,17 @@ def _result(work: Coroutine[Any, Any, Any]) -> Any:
             return pyodide_host.wait(work)
         work.close()
         raise BackendError(
-            "NNM709", "this browser cannot block Python", hint="use webnnm and await its calls"
+            "NNM709",
+            "this browser cannot block Python",
+            hint="use webnnm, and await its calls",
         )
     loop, thread = _loop()
     if threading.current_thread() is thread:
         work.close()
         raise DataError(
             "NNM712",
-            "a callback cannot call webnnm.sync, which waits for it",
-            hint="make the callback a coroutine function, which may await the model's methods",
+            "a callback cannot call webnnm.sync, which is waiting for it",
+            hint="make the callback a coroutine function, which can await the model's methods",
         )
     done: Future[Any] = Future()
     tasks: list[asyncio.Task[None]] = []

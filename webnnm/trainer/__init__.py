@@ -1,1 +1,1 @@
-"""The host's side of a training, from its review to its last epoch: `training.Training`."""
+"""The host side of training, from the review to the last epoch: `training.Training`."""

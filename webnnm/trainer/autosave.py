@@ -1,4 +1,4 @@
-"""Saving a training again and again, so that it can go on after whatever ends it."""
+"""Saves a training regularly, so that it can be resumed whatever ends it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from webnnm.snapshots.storage import claim, release
 
 Place = str | os.PathLike[str]
 FIRST_SECONDS = 2.0
-"""When the first saving comes: a page may be left soon."""
+"""When the first save is made: the page may be closed soon."""
 
 
 class Autosave:
-    """Saves a model that is being trained: soon, every so many seconds, when its page is left.
+    """Saves a model during training: soon after the start, at intervals, when its page is closed.
 
-    A saving that fails, for whatever reason, is reported to `warn`, and the next one comes at its
-    time. Where another page keeps a training in the same place, nothing is saved. `on_save` is
-    called after every saving with what it failed with, or None. Nothing is saved once the training
-    is not `going` on.
+    A save that fails, for whatever reason, is reported to `warn`, and the next one is made as
+    scheduled. If another page saves a training in the same place, nothing is saved. `on_save` is
+    called after every save with its exception, or None. Nothing is saved once the training is no
+    longer `going`.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class Autosave:
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        """End the savings; one under way is finished."""
+        """Stop saving; a save in progress is completed."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def save(self) -> None:
-        """Save the model unless another page has the place; a failure costs a warning alone."""
+        """Save the model unless another page has the place; a failure only causes a warning."""
         if self._refused:
             return
         try:
@@ -61,7 +61,7 @@ class Autosave:
             self._report(None)
 
     async def _run(self) -> None:
-        # A claim is waited for, whatever happens to this task meanwhile: else nobody gives it back.
+        # Wait for the claim, whatever happens to this task meanwhile: otherwise nobody releases it.
         claiming = asyncio.ensure_future(claim(self._place))
         try:
             await asyncio.shield(claiming)
@@ -80,7 +80,7 @@ class Autosave:
             await next_turn(seconds)
             seconds = self._seconds
             if self._going():
-                # A file is written to its end, whatever happens to this task meanwhile.
+                # A file is written completely, whatever happens to this task meanwhile.
                 await to_the_end(self.save())
 
     def _report(self, failure: Exception | None) -> None:
@@ -91,7 +91,7 @@ class Autosave:
 
 
 async def next_turn(seconds: float) -> None:
-    """Wait so long, or until the page is hidden."""
+    """Wait this long, or until the page is hidden."""
     waiting = [asyncio.ensure_future(asyncio.sleep(seconds))]
     if sys.platform == "emscripten":
         from webnnm.backends.browser_files import hidden

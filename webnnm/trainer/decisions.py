@@ -34,11 +34,11 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Decided:
-    """What a training was decided to be, by the user, the expert system and seed search.
+    """The decisions about a training, by the user, the expert system and seed search.
 
-    Attributes: `settings`, hyperparameters of which none is "auto"; `review`, and `findings` of it
-    and of what came later; `network`, whose inputs may be float16; `losses` by output; `scouting`,
-    None where the parameters stayed as they were.
+    Attributes: `settings`, hyperparameters without "auto"; `review`, and `findings`, of it and of
+    later steps; `network`, whose inputs may be float16; `losses` by output; `scouting`, None if the
+    parameters were not changed.
     """
 
     settings: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Decided:
     def loss_settings(self) -> dict[str, dict[str, Any]]:
         """The loss of every output with its numbers, as plain values.
 
-        "reference" is the loss of knowing nothing.
+        "reference" is the loss of an uninformed prediction.
         """
         return {
             name: plain(
@@ -70,7 +70,7 @@ class Decided:
 def decide(
     state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Decided:
-    """Review a training and settle its settings; `given` are those that the user wrote."""
+    """Review a training and resolve its settings; `given` are those set by the user."""
     settings = dict(settings)
     _check_weights(state, settings["loss_weights"])
     if "seeds" not in given and (
@@ -95,7 +95,7 @@ def decide(
 async def scouted(
     state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], decided: Decided
 ) -> Decided:
-    """Try other initial parameters, leave the model at the best, review what was measured of it."""
+    """Try other initial parameters, keep the best, and review the measurements."""
     from webnnm.trainer.scout import BUDGET, scout
 
     count = state.parameters.count
@@ -114,10 +114,10 @@ async def scouted(
 
 
 async def feed_of(state: ModelState, decided: Decided) -> Feed:
-    """Return the training rows as the steps take them."""
+    """Return the training rows in the form that the steps take."""
     settings = decided.settings
     dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
-    # Callbacks, validation and a rate that waits for progress are asked after every epoch.
+    # Callbacks, validation and a plateau schedule run after every epoch.
     asked = settings["on_epoch"] or settings["on_batch"] or settings["schedule"] == "plateau"
     alone = not asked and not state.binding().dataset.size("validation")
     return await training_feed(
@@ -130,7 +130,7 @@ async def feed_of(state: ModelState, decided: Decided) -> Feed:
 
 
 def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, OutputLoss]:
-    """Return the loss of every output as the settings choose it."""
+    """Return the loss of every output, as chosen by the settings."""
     objectives = state.objectives()
     wanted = settings.get("class_weight")
 
@@ -164,7 +164,7 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
 
 
 def _check_weights(state: ModelState, weights: Any) -> None:
-    """Refuse weights of outputs that are not there (NNM710)."""
+    """Refuse weights of unknown outputs (NNM710)."""
     if isinstance(weights, Mapping):
         names = [output.name for output in state.trained_network.outputs]
         for name in weights:  # type: ignore[reportUnknownVariableType]
@@ -174,7 +174,7 @@ def _check_weights(state: ModelState, weights: Any) -> None:
 
 
 def step_settings(state: ModelState, decided: Decided, feed: Feed) -> StepSettings:
-    """Return what the step graph of a training is made for."""
+    """Return the settings for which the step graph of a training is built."""
     settings = decided.settings
     return StepSettings(
         batch=feed.batch,
@@ -199,7 +199,7 @@ def loss_weights(settings: Mapping[str, Any]) -> Mapping[str, float] | None:
 
 
 def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSettings:
-    """Return how gradients become updates, from hyperparameters of which none is "auto"."""
+    """Return how gradients become updates, from hyperparameters without "auto"."""
     optimizer = OPTIMIZERS[settings["optimizer"]]
     parameters = [vertex for vertex in network.parameters if vertex.trainable]
     rates = multipliers(network, settings["freeze"])

@@ -1,4 +1,4 @@
-"""Where a training went wrong: the first step, and the layer, whose numbers are not finite."""
+"""Where a training diverged: the first step, and the layer, with numbers that are not finite."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from webnnm.training.totals import Totals
 
 RULE = RULES["E311"]
 ORDINARY = 100.0
-"""Values below this are far from the 65504 that float16 ends at."""
+"""Values below this are far from 65504, the largest float16."""
 SCALED = "Lower scale, or set compute_type='float32'."
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """What went wrong in which epoch and batch, at what learning rate, `where` ("" if unknown).
+    """What diverged, in which epoch and batch, at which learning rate, `where` ("" if unknown).
 
-    `largest` is the largest value before that one; `remedy` what to do.
+    `largest` is the largest value before it; `remedy` is what to do.
     """
 
     what: str
@@ -47,7 +47,7 @@ class Divergence:
     @property
     def error(self) -> DataError:
         """The error that ends the training."""
-        found = "no layer shows it when the step is repeated"
+        found = "no layer reproduces it when the step is repeated"
         if self.where:
             found = (
                 f"the first value that is not finite is in {self.where}; "
@@ -68,14 +68,14 @@ async def divergence(
     streak = totals[-1].values.get("streak")
     remedy = RULE.remedy
     if streak is None:
-        what = "loss or gradient are not finite"
+        what = "loss or gradient is not finite"
         step, where, largest = await run.first_nonfinite(replay=True)
     else:
-        what = f"{MOST_OVERFLOWS} batches one after the other overflowed"
+        what = f"{MOST_OVERFLOWS} consecutive batches overflowed"
         step, where, largest = await run.first_nonfinite(replay=False)
-        if largest < ORDINARY:  # it is the scale that is too large, not the numbers
+        if largest < ORDINARY:  # the scale is too large, not the numbers
             remedy = SCALED
-        # The streak has gone on since, to the end of the call.
+        # The streak has continued since, to the end of the call.
         step = max(0, step - 1 - int(streak - MOST_OVERFLOWS) * accumulate)
     epoch, batch = divmod(step, run.feed.steps)
     rate = run.schedule.at(step + 1)

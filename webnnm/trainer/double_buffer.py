@@ -1,4 +1,4 @@
-"""What a training holds on the device: graphs, data, a double buffer of its state (spec E.9)."""
+"""The device memory of a training: graphs, data, a double buffer of its state (spec E.9)."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from webnnm.training.step import StepGraph
 Tensors = dict[str, DeviceTensor]
 
 READ_BYTES = 1 << 24
-"""Tensors are read together up to so many bytes."""
+"""Tensors are read together up to this many bytes."""
 
 
 @dataclass(kw_only=True)
 class DeviceState:
-    """Everything here is freed when the training ends, but the latest parameters.
+    """Everything on the device; freed when the training ends, except the latest parameters.
 
-    - `executable` runs a step; `resident` the data and tables, twice of a stream; `frozen` the
-      parameters that no step changes: constants of the graph, or `fixed` inputs.
-    - `parameters`: those of the model by their names in steps; those that learn are part of the
-      first buffer.
-    - `buffers`: the state, twice; each step reads one and writes the other.
-    - `spares`: room for copies of the state, from which steps can be repeated.
+    - `executable` runs a step; `resident` has the data and tables, two sets for a stream; `frozen`
+      the parameters that no step changes: constants of the graph, or `fixed` inputs.
+    - `parameters`: the parameters of the model by their names in steps; trainable ones are part of
+      the first buffer.
+    - `buffers`: two copies of the state; each step reads one and writes the other.
+    - `spares`: memory for copies of the state, from which steps can be repeated.
     - `best`: the parameters of the best epoch.
     - `copy_state` and `copy_parameters` copy on the device.
-    - `build_seconds`: what making the executable took; `more`: what was made later.
-    - `recompute`: whether activations are computed again.
+    - `build_seconds`: how long building the executable took; `more`: what was built later.
+    - `recompute`: whether activations are recomputed.
     """
 
     backend: Backend
@@ -72,10 +72,10 @@ async def allocate(
     *,
     recompute: bool = False,
 ) -> DeviceState:
-    """Build the step graph, upload the data, allocate both buffers of the state.
+    """Build the step graph, upload the data, and allocate both buffers of the state.
 
     `parameters` are the model's: they become part of the first buffer. With `recompute` the step
-    computes activations again rather than keep them.
+    recomputes activations instead of keeping them.
     """
     device = _Allocator(backend)
     try:
@@ -86,7 +86,7 @@ async def allocate(
 
 
 class _Allocator:
-    """Makes graphs and tensors on a device, and knows what it has made."""
+    """Makes graphs and tensors on a device, and keeps track of them."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -109,10 +109,10 @@ class _Allocator:
         return found
 
     async def filled(self, types: Mapping[str, TensorType], data: Arrays) -> Tensors:
-        """Make tensors, those of which there are data with these."""
+        """Make tensors, filled with data if there are any."""
         found = await self.tensors({n: type for n, type in types.items() if n not in data})
         for name, type in types.items():
-            if name in data:  # one by one: each is copied on its way
+            if name in data:  # one by one: each is copied during the upload
                 found[name] = await self.backend.tensor(type, data[name])
                 self.made.append(found[name])
         return found
@@ -136,7 +136,7 @@ async def _allocated(
     first = await device.tensors({name: type for name, type in states.items() if name not in own})
     first = {name: own.get(name) or first[name] for name in states}
     second = await device.tensors(states)
-    # A second spare state is for a best epoch that is not the last one of its call.
+    # A second spare state is for a best epoch that is not the last of its call.
     spares = [await device.tensors(states) for _ in range(2 if feed.epochs > 1 else 1)]
     learning = {name: type for name, type in states.items() if name in own}
     best = await device.tensors(learning)
@@ -165,9 +165,9 @@ async def _allocated(
 async def initialise_state(
     device: DeviceState, step: StepGraph, seed: int, checkpoint: Checkpoint | None = None
 ) -> None:
-    """Give the states of a step that do not begin with 0 their first values (spec C.1, dropout).
+    """Set the initial values of the states that do not start at 0 (spec C.1, dropout).
 
-    With a checkpoint they are where it left them.
+    With a checkpoint, they get its values.
     """
     backend = device.backend
     if step.generators:
@@ -186,7 +186,7 @@ async def initialise_state(
 
 
 def initial_state(step: StepGraph, parameters: Arrays) -> dict[str, HostArray]:
-    """Return the state before the first step, as a checkpoint has it."""
+    """Return the state before the first step, in the form of a checkpoint."""
     found = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
     found |= {name: HostArray.of(value, "float32") for name, value in step.initial_values.items()}
     others = {name: zeros(*step.state[name]) for name in step.checkpointed if name not in found}
@@ -194,7 +194,7 @@ def initial_state(step: StepGraph, parameters: Arrays) -> dict[str, HostArray]:
 
 
 async def read_tensors(backend: Backend, tensors: Tensors) -> dict[str, HostArray]:
-    """Return the values of tensors, of large ones one after the other."""
+    """Return the values of tensors, reading large ones one by one."""
     found: dict[str, HostArray] = {}
     waiting: Tensors = {}
     size = 0

@@ -1,4 +1,4 @@
-"""The training rows as a step graph takes them: all on the device, or block by block."""
+"""Feeds the training rows to a step graph: all on the device, or block by block."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from webnnm.training.step_settings import (
 )
 
 STREAM_STEPS = 32
-"""Steps of one block where rows come block by block: so many batches are uploaded at a time."""
+"""The steps of a block, if rows come block by block: how many batches are uploaded at a time."""
 RESIDENT_BYTES = 2**29
-"""Training rows of more bytes stay on the host, and go to the device block by block."""
+"""Training rows of more bytes than this stay on the host, and are uploaded block by block."""
 TABLE_STEPS = 4096
-"""Steps of the tables at most, where they have several epochs."""
+"""The maximum number of steps of the tables, if they have several epochs."""
 MOST_EPOCHS = 128
-"""Epochs at most whose tables are uploaded at a time."""
+"""The maximum number of epochs whose tables are uploaded at a time."""
 
 Arrays = Mapping[str, HostArray]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Feed:
-    """The training rows, and how many of them the device has at a time.
+    """The training rows, and how many of them are on the device at a time.
 
-    `count` rows in all; `held` on the device at a time; `steps` of an epoch; `epochs` at most in
-    one call of the device; `table_steps` those of one block; `data` the arrays that are uploaded
-    once, by the names of the step's inputs, `host_data` those that are too large for that;
-    `targets` and `masks` the types of all rows on the device.
+    `count`: the number of rows; `held`: rows on the device at a time; `steps` per epoch; `epochs`:
+    the maximum in one device call; `table_steps`: the steps of one block; `data`: the arrays that
+    are uploaded once, by the names of the step's inputs, `host_data`: those that are too large for
+    that; `targets` and `masks`: the types of all rows on the device.
     """
 
     binding: DataBinding
@@ -91,11 +91,11 @@ async def training_feed(
     dtypes: Mapping[str, DataType],
     epochs: int = 1,
 ) -> Feed:
-    """Return the feed of batches of this size, inputs in these types.
+    """Return the feed for batches of this size, with inputs of these types.
 
-    `epochs`: how many of them may pass before the host wants to look at one.
+        `epochs`: how many epochs may pass before the host has to look at one.
 
-    Raises `DataError` NNM705 where there are none.
+    Raises `DataError` NNM705 if there are no training rows.
     """
     count = binding.dataset.size("training")
     steps = -(-count // batch)
@@ -143,7 +143,7 @@ async def training_feed(
 async def epoch_blocks(
     feed: Feed, epoch: int, settings: Mapping[str, Any], epochs: int = 1
 ) -> AsyncGenerator[Block]:
-    """Yield the blocks of an epoch, or the one block of several `epochs` from that one on."""
+    """Yield the blocks of an epoch, or the single block of several `epochs` starting with it."""
     binding, seed = feed.binding, settings["seed"]
     if not binding.streams:
         dataset = binding.dataset

@@ -1,4 +1,4 @@
-"""What flows through a model on some rows of its data, as arrays: to be looked at and charted."""
+"""The activations and gradients of a model on some rows, as arrays to inspect and chart."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Arrays = Mapping[str, HostArray]
 
 @dataclass(frozen=True)
 class Inspection:
-    """What `NNModel.inspect` found: the weights of a model, and what some rows make of them.
+    """The result of `NNModel.inspect`: weights, and activations and gradients for some rows.
 
-    - `rows`: how many rows there were; `loss`: their mean loss, without regularisation, divided by
-      the loss of knowing nothing.
+    - `rows`: the number of rows; `loss`: their mean loss, without regularisation, divided by the
+      loss of an uninformed prediction.
     - `weights`: parameter → its values.
-    - `activations`: layer, as `summary` calls it → its results for all rows.
+    - `activations`: layer, as named by `summary` → its results for all rows.
     - `gradients`: trainable parameter → the gradient of the loss.
     """
 
@@ -38,7 +38,7 @@ class Inspection:
 
 
 async def inspect(state: ModelState, subset: str, rows: int, seed: int) -> Inspection:
-    """Return what flows through a model, see `NNModel.inspect`."""
+    """Return activations and gradients of a model, see `NNModel.inspect`."""
     if not is_integer(rows) or rows < 1:
         raise DataError("NNM704", f"rows is {rows!r}", hint="1 or more")
     losses = state.losses()

@@ -1,4 +1,4 @@
-"""What a training came to: layers, gradients, weights and predictions, measured at its end."""
+"""The outcome of a training: layers, gradients, weights and predictions, measured at its end."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from webnnm.training.outcome_step import outcome_step
 from webnnm.training.probe_step import ROW
 
 MOST_ROWS = 256
-"""Enough that a class of 3 % of the rows has some; a small part of what an epoch computes."""
+"""Enough for a class of 3 % of the rows to have some; a small part of the cost of an epoch."""
 MOST_NUMBERS = 2**22
-"""So many results of layers are computed at most, unless a batch of the training has more."""
+"""The maximum number of layer results computed, unless a training batch has more."""
 
 
 async def measure_outcome(
     state: ModelState, losses: Mapping[str, OutputLoss], before: Arrays, *, seed: int, batch: int
 ) -> dict[str, Any]:
-    """Measure a trained model on up to 256 training rows, and return plain values.
+    """Measure a trained model on up to 256 training rows; return plain values.
 
-    - `rows`: how many there were; `loss`: of them, divided by the loss of knowing nothing.
-    - `dead`, `saturated`: layer → share of its units, of its values.
-    - `gradients`: weight → root of the mean square of its gradient; `moved`: weight → the length of
-      its way since `before`, divided by its length there.
-    - `outputs`: name → what a report on its predictions says in short; `held_out`: the same of as
-      many rows that were not trained, and `subset`, which those are of, "" if there are none.
+    - `rows`: their number; `loss`: their loss, divided by the loss of an uninformed prediction.
+    - `dead`, `saturated`: layer → share of its dead units, of its saturated values.
+    - `gradients`: weight → root mean square of its gradient; `moved`: weight → the norm of its
+      change since `before`, divided by its norm there.
+    - `outputs`: name → a summary of the report on its predictions; `held_out`: the same for as many
+      rows that were not trained on, and `subset`, the subset of those, "" if there are none.
 
-    `batch` are the rows of a training step. Streams and outputs of very many classes are not
-    measured: {}.
+    `batch` is the number of rows of a training step. Streams and outputs with very many classes are
+    not measured: {}.
     """
     binding = state.binding()
     if binding.streams or not has_reports(state.objectives()):
@@ -80,7 +80,7 @@ async def measure_outcome(
 
 
 def _numbers_per_row(state: ModelState) -> int:
-    """Return how many numbers the layers compute for a row."""
+    """Return how many numbers the layers compute per row."""
     total = 0
     for layer in state.network.layers:
         for features in layer.features:
@@ -90,7 +90,7 @@ def _numbers_per_row(state: ModelState) -> int:
 
 
 def _moved(state: ModelState, before: Arrays) -> dict[str, float]:
-    """Return ‖after − before‖/‖before‖ of the weights that were trained."""
+    """Return ‖after − before‖/‖before‖ for the trained weights."""
     parameters = state.parameters
     if not before:
         return {}
@@ -105,10 +105,10 @@ def _moved(state: ModelState, before: Arrays) -> dict[str, float]:
 
 
 def _in_short(report: Any) -> dict[str, Any]:
-    """Return of a report what tells whether its output learnt anything."""
+    """Return the part of a report that shows whether its output learnt anything."""
     if hasattr(report, "r2"):
         return {"r2": report.r2}
-    if hasattr(report, "reports"):  # several labels: how often each one is there, and is predicted
+    if hasattr(report, "reports"):  # several labels: how often each is present, and is predicted
         return {
             "labels": list(report.labels),
             "support": list(report.support),

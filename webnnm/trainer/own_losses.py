@@ -1,4 +1,4 @@
-"""Losses of one's own: functions of arrays in place of the losses of a model."""
+"""Custom losses: functions of arrays instead of the losses of a model."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Function = Callable[..., Any]
 
 
 def own_losses(losses: Mapping[str, OutputLoss], given: Any) -> dict[str, OutputLoss]:
-    """Return the losses of all outputs, with functions in place of those that are given.
+    """Return the losses of all outputs, replaced by functions where these are given.
 
     `given` is a function of predictions and targets, which returns a number for each row, or of
     predictions, targets and weights, which returns the weighted mean; or such functions by output.
 
-    Raises `DataError` NNM704 for one function of several outputs, and for label smoothing, NNM710
-    for outputs that there are not.
+    Raises `DataError` NNM704 for a single function with several outputs, and for label smoothing,
+    NNM710 for unknown outputs.
     """
     if not isinstance(given, Mapping):
         if len(losses) > 1:
             names = ", ".join(f'"{name}": …' for name in losses)
-            message = f"the model has {len(losses)} outputs, and one loss is given"
+            message = f"the model has {len(losses)} outputs, but one loss is given"
             raise DataError("NNM704", message, hint=f"loss={{{names}}}")
         given = dict.fromkeys(losses, given)
     for name in given:  # type: ignore[reportUnknownVariableType]
@@ -49,8 +49,8 @@ def _replaced(name: str, chosen: OutputLoss, function: Function | None) -> Outpu
         return chosen
     own = _OwnLoss(function, own_loss(function, name))
     if chosen.settings.smoothing:
-        message = f"label_smoothing is {chosen.settings.smoothing:g}, and {own} takes its targets"
-        raise DataError("NNM704", f"{message} as they are", hint="smooth them in the function")
+        message = f"label_smoothing is {chosen.settings.smoothing:g}, but {own} takes its targets"
+        raise DataError("NNM704", f"{message} unchanged", hint="smooth them in the function")
     return replace(
         chosen,
         loss=Loss(
@@ -66,10 +66,10 @@ def _replaced(name: str, chosen: OutputLoss, function: Function | None) -> Outpu
 
 
 def _counts_arguments(function: Function) -> int:
-    """Return how many arguments a function takes by position."""
+    """Return how many positional arguments a function takes."""
     try:
         arguments = inspect.signature(function).parameters.values()
-    except ValueError:  # of a built-in function, which may have none
+    except ValueError:  # a built-in function may have no signature
         return 2
     return sum(a.kind in (a.POSITIONAL_ONLY, a.POSITIONAL_OR_KEYWORD) for a in arguments)
 
@@ -86,16 +86,16 @@ class _OwnLoss:
     def rows(
         self, b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, sequence: bool
     ) -> LossRows:
-        """Return what the function says of each row."""
+        """Return the loss of each row."""
         lead = h.output.shape[: 1 + sequence]
         hint = (
             f"return one number for each row, {show(lead)}, as `xp.mean(…, axis=-1)` does; or take "
-            "a third argument, the weights of rows, and return one number, their weighted mean"
+            "the weights of the rows as a third argument, and return one number, the weighted mean"
         )
         return LossRows(self._computed(b, (h.output, y), lead, hint))
 
     def total(self, b: GraphBuilder, h: ActivatedOutput, y: Operand, weights: Operand) -> Operand:
-        """Return what the function says of all rows, some of which may have weight 0."""
+        """Return the loss of all rows, some of which may have weight 0."""
         hint = "with weights, return one number: xp.sum(weights * x) / xp.sum(weights)"
         return self._computed(b, (h.output, y, weights), (), hint)
 
@@ -105,7 +105,7 @@ class _OwnLoss:
         found, operand_of = embedded(b, self._function, operands, str(self))
         where = f"{self}{place_of(self._function)}"
         if not isinstance(found, Array):
-            kind = f"{found!r}, which is no array" if found is not None else "nothing"
+            kind = f"{found!r}, which is not an array" if found is not None else "nothing"
             raise ArrayTypeError(f"{where} returned {kind}", hint)
         if found.shape != shape:
             message = f"{where} returned {found.dtype}{show(found.shape)}, not float32{show(shape)}"

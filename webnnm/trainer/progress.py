@@ -1,4 +1,4 @@
-"""The progress of a training on the screen: in a terminal, a notebook, or wherever one likes."""
+"""Displays the progress of a training: in a terminal, a notebook, or a custom display."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 Log = Callable[[str], object]
 PAUSE = 0.1
-"""Seconds between two updates at least."""
+"""The minimum number of seconds between two updates."""
 WINDOW = 32
-"""Groups of epochs that the expected time is taken from."""
+"""How many groups of epochs the remaining time is estimated from."""
 GROUP = 0.05
-"""Seconds within which epochs that arrive are of one group: they come of one call."""
+"""Epochs that arrive within this many seconds are one group: they come from one call."""
 OUTLIER = 3
-"""A group counts for at most so many times the median: a pause is not expected again."""
+"""A group counts for at most this many times the median: pauses are not extrapolated."""
 ALL_EPOCHS, LOGGED = 100, 50
-"""Shorter trainings log every epoch; others the first, the last and each 50th (spec E.10)."""
+"""Shorter trainings log every epoch; longer ones the first, the last and every 50th (spec E.10)."""
 
 
 class Progress(Protocol):
-    """What shows the progress of a training; write your own and give it as `progress`.
+    """A display of the progress of a training; write your own and pass it as `progress`.
 
     >>> class Dots:
     ...     def begin(self, total, text): print(text, end=" ")
@@ -42,24 +42,24 @@ class Progress(Protocol):
     """
 
     def begin(self, total: int, text: str) -> None:
-        """Show that a training of so many epochs begins."""
+        """Show that a training of `total` epochs begins."""
         ...
 
     def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
-        """Show an epoch, and how many seconds are left if all epochs are trained."""
+        """Show an epoch, and how many seconds are left if all epochs are run."""
         ...
 
     def note(self, text: str) -> None:
-        """Show a line that stays."""
+        """Show a permanent line."""
         ...
 
     def end(self, history: History) -> None:
-        """Leave the screen; also after an error."""
+        """Close the display; also called after an error."""
         ...
 
 
 class Events:
-    """Tells a callable what happens, as plain dicts that JSON can hold.
+    """Reports progress to a callable, as plain dicts that JSON can represent.
 
     >>> seen = []
     >>> Events(seen.append).note("seed search")
@@ -75,43 +75,41 @@ class Events:
         self._receive = receive
 
     def begin(self, total: int, text: str) -> None:
-        """Tell that a training begins."""
+        """Report that a training begins."""
         self._receive({"event": "begin", "epochs": total, "text": text})
 
     def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
-        """Tell of an epoch."""
+        """Report an epoch."""
         text = state(record, eta_seconds)
         event = {"event": "epoch", **plain(record), "eta_seconds": eta_seconds, "text": text}
         self._receive(event)
 
     def note(self, text: str) -> None:
-        """Tell a line."""
+        """Report a line."""
         self._receive({"event": "note", "text": text})
 
     def end(self, history: History) -> None:
-        """Tell how the training ended."""
+        """Report how the training ended."""
         names = ("stopped", "best_epoch", "best_loss", "seconds")
         ending = {name: plain(getattr(history, name)) for name in names}
         self._receive({"event": "end", **ending, "text": str(history)})
 
 
 DISPLAYS = {"rich": "Rich", "tqdm": "Tqdm", "line": "Line", "notebook": "Notebook"}
-"""Words for screens, and the classes of `webnnm.trainer.progress_screens` that they stand for."""
-CHOICES = (
-    f"auto, off, {', '.join(DISPLAYS)}, a callable or an object as webnnm.trainer.progress.Progress"
-)
+"""Names of screens, and their classes in `webnnm.trainer.progress_screens`."""
+CHOICES = f"auto, off, {', '.join(DISPLAYS)}, a callable or a webnnm.trainer.progress.Progress"
 
 
 def display(setting: Any = "auto", stream: TextIO | None = None) -> Progress | None:
-    """Return what shows the progress, or None where log lines do.
+    """Return the display of the progress, or None if log lines show it.
 
-    - `setting`: "auto" takes the notebook if one runs the program, else on a terminal rich, tqdm or
-      a plain line, the first that is there, else None; "off" and None are None; "rich", "tqdm",
-      "line" and "notebook" ask for one of these; a callable is given everything as dicts
-      (`Events`), and an object with the methods of `Progress` is taken as it is.
-    - `stream`: the terminal, `sys.stdout` unless given.
+    - `setting`: "auto" uses the notebook if the program runs in one, or else, on a terminal, the
+      first available of rich, tqdm and a plain line, or else None; "off" and None mean None;
+      "rich", "tqdm", "line" and "notebook" request one of these; a callable receives everything as
+      dicts (`Events`), and an object with the methods of `Progress` is used as it is.
+    - `stream`: the terminal, by default `sys.stdout`.
 
-    Raises `DataError` NNM704 for other settings, NNM709 where what was asked for is not installed.
+    Raises `DataError` NNM704 for other settings, NNM709 if the requested package is not installed.
     """
     if setting is None or _shows(setting):
         return setting
@@ -137,7 +135,7 @@ def display(setting: Any = "auto", stream: TextIO | None = None) -> Progress | N
 
 
 def _screen(word: str, stream: TextIO) -> Progress:
-    # Most pages show the progress by events, and need none of the screens.
+    # Most pages show the progress with events, and need none of the screens.
     from webnnm.trainer import progress_screens
 
     return getattr(progress_screens, DISPLAYS[word])(stream)
@@ -149,7 +147,7 @@ def _shows(thing: Any) -> bool:
 
 
 def _automatic(stream: TextIO | None) -> Progress | None:
-    # sys.stdout is None where a program has no console.
+    # sys.stdout is None if a program has no console.
     if stream is None:
         return None
     if _in_notebook():
@@ -165,14 +163,14 @@ def _automatic(stream: TextIO | None) -> Progress | None:
 
 
 def _in_notebook() -> bool:
-    """Tell whether a kernel of IPython runs the program; IPython is not imported for that."""
+    """Return whether an IPython kernel runs the program, without importing IPython."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get_shell() if get_shell else None
     return getattr(shell, "kernel", None) is not None
 
 
 class Reporter:
-    """Takes a training's news to the log and to what shows its progress.
+    """Forwards the progress of a training to the log and the display.
 
     >>> from webnnm.evaluation.epoch import EpochRecord
     >>> reporter = Reporter(None, print)
@@ -180,12 +178,12 @@ class Reporter:
     >>> reporter.update(EpochRecord(1, 2, 0.5, {"model": 0.5}, 1e-3, 0.25))
     epoch 1/2: loss 0.5000, lr 1.00e-03
 
-    - `shown`: what `display` returned. Where it is a terminal or a notebook and the log is `print`,
-      both would be the same screen: the lines of epochs are left out, others go above the bar.
-    - `log`: takes lines.
-    - `clock`: gives seconds.
+    - `shown`: what `display` returned. If it is a terminal or a notebook and the log is `print`,
+      both are the same screen: the lines of epochs are left out, others are written above the bar.
+    - `log`: receives lines.
+    - `clock`: returns seconds.
 
-    What shows the progress is called every 0.1 seconds at most, and always for the last epoch.
+    The display is called at most every 0.1 seconds, and always for the last epoch.
     """
 
     def __init__(
@@ -200,13 +198,13 @@ class Reporter:
         self._last: tuple[float, int] | None = None
 
     def begin(self, total: int, text: str) -> None:
-        """Begin a training of so many epochs; before anything slow, so that it is seen to run."""
+        """Begin a training of `total` epochs, before anything slow, so that it is seen to run."""
         if self._shown is not None:
             self._shown.begin(total, text)
             self._open = True
 
     def update(self, record: EpochRecord) -> None:
-        """Take the news of an epoch."""
+        """Report an epoch."""
         now = self._clock()
         self._hidden = record
         since, before = self._last or (now - record.seconds, record.epoch - 1)
@@ -223,7 +221,7 @@ class Reporter:
             self._drawn = now
 
     def note(self, text: str) -> None:
-        """Take a line that stays."""
+        """Report a permanent line."""
         if self._shown is not None and self._open:
             self._shown.note(text)
             if self._shares:
@@ -231,7 +229,7 @@ class Reporter:
         self._log(text)
 
     def end(self, history: History) -> None:
-        """End the training, by an error too; what is noted later goes to the log."""
+        """End the training, also after an error; later lines go to the log."""
         if self._shown is None or not self._open:
             return
         if self._hidden is not None:
@@ -242,7 +240,8 @@ class Reporter:
     def eta(self, record: EpochRecord) -> float | None:
         """Return the seconds that the epochs after this one will take; None before the first.
 
-        What the last 32 groups of epochs took per epoch, none more than three times the median.
+        It is based on the time per epoch of the last 32 groups of epochs, each capped at three
+        times the median.
         """
         if not self._groups:
             return None

@@ -1,4 +1,4 @@
-"""Screens that show the progress of a training: terminals, by three means, and notebooks."""
+"""Screens that show the progress of a training: three for terminals, and one for notebooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAR = 24
 
 
 class Line(Screen):
-    """One line of a terminal that is written again and again."""
+    """A single line of a terminal that is overwritten."""
 
     _shown = ""
 
@@ -40,7 +40,7 @@ class Line(Screen):
         self._stream.flush()
 
     def _draw(self, text: str) -> None:
-        # A full row would move the cursor on to the next one.
+        # A full row would move the cursor to the next one.
         text = text[: shutil.get_terminal_size().columns - 1]
         self._stream.write("\r" + text.ljust(len(self._shown)))
         self._stream.flush()
@@ -48,7 +48,7 @@ class Line(Screen):
 
 
 class Tqdm(Screen):
-    """A bar by tqdm."""
+    """A tqdm bar."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -73,7 +73,7 @@ class Tqdm(Screen):
 
 
 class Rich(Screen):
-    """A bar by rich."""
+    """A rich bar."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -106,7 +106,7 @@ class Rich(Screen):
 
 
 class Notebook(Screen):
-    """A bar below the cell of a notebook, which in the end says how the training went."""
+    """A bar below a notebook cell, which finally shows how the training went."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)

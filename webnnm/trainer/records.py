@@ -1,4 +1,4 @@
-"""What is recorded of a running training: its epochs, and checkpoints of its state."""
+"""Records of a running training: its epochs, and checkpoints of its state."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Numbers = dict[str, float]
 
 @dataclass
 class EpochRecorder:
-    """Makes the records of the epochs of one call of the device, which share its time equally.
+    """Makes the records of the epochs of one device call, which share its time equally.
 
     `first` is the number of the first of these `epochs`. `totals` are their sums so far, `phases`
-    the seconds by what they were spent on.
+    the seconds by phase.
     """
 
     run: ResidentTraining
@@ -49,7 +49,7 @@ class EpochRecorder:
         overflows = int(v.get("overflows", 0))
         clipped = v.get("clipped")
         losses = totals.losses(self.outputs)
-        if overflows >= updates:  # no batch counted
+        if overflows >= updates:  # no valid batch
             losses = dict.fromkeys(losses, math.nan)
         return EpochRecord(
             epoch,
@@ -74,9 +74,9 @@ class EpochRecorder:
 def monitored_loss(
     record: EpochRecord, settings: Settings, outputs: Losses, *, validates: bool
 ) -> float | None:
-    """Return what decides on the best epoch: validation loss if there is one, else training.
+    """Return the loss that decides on the best epoch: validation if there is one, else training.
 
-    Several outputs count by their weights, or by the losses of knowing nothing (spec E.8).
+    Several outputs are weighted by their weights, or by their reference losses (spec E.8).
     """
     losses = record.val_losses if validates else record.losses
     if not losses:
@@ -98,7 +98,7 @@ async def capture_checkpoint(
     *,
     restored: bool = False,
 ) -> Checkpoint:
-    """Return the checkpoint of a training that has come as far as its history says.
+    """Return the checkpoint of a training at the point that its history has reached.
 
     `applied` is the number of steps of its model.
     """
@@ -111,7 +111,7 @@ async def capture_checkpoint(
 def initial_checkpoint(
     run: ResidentTraining, history: History, given: Settings, applied: int
 ) -> Checkpoint:
-    """Return the checkpoint before the first step, from what the host knows."""
+    """Return the checkpoint before the first step, from the data on the host."""
     empty = History(history.settings, history.backend, loss_settings=history.loss_settings)
     return _checkpoint(run, empty, given, run.initial_state(), {}, {}, 0, applied - run.steps_done)
 

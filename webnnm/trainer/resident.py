@@ -1,4 +1,4 @@
-"""The device side of a training: steps over data, tables and state that stay there (spec E.9)."""
+"""The device side of training: steps over resident data, tables and state (spec E.9)."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from webnnm.runtime.validation import Validation
 
 REPEATED = 1.0
-"""Seconds that steps may take which are repeated to come back to a known one."""
+"""The maximum number of seconds of repeated steps to return to a known one."""
 
 
 @dataclass(frozen=True)
 class ReplayPoint:
-    """From where a step is reached again: the tables, a state before it, how many steps follow.
+    """The point from which a step can be repeated: tables, an earlier state, the steps since.
 
-    `step` is the number of the step that the state is of, -1 before it is copied.
+    `step` is the number of the step of that state, -1 before it is copied.
     """
 
     tables: Mapping[str, HostArray]
@@ -101,7 +101,7 @@ class ResidentTraining:
         feed: Feed,
         checkpoint: Checkpoint | None = None,
     ) -> ResidentTraining:
-        """Build the step graph, upload the data, allocate the state as of the checkpoint.
+        """Build the step graph, upload the data, and allocate the state of the checkpoint.
 
         `network` is the model's, or the same with float16 inputs.
         """
@@ -119,7 +119,7 @@ class ResidentTraining:
             await initialise_state(device, step, settings["seed"], checkpoint)
             training = cls(state, network, settings, device, step, made, feed, checkpoint)
             if settings["micro_steps"] != "auto":
-                # A call has no more steps than the table that it reads them from.
+                # A call has at most as many steps as its table.
                 await training._stepper.fix(min(settings["micro_steps"], made.steps))
         except BaseException:
             device.free(device.parameters)
@@ -133,37 +133,37 @@ class ResidentTraining:
 
     @property
     def steps_done(self) -> int:
-        """How many steps were run in this training."""
+        """The number of steps run in this training."""
         return self._stepper.step
 
     @property
     def micro_steps(self) -> int:
-        """How many steps a dispatch has at the moment."""
+        """The current number of steps per dispatch."""
         return self._stepper.micro_steps
 
     @property
     def decaying(self) -> list[str]:
-        """The parameters that learn and are regularised."""
+        """The trainable parameters that are regularised."""
         update = self._made.update
         return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]
 
     def epochs_per_call(self, left: int) -> int:
-        """Return how many of the epochs that are left to train before the host looks at them."""
+        """Return how many of the remaining epochs to train before the host looks at them."""
         return self._stepper.tuner.epochs_per_call(self.feed.steps, min(left, self.feed.epochs))
 
     def steps_per_call(self, left: int, epochs: int) -> int:
-        """Return how many of the steps that are left in a block to run before the host looks."""
+        """Return how many of the remaining steps of a block to run before the host looks."""
         if epochs > 1:  # any of which can be repeated from the state before the call
             return left
         count = self._stepper.tuner.steps_per_call(left)
         return count - count % self.micro_steps or count
 
     async def blocks(self, epoch: int, epochs: int = 1) -> AsyncGenerator[int]:
-        """Bring the rows of epochs to the device, block by block; yield the steps of each.
+        """Upload the rows of epochs, block by block; yield the steps of each.
 
-        A dataset in memory is one block, which stays. Of a stream the next block is fetched and
-        uploaded while the present one is trained. The first epoch after a checkpoint begins with
-        the batch of the checkpoint.
+        A dataset in memory is one block, which stays resident. For a stream, the next block is
+        fetched and uploaded while the current one is trained. The first epoch after a checkpoint
+        begins with the batch of the checkpoint.
         """
         resumed = self._resumed
         self._epoch = epoch
@@ -195,7 +195,7 @@ class ResidentTraining:
                     started = True
                 waiting = asyncio.ensure_future(_next(sources))
                 done += steps
-                # Nothing is run of this block yet: its steps begin with the first copy of a state.
+                # No step of this block has run yet: its steps begin with the first copy of a state.
                 self._last = ReplayPoint(tables, self._device.spares[0], 0, -1)
                 yield steps - skipped
                 skipped = 0
@@ -203,7 +203,7 @@ class ResidentTraining:
                 self._backend.write(self.current[TOTALS], totals)
                 self._resumed = None
         finally:
-            # What is being fetched has to end before its source can be closed.
+            # The fetch in progress has to end before its source can be closed.
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
             await sources.aclose()
@@ -214,14 +214,14 @@ class ResidentTraining:
         return HostArray.of([*row, *table.values()[len(row) :]], "float32", table.shape)
 
     def _write(self, arrays: Mapping[str, HostArray]) -> None:
-        """Upload what the step graph takes of these arrays."""
+        """Upload those of these arrays that the step graph takes."""
         resident = self._device.resident[self._stepper.block]
         for name, values in arrays.items():
-            if name in resident:  # a graph has just the tables that it looks at
+            if name in resident:  # a graph has only the tables that it reads
                 self._backend.write(resident[name], values)
 
     def resumed_totals(self) -> list[Totals]:
-        """Return the totals of the epoch that a checkpoint is in, before the rest is run."""
+        """Return the totals of the epoch of a checkpoint, before the rest of it is run."""
         resumed = self._resumed
         return [Totals(resumed.totals)] if resumed and resumed.batch else []
 
@@ -238,10 +238,10 @@ class ResidentTraining:
         return [Totals(dict(zip(names, values[k : k + len(names)], strict=True))) for k in rows]
 
     def _replay_point(self, count: int) -> ReplayPoint:
-        """Return from where to get to the present step: the copy of before, or a new one.
+        """Return the point from which to repeat the next steps: the existing copy, or a new one.
 
-        A copy of a large state takes as long as a good part of a step. A single step needs none: it
-        leaves what it reads as it is.
+        Copying a large state takes a considerable part of the time of a step. A single step needs
+        no copy: it does not change what it reads.
         """
         assert self._last is not None
         last, now = self._last, self._stepper.step
@@ -263,7 +263,7 @@ class ResidentTraining:
 
     @contextmanager
     def _counted(self) -> Generator[None]:
-        """Count what is run for the model, too."""
+        """Also count the steps for the model."""
         before = self._stepper.step
         try:
             yield
@@ -271,10 +271,10 @@ class ResidentTraining:
             self._state.step += self._stepper.step - before
 
     async def first_nonfinite(self, *, replay: bool) -> tuple[int, str, float]:
-        """Find the step that went wrong, and in it the first value that is not finite.
+        """Find the step that diverged, and its first value that is not finite.
 
-        With `replay` the last call is repeated, watched step by step, and the state is then that
-        before the bad step; else the next step is watched.
+        With `replay`, the last call is repeated and watched step by step, and the state is then the
+        one before the bad step; otherwise the next step is watched.
         """
         made = replace(self._made, watch=True)
         step = training_step(self._network, self.feed.targets, made)
@@ -287,7 +287,7 @@ class ResidentTraining:
             return await first_nonfinite(self._device, self._stepper, step, last - replay)
 
     def initial_state(self) -> dict[str, HostArray]:
-        """Return the state before the first step, from what the host knows."""
+        """Return the state before the first step, from the data on the host."""
         return initial_state(self._graph, self._state.parameters.values())
 
     def _restore(self, point: ReplayPoint) -> None:
@@ -302,7 +302,7 @@ class ResidentTraining:
         await self._run(self._last.steps)
 
     async def rewind(self, epochs: int) -> None:
-        """Go back to the end of an epoch of the last call, by repeating its steps up to there."""
+        """Go back to the end of an epoch of the last call, by repeating the steps up to it."""
         assert self._last is not None
         self._restore(self._last)
         await self._run(self._steps_of(epochs, self._last))
@@ -312,11 +312,11 @@ class ResidentTraining:
         return (self._epoch - 1 + epochs) * self.feed.steps - point.step
 
     async def settle(self, finished: int) -> None:
-        """Go to a step that is known, whatever interrupted the training after so many epochs.
+        """Go to a known step, whatever interrupted the training after `finished` epochs.
 
-        It is the last step, or the one before an interrupted call: how many of its steps the device
-        has done is not known. Where the host has looked at some epochs of a call, it is the end of
-        the last of them.
+        It is the last step, or the one before an interrupted call, since it is not known how many
+        of its steps the device has done. If the host has looked at some epochs of a call, it is the
+        end of the last of them.
         """
         if self._last is None:
             return
@@ -330,7 +330,7 @@ class ResidentTraining:
                 await self._undo_last_call()
 
     async def task_weights(self) -> dict[str, float]:
-        """Return s of every output that is weighed by uncertainty."""
+        """Return s of every output that is weighted by uncertainty."""
         names = {name: self.current[TASK + name] for name in self._made.tasks}
         arrays = await self._backend.read(*names.values()) if names else []
         return {name: a.values()[0] for name, a in zip(names, arrays, strict=True)}
@@ -346,8 +346,8 @@ class ResidentTraining:
     def keep_best(self, place: int, epochs: int) -> None:
         """Keep the parameters after `place` of the `epochs` of the last call as the best.
 
-        Those of the last epoch are copied on the device; those of an earlier one are computed again
-        from the state before the call, when somebody wants them.
+        Those of the last epoch are copied on the device; those of an earlier one are recomputed
+        from the state before the call, when they are needed.
         """
         if place == epochs:
             self._best = None
@@ -360,13 +360,13 @@ class ResidentTraining:
     async def capture_state(
         self, finished: int
     ) -> tuple[dict[str, HostArray], dict[str, HostArray], dict[str, float]]:
-        """Return state, best parameters and totals of the epoch, as a checkpoint has them.
+        """Return state, best parameters and totals of the epoch, in the form of a checkpoint.
 
-        Only between two calls, after so many epochs.
+        Only between two calls, after `epochs` epochs.
         """
         device = self._device
         if self._best is not None:
-            # What is known of the best parameters is how to compute them: now is the time.
+            # So far only the way to compute the best parameters is known: compute them now.
             spare = next(state for state in device.spares if state is not self._best.state)
             self._stepper.copy_state(spare)
             self._stepper.restore(self._best.state, self._best.steps)
@@ -384,7 +384,7 @@ class ResidentTraining:
         rows = (await read_tensors(self._backend, {TOTALS: self.current[TOTALS]}))[TOTALS].values()
         row = (finished - (self._epoch - 1)) * len(self._graph.totals)
         totals = dict(zip(self._graph.totals, rows[max(0, row) :], strict=False))
-        if self._resumed is not None:  # nothing is run yet
+        if self._resumed is not None:  # nothing has run yet
             totals = dict(self._resumed.totals)
         return (
             state,
@@ -393,9 +393,9 @@ class ResidentTraining:
         )
 
     async def finish(self, *, restore: bool) -> None:
-        """Hand the latest parameters, or the best ones, to the model, and free everything else.
+        """Give the latest parameters, or the best ones, to the model, and free everything else.
 
-        The best ones are those that `capture_state` has found before.
+        The best ones are those that `capture_state` computed before.
         """
         device = self._device
         if restore and self._has_best:
@@ -407,7 +407,7 @@ class ResidentTraining:
         await self._state.parameters.read_back(learnt)
 
     async def abandon(self) -> None:
-        """Free everything but the tensors that the model had before; the device is gone."""
+        """Free everything except the tensors that the model had before; the device is lost."""
         await self._free(self._device.parameters)
 
     async def _free(self, kept: Mapping[str, DeviceTensor]) -> None:
@@ -418,7 +418,7 @@ class ResidentTraining:
 
     @contextmanager
     def shown(self) -> Generator[None]:
-        """Let the model compute with the latest parameters for a while, in which no step is run."""
+        """Let the model use the latest parameters temporarily, while no step is run."""
         parameters = self._state.parameters
         before = parameters.tensors
         parameters.show(self._parameters(self.current))
@@ -429,7 +429,7 @@ class ResidentTraining:
             parameters.show(before)
 
     def _parameters(self, state: Tensors) -> Tensors:
-        """Return the parameters of a state by their names, and the frozen ones."""
+        """Return the parameters of a state by name, and the frozen ones."""
         found = {
             name.removeprefix(PARAMETER_PREFIX): tensor
             for name, tensor in state.items()

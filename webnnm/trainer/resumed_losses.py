@@ -1,4 +1,4 @@
-"""The losses of a training that is resumed: those of its checkpoint, numbers included."""
+"""The losses of a resumed training: those of its checkpoint, including their numbers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from webnnm.training.losses import LOSSES, LossSettings
 def resumed_losses(
     state: ModelState, checkpoint: Checkpoint, decided: Mapping[str, OutputLoss]
 ) -> dict[str, OutputLoss]:
-    """Return the losses with the numbers that they had at a checkpoint (NNM808 if impossible).
+    """Return the losses with the numbers of a checkpoint (NNM808 if impossible).
 
-    `decided` has the functions that were given in place of losses: a checkpoint has their names.
+    `decided` has the functions given instead of losses: a checkpoint has only their names.
     """
     found: dict[str, OutputLoss] = {}
     for name, objective in state.objectives().items():
@@ -47,7 +47,7 @@ def resumed_losses(
 
 
 def _same(name: str, saved: str, objective: Objective, decided: OutputLoss) -> OutputLoss:
-    """Return the loss that a checkpoint names: by its record, or the function that was given."""
+    """Return the loss that a checkpoint names: from its record, or the function that was given."""
     given = decided.loss.name
     if (saved in LOSSES) != (given in LOSSES):
         hint = f"pass loss={saved.removesuffix('()')}, which no checkpoint keeps"

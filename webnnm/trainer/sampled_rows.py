@@ -1,4 +1,4 @@
-"""Some rows of a subset, and the run of a graph on them beside the parameters on the device."""
+"""Samples rows of a subset, and runs a graph on them and the parameters on the device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Arrays = Mapping[str, HostArray]
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Some rows of a subset, as graphs take them."""
+    """Some rows of a subset, in the form that graphs take."""
 
     inputs: Arrays
     targets: Arrays
@@ -29,11 +29,11 @@ class SampledRows:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(next(iter(self.targets.values())))
 
     def given(self, count: int) -> dict[str, HostArray]:
-        """Return what goes into a graph of so many rows; the first ones fill up."""
+        """Return the inputs of a graph for this many rows, padded with the first rows."""
         filled = [row % self.count for row in range(count)]
         every = [*self.inputs.items()]
         every += [(TARGET + name, array) for name, array in self.targets.items()]
@@ -44,7 +44,7 @@ class SampledRows:
 def sampled_rows(
     state: ModelState, losses: Mapping[str, OutputLoss], subset: str, seed: int, most: int
 ) -> SampledRows:
-    """Return up to so many rows of a subset, stratified by class."""
+    """Return up to a number of rows of a subset, stratified by class."""
     binding = state.binding()
     chosen = pilot_rows(binding, seed, most, subset)
     inputs, targets = binding.arrays(subset, label_forms(losses))
@@ -67,7 +67,7 @@ async def first_rows(
 async def run_on(
     state: ModelState, executable: Executable, parts: Sequence[SampledRows]
 ) -> list[dict[str, HostArray]]:
-    """Run the graph on these rows, the first of which it was made for; return what it gives."""
+    """Run the graph on these rows, and return its outputs; it was made for the first of them."""
     backend, count = state.backend, parts[0].count
     made: list[DeviceTensor | Executable] = [executable]
     found: list[dict[str, HostArray]] = []
@@ -92,5 +92,5 @@ async def run_on(
 
 
 def types_of(arrays: Arrays) -> dict[str, TensorType]:
-    """Return the types of arrays, as graphs declare their inputs."""
+    """Return the types of arrays, as declared for inputs of graphs."""
     return {name: TensorType(array.dtype, array.shape) for name, array in arrays.items()}

@@ -1,4 +1,4 @@
-"""Scouting: tries many initial parameters on the device, keeps the most promising (spec E.4)."""
+"""Seed search: tries many initialisations on the device, keeps the most promising (spec E.4)."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from webnnm.training.step_settings import MASK, TARGET
 PILOT_ROWS = 64
 TRIAL_STEPS = 3
 BUDGET = 2 * 10**7
-"""Seeds times parameters at most."""
+"""The maximum of seeds times parameters."""
 TRIAL_PARAMETERS = 10**6
-"""Larger models are judged without trial steps."""
+"""Larger models are evaluated without trial steps."""
 MOST_PER_READ, PARAMETERS_PER_READ = 16, 10**5
-"""Candidates, and parameters of theirs, that are measured at most before the host reads."""
+"""The maximum number of candidates, and of their parameters, measured before the host reads."""
 
 Arrays = Mapping[str, HostArray]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Initial parameters and what was measured of them.
+    """Initial parameters and their measurements.
 
-    `number` 0 are those that training starts from without a seed search. `loss` before and `delta`
-    after the trial steps are sums over outputs, each divided by the loss of knowing nothing;
-    `spread` is the standard deviation of log10 of the weights' gradients, `ratio` their largest by
-    their smallest; `dead` the largest share of units, or rows, that are out of reach.
+    `number` 0 is where training starts without a seed search. `loss` before and `delta` after the
+    trial steps are sums over outputs, each divided by the loss of an uninformed prediction;
+    `spread` is the standard deviation of log10 of the weights' gradient norms, `ratio` the largest
+    divided by the smallest; `dead` is the largest share of dead units, or of saturated rows.
     """
 
     number: int
@@ -58,14 +58,14 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        """−10·delta − 2·spread − 10·dead − |loss − number of outputs|, the higher the better."""
+        """−10·delta − 2·spread − 10·dead − |loss − number of outputs|; higher is better."""
         value = -10 * self.delta - 2 * self.spread - 10 * self.dead
         return value - abs(self.loss - self.outputs)
 
 
 @dataclass(frozen=True)
 class Scouting:
-    """The table of a scouting: all candidates, the best of them, and what it was measured at.
+    """The table of a seed search: all candidates, the best of them, and how it was measured.
 
     `initial_losses` are those of the best candidate, by output.
     """
@@ -76,7 +76,7 @@ class Scouting:
 
     @property
     def facts(self) -> ScoutingFacts:
-        """What the rules of the expert system look at."""
+        """The facts that the rules of the expert system use."""
         norms = [c.norm for c in self.candidates if math.isfinite(c.norm)]
         best = self.best
         return ScoutingFacts.of(best.loss / best.outputs, best.silent, norms, self.initial_losses)
@@ -103,10 +103,10 @@ class Scouting:
 async def scout(
     state: ModelState, losses: Mapping[str, OutputLoss], seeds: int, seed: int
 ) -> Scouting:
-    """Try several initialisations, and leave the model's parameters at the best one.
+    """Try several initialisations, and set the model's parameters to the best one.
 
-    Candidate 0 are the present parameters; others are drawn from stream (seed, 4, i, name). The
-    result depends on `seed` alone. Raises `DataError` NNM708 if no candidate has a finite loss.
+    Candidate 0 is the current parameters; others are drawn from stream (seed, 4, i, name). The
+    result depends only on `seed`. Raises `DataError` NNM708 if no candidate has a finite loss.
     """
     binding = state.binding()
     pilots = pilot_rows(binding, seed)
@@ -114,7 +114,7 @@ async def scout(
     rows = {name: array.rows(pilots) for name, array in inputs.items()}
     rows |= {TARGET + name: array.rows(pilots) for name, array in targets.items()}
     masks = {MASK + n: array.rows(pilots) for n, array in binding.masks("training").items()}
-    # What is alone is measured, not compared.
+    # A single candidate is measured, not compared.
     trials = TRIAL_STEPS if seeds > 1 and state.parameters.count <= TRIAL_PARAMETERS else 0
     trial = await _Trial.open(state, losses, rows | masks, len(pilots), trials)
     try:
@@ -127,7 +127,7 @@ async def scout(
             raise DataError(
                 "NNM708",
                 f"none of {len(found)} seeds has a finite loss",
-                hint="standardise the data; look for log, exp or pow of values out of range",
+                hint="standardise the data; look for log, exp or pow of out-of-range values",
             )
         best = max(finite, key=lambda candidate: candidate.score)
         if best.number:
@@ -145,7 +145,7 @@ async def scout(
 def pilot_rows(
     binding: DataBinding, seed: int, most: int = PILOT_ROWS, subset: str = "training"
 ) -> list[int]:
-    """Return up to so many rows of a subset, stratified by class where there are classes."""
+    """Return up to a number of rows of a subset, stratified by class if there are classes."""
     size = binding.dataset.size(subset)
     if size <= most:
         return list(range(size))
@@ -158,7 +158,7 @@ def pilot_rows(
 
 
 class _Trial:
-    """The device side of scouting; `close` frees it."""
+    """The device side of the seed search; `close` frees it."""
 
     def __init__(
         self, state: ModelState, step: ProbeStep, outputs: int, probe: Executable, draw: Executable
@@ -177,7 +177,7 @@ class _Trial:
 
     @property
     def per_read(self) -> int:
-        """How many candidates to measure at a time; one where dispatches do not queue."""
+        """How many candidates to measure at a time; one if dispatches do not queue."""
         if not self._state.backend.dispatch_seconds:
             return 1
         fitting = PARAMETERS_PER_READ // max(1, self._state.parameters.count)
@@ -243,7 +243,7 @@ class _Trial:
     async def measure(
         self, numbers: Sequence[int], seed: int
     ) -> list[tuple[Candidate, dict[str, float]]]:
-        """Return what is measured of up to `per_read` candidates, and their figures."""
+        """Measure up to `per_read` candidates; return them with their figures."""
         tables = self._figures[: len(numbers)]
         for number, table in zip(numbers, tables, strict=True):
             initial = self._state.parameters.tensors
@@ -262,7 +262,7 @@ class _Trial:
     def _judged(
         self, number: int, table: Sequence[Sequence[float]]
     ) -> tuple[Candidate, dict[str, float]]:
-        """Return a candidate by its figures, a row for each trial step."""
+        """Return a candidate from its figures, a row for each trial step."""
         figures, last = (dict(zip(self._step.names, table[k], strict=True)) for k in (0, -1))
         delta = last["loss"]
         norms = [value for name, value in figures.items() if name.startswith("norm/")]
@@ -284,7 +284,7 @@ class _Trial:
         return found, figures
 
     async def take(self, number: int, seed: int) -> None:
-        """Make a candidate the model's parameters."""
+        """Set the model's parameters to those of a candidate."""
         parameters = self._state.parameters
         await parameters.initialise(seed, Purpose.SCOUTING, number)
 

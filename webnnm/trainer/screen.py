@@ -1,4 +1,4 @@
-"""What all screens that show the progress of a training have in common."""
+"""The common base of all screens that show the progress of a training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words.
+    """Return a duration in words.
 
     >>> duration(0.2), duration(12.4), duration(125), duration(3725)
     ('under 1 s', '12 s', '2 min 05 s', '1 h 02 min')
@@ -26,27 +26,27 @@ def duration(seconds: float) -> str:
 
 
 def state(record: EpochRecord, eta_seconds: float | None) -> str:
-    """Return the losses of an epoch and the time that is left."""
+    """Return the losses of an epoch and the remaining time."""
     left = f", {duration(eta_seconds)} left" if eta_seconds else ""
     return record.shown + left
 
 
 class Screen:
-    """What screens have in common: each opens, shows how far it is with a text, and closes."""
+    """The base of screens: each opens, shows the progress with a text, and closes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def begin(self, total: int, text: str) -> None:
-        """Show an empty bar for so many epochs."""
+        """Show an empty bar for `total` epochs."""
         self._open(total, text)
 
     def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
-        """Move the bar on."""
+        """Advance the bar."""
         self._show(record.epoch, record.epochs, state(record, eta_seconds))
 
     def note(self, text: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
         print(text, file=self._stream)
 
     def end(self, history: History) -> None:

@@ -1,4 +1,4 @@
-"""The running of steps over a double buffer, several per dispatch where that pays (spec E.9)."""
+"""Runs steps over a double buffer, several per dispatch if that is faster (spec E.9)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from webnnm.trainer.tuner import DispatchTuner
 from webnnm.training.step_settings import TOTALS
 
 WORTH = 0.95
-"""More steps per dispatch are tried as long as each takes at most this share of the time before."""
+"""More steps per dispatch are tried while each takes at most this share of its previous time."""
 TRIALS = 4
-"""Calls until that is decided: some may have been held up by something else."""
+"""Calls until this is decided: some may have been delayed by something else."""
 
 
 class Stepper:
-    """Runs the steps of one training, each from one buffer of the state into the other.
+    """Runs the steps of one training, each from one buffer of the state to the other.
 
-    `tuner` measures them; `micro_steps` are the steps of a dispatch; `step` how many were run in
-    the training. `block` is the resident set that steps read. `multi_step` makes the graph of so
-    many steps. `in_flight`: steps were begun and did not come to their end; how many of them the
-    device has done is not known.
+    `tuner` measures them; `micro_steps` is the number of steps per dispatch; `step` the number run
+    in the training. `block` is the resident set that steps read. `multi_step` makes the graph of a
+    number of steps. `in_flight`: steps were started and not finished; how many of them the device
+    has done is not known.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class Stepper:
         return self._device.buffers[self._dispatches % 2]
 
     async def fix(self, micro_steps: int) -> None:
-        """Give every dispatch so many steps, whatever the measured times say."""
+        """Give every dispatch this many steps, whatever the measured times."""
         self._settled = True
         await self._unroll(micro_steps)
 
     async def run(self, count: int) -> HostArray:
-        """Run steps, several per dispatch as far as that is known to pay, and return the totals."""
+        """Run steps, several per dispatch if that is known to be faster, and return the totals."""
         single = self._device.executable
         many, rest = divmod(count, self.micro_steps)
         found: list[HostArray] = []
@@ -95,34 +95,34 @@ class Stepper:
         return totals
 
     def watch(self, executable: Executable, more: Tensors) -> None:
-        """Queue a step of another graph, whose further outputs go to `more`; it is not counted."""
+        """Queue a step of another graph, whose additional outputs go to `more`; do not count it."""
         inputs, outputs = self._bindings()[self._dispatches % 2]
         self._backend.dispatch(executable, inputs, {**outputs, **more})
 
     def count(self) -> None:
-        """Take the step that was watched as done."""
+        """Count the watched step as done."""
         self._dispatches += 1
         self.step += 1
 
     def copy_state(self, into: Tensors) -> None:
-        """Copy the present state, all of it, into other tensors."""
+        """Copy the whole current state into other tensors."""
         self._copy(self._device.copy_state, into)
 
     def copy_parameters(self, into: Tensors) -> None:
-        """Copy the present parameters into other tensors."""
+        """Copy the current parameters into other tensors."""
         self._copy(self._device.copy_parameters, into)
 
     def _copy(self, copies: Executable, into: Tensors) -> None:
         current = self.current
         self._backend.dispatch(copies, current, into)
-        # Steps go on with the copies, and the originals are kept. Were both the copying and the
-        # next step to read the originals, Chromium would let the step after that overwrite them as
+        # Steps continue with the copies, and the originals are kept. If both the copying and the
+        # next step read the originals, Chromium would let the step after that overwrite them as
         # soon as one of the two has ended.
         for name, copied in into.items():
             current[name], into[name] = copied, current[name]
 
     def restore(self, state: Tensors, steps: int) -> None:
-        """Go back to a copy of the state, so many steps before, or to the state that was kept."""
+        """Go back to a copy of the state, `steps` steps earlier, or to the state that was kept."""
         if state is not self.current:
             self._backend.dispatch(self._device.copy_state, state, self.current)
         self.step -= steps
@@ -133,7 +133,7 @@ class Stepper:
         await self._unroll(1)
 
     async def _adapt(self, epoch: int, left: int) -> None:
-        """Put several steps into a dispatch where the measured times say that it pays."""
+        """Put several steps into a dispatch if the measured times show that it is faster."""
         tuner, device = self.tuner, self._device
         if self._settled or not tuner.trusted:
             return
@@ -144,7 +144,7 @@ class Stepper:
                 if tuner.best_seconds > seconds:
                     await self._unroll(fewer)
             return
-        self._before = (1, math.inf)  # it pays: more are compared with what is now
+        self._before = (1, math.inf)  # it is faster: compare more steps with the current number
         wanted = tuner.micro_steps(
             present=self.micro_steps,
             epoch=epoch,
@@ -171,7 +171,7 @@ class Stepper:
         self.micro_steps = times
 
     def _bindings(self) -> tuple[tuple[Tensors, Tensors], tuple[Tensors, Tensors]]:
-        # Dispatch k reads buffer k mod 2 and writes the other, over the whole training.
+        # Dispatch k reads buffer k mod 2 and writes the other, throughout the training.
         a, b = self._device.buffers
         inputs = self._device.resident[self.block] | self._device.fixed
         return (inputs | a, b), (inputs | b, a)

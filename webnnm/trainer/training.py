@@ -1,4 +1,4 @@
-"""The running of a training: review, scouting, epochs by calls of some steps (spec E.10)."""
+"""Runs a training: review, seed search, epochs in calls of several steps (spec E.10)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from webnnm.trainer.autosave import Autosave
 
     StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
-    """Begins to save a training: given where warnings go, and whether it is going on."""
+    """Starts saving a training, given the function for warnings and whether it is running."""
 
 MOST_COMPARED = 10**6
 """The weights of larger models are not compared with those before the training."""
@@ -60,10 +60,10 @@ class Training:
     for record in training` yields an `EpochRecord` after each epoch.
 
     If a training is cancelled or fails, the model is left with the parameters of a known step,
-    which `NNModel.step` gives: the last one, or the one before the interrupted steps; if the device
-    was lost, those of the last checkpoint. `train(resume=True)` continues from there.
+    which is `NNModel.step`: the last one, or the one before the interrupted steps; if the device
+    was lost, that of the last checkpoint. `train(resume=True)` continues from there.
 
-    `going` tells whether a checkpoint can still be requested.
+    `going` is whether a checkpoint can still be requested.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Training:
             self.history.resumed_after = checkpoint.epoch
             self.history.best_epoch = checkpoint.best_epoch
             self.history.best_loss = checkpoint.best_loss
-        # From now on, not from when the task gets its turn: what is not awaited is not overtaken.
+        # From now, not from when the task first runs: an unawaited training keeps its turn.
         state.occupancy.take(self, "a training", changes=True)
         self._task = asyncio.ensure_future(self._run())
         self._task.add_done_callback(lambda _: self._leave())
@@ -136,7 +136,7 @@ class Training:
         self._stop = self._stop or "stop"
         self.resume()
         if asyncio.current_task() in (self._task, self._answering):
-            return self.history  # a callback asks, for which the training waits
+            return self.history  # called from a callback, which the training waits for
         return await self
 
     async def checkpoint(self) -> Checkpoint:
@@ -152,14 +152,14 @@ class Training:
         return await asked
 
     def _refuse(self) -> None:
-        """Refuse those who wait for a checkpoint."""
+        """Fail all pending requests for a checkpoint."""
         for asked in self._asked:
             if not asked.done():
                 asked.set_exception(DataError("NNM808", "the training has ended"))
         self._asked.clear()
 
     async def _rest(self, run: ResidentTraining) -> None:
-        """Between two calls of the device: hand out checkpoints, and wait while it is paused."""
+        """Between two device calls: deliver checkpoints, and wait while the training is paused."""
         while True:
             await self._give_checkpoints(run)
             if not self._held or self._stop:
@@ -171,13 +171,13 @@ class Training:
         while self._asked:
             found = await to_the_end(self._capture(run))
             asked = self._asked.pop(0)
-            if not asked.done():  # who asked may have gone
+            if not asked.done():  # the requester may have gone
                 asked.set_result(found)
 
     async def _answered(self, run: ResidentTraining, answer: Any) -> None:
-        """Take what a callback returned, or what its coroutine returns; False stops the training.
+        """Handle what a callback, or its coroutine, returned; False stops the training.
 
-        While an asynchronous one is at work it may save the model and predict with it.
+        While an asynchronous callback runs, it may save the model and predict with it.
         """
         if inspect.isawaitable(answer):
             self._answering = asyncio.ensure_future(answer)
@@ -238,7 +238,7 @@ class Training:
 
     @contextmanager
     def _divided(self) -> Generator[None]:
-        """Take some of the training rows for validation, as long as the training goes on."""
+        """Use some of the training rows for validation during the training."""
         share = self._settings.get("validation_split")
         dataset: Any = self._state.binding().dataset
         if not share:
@@ -252,18 +252,18 @@ class Training:
             self._reviewer.forget()
 
     def _leave(self) -> None:
-        """Let others have the model; a training may be cancelled before its first turn."""
+        """Release the model; a training may be cancelled before it first runs."""
         self.going = False
         self._state.occupancy.free(self)
 
     def _warn(self, text: str) -> None:
-        """Report what goes wrong beside the training: in the history once, in the log each time."""
+        """Report failures that do not stop training: once in the history, each time in the log."""
         if text not in self.history.warnings:
             self.history.warnings.append(text)
         self._reporter.note(f"warning: {text}")
 
     async def _decide(self) -> Decided:
-        """Settle what the training is, and report it."""
+        """Decide the settings of the training, and report them."""
         state, history, note = self._state, self.history, self._reporter.note
         with self._timed(history.phases, "review"):
             decided = decide(state, self._reviewer, self._given, self._settings)
@@ -280,7 +280,7 @@ class Training:
                 if finding.severity != "info":
                     note(str(finding))
         if self._resumed is not None:
-            # What was settled before a checkpoint stays as it is.
+            # Settings from before a checkpoint do not change.
             from webnnm.trainer.resumed_losses import resumed_losses
 
             decided = replace(decided, losses=resumed_losses(state, self._resumed, decided.losses))
@@ -317,7 +317,7 @@ class Training:
             with self._timed(history.phases, "training"):
                 await self._epochs(run)
                 self._held = False
-                await self._rest(run)  # for those who asked in the last moment
+                await self._rest(run)  # for requests at the last moment
                 self.going = False
             task = await run.task_weights()
         except ContextLost as lost:
@@ -337,7 +337,7 @@ class Training:
             await self._judge(run, before)
 
     async def _judge(self, run: ResidentTraining, before: Mapping[str, HostArray]) -> None:
-        """Measure what the training came to, and report what the expert system finds in it."""
+        """Measure the outcome of the training, and report what the expert system finds in it."""
         state, history, settings = self._state, self.history, self._settings
         try:
             from webnnm.trainer.outcome import measure_outcome
@@ -345,16 +345,16 @@ class Training:
             history.outcome = await measure_outcome(
                 state, self._losses, before, seed=settings["seed"], batch=run.feed.batch
             )
-        # A full device, labels that no report takes, a lost network: the training has ended well.
+        # Device memory, unsupported labels or the network may fail: the training itself succeeded.
         except (WebNNMError, ImportError) as error:
-            self._warn(f"what the training came to could not be measured: {error}")
+            self._warn(f"the results of the training could not be measured: {error}")
         found = self._reviewer.hindsight(history)
         for line in brief(finding for finding in found if finding.id not in self._told):
             self._reporter.note(line)
         history.findings = Findings(self._reviewer.settled(history, found))
 
     async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
-        """Give the model parameters of a step that is known, and what it takes to go on there."""
+        """Give the model the parameters of a known step, and the state needed to resume from it."""
         state, history = self._state, self.history
         try:
             await run.settle(history.finished)
@@ -372,7 +372,7 @@ class Training:
         state.keep(checkpoint)
 
     async def _lost(self, run: ResidentTraining, lost: ContextLost) -> None:
-        """Go back to what the host knows: the last checkpoint, or the state before all steps."""
+        """Go back to the state on the host: the last checkpoint, or the one before all steps."""
         state = self._state
         known = self._known or initial_checkpoint(run, self.history, self._given, state.step)
         known = replace(known, restored=False)
@@ -401,12 +401,12 @@ class Training:
     async def _ended(
         self, run: ResidentTraining, record: EpochRecord, place: int, epochs: int
     ) -> None:
-        """Take in the record of an epoch, one of the `epochs` of a call."""
+        """Process the record of an epoch, one of the `epochs` of a call."""
         history, settings, epoch = self.history, self._settings, record.epoch
         history.epochs.append(record)
         validates = self._state.binding().dataset.size("validation") > 0
         criterion = monitored_loss(record, settings, self._losses, validates=validates)
-        # Without a number, as where every batch overflowed, an epoch cannot be the best one.
+        # Without a number, as when every batch overflowed, an epoch cannot be the best one.
         if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
             history.best_loss, history.best_epoch = criterion, epoch
             run.keep_best(place, epochs)
@@ -421,7 +421,7 @@ class Training:
             self._stop = self._stop or "patience"
 
     def _look_early(self) -> None:
-        """Note what can be told of a training that goes on, as of a loss that does not move."""
+        """Report what can be seen during the training, such as a loss that does not change."""
         for finding in self._reviewer.hindsight(self.history, early=True):
             self._told.add(finding.id)
             self._reporter.note(str(finding))
@@ -433,7 +433,7 @@ class Training:
     async def _train_epochs(
         self, run: ResidentTraining, epoch: int, epochs: int
     ) -> list[EpochRecord]:
-        """Train epochs between two looks of the host; none if stopped before their end."""
+        """Train the epochs of one device call; return none if stopped before their end."""
         settings = self._settings
         recorder = EpochRecorder(run, settings, self._losses, epoch, epochs, run.resumed_totals())
         phases = recorder.phases
@@ -457,7 +457,7 @@ class Training:
     async def _train_block(
         self, run: ResidentTraining, steps: int, recorder: EpochRecorder
     ) -> bool:
-        """Train the steps of a block, in one call or several; False if stopped before the end."""
+        """Train the steps of a block, in one or more calls; False if stopped before the end."""
         while steps:
             await self._rest(run)
             if self._stop:

@@ -1,4 +1,4 @@
-"""How many steps go into one dispatch, and into one call of the device, from measured times."""
+"""Chooses how many steps to put into a dispatch and a device call, from measured times."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass
 
 SLICE = 0.25
-"""Seconds of a call: `pause` and `stop` wait so long, and progress is reported so often."""
+"""The target seconds of a call: `pause` and `stop` wait this long; progress is as frequent."""
 FIRST_STEPS = 8
-"""Steps of the first call, whose time has the device's warming-up in it."""
+"""The steps of the first call, whose time includes the warm-up of the device."""
 GROWTH = 4
-"""A call has at most so many times the steps of the longest one before."""
+"""A call has at most this many times the steps of the longest one before."""
 MOST_STEPS = 4096
-"""Steps of a call at most."""
+"""The maximum number of steps of a call."""
 MOST_MICRO_STEPS = 32
-"""Steps of a dispatch at most: graphs of more are slow to build."""
+"""The maximum number of steps of a dispatch: larger graphs are slow to build."""
 OVERHEAD = 0.1
 """The share of a step's own work that dispatching it may cost."""
 ENOUGH = 0.01
-"""Seconds that a call takes at least for its time to be trusted."""
+"""The minimum seconds of a call for its time to be trusted."""
 
 
 @dataclass
@@ -32,9 +32,9 @@ class DispatchTuner:
     >>> tuner.steps_per_call(1000)
     32
 
-    `every`: the steps of each call where a callback waits for it, else 0. `step_seconds`: the time
-    of a step in the last call. `trusted`: how many calls were long enough, and not the first one;
-    `best_seconds`: the shortest time of a step in these.
+    `every`: the steps of each call if a callback waits for it, else 0. `step_seconds`: the time per
+    step in the last call. `trusted`: how many calls were long enough, excluding the first;
+    `best_seconds`: the shortest time per step in these.
     """
 
     every: int = 0
@@ -45,14 +45,14 @@ class DispatchTuner:
     _calls: int = 0
 
     def restart(self) -> None:
-        """Forget the measured times, for steps are about to be run in another way."""
+        """Forget the measured times, because steps are about to be run differently."""
         self._calls = self._longest = self.trusted = 0
         self.best_seconds = math.inf
 
     def record(self, steps: int, seconds: float) -> None:
-        """Take in how long a call of so many steps took."""
+        """Record how long a call of this many steps took."""
         self._calls += 1
-        # What was left of an epoch may be small, and says nothing about the next call.
+        # The rest of an epoch may be short, and says nothing about the next call.
         self._longest = max(self._longest, steps)
         self.step_seconds = seconds / steps
         if self._calls > 1 and seconds >= ENOUGH:
@@ -60,7 +60,7 @@ class DispatchTuner:
             self.best_seconds = min(self.best_seconds, self.step_seconds)
 
     def steps_per_call(self, left: int) -> int:
-        """Return how many of the steps that are left the next call runs."""
+        """Return how many of the remaining steps the next call runs."""
         if self.every or not self._calls:
             wanted = self.every or FIRST_STEPS
         else:
@@ -70,7 +70,7 @@ class DispatchTuner:
         return max(1, min(left, wanted, MOST_STEPS))
 
     def epochs_per_call(self, steps: int, most: int) -> int:
-        """Return how many epochs of so many steps the next call runs."""
+        """Return how many epochs of this many steps the next call runs."""
         return max(1, self.steps_per_call(most * steps) // steps) if most > 1 else 1
 
     def micro_steps(
@@ -83,12 +83,12 @@ class DispatchTuner:
         device_build: float,
         build: float,
     ) -> int:
-        """Return how many steps one dispatch should have, by the time of a step so far.
+        """Return how many steps one dispatch should have, given the time per step so far.
 
-        It has `present` ones. `epoch` and `left` count steps: of an epoch, and of the rest of the
-        training. A dispatch costs `dispatch` seconds beside its work; the graph of one step took
-        `build` seconds in all, `device_build` of them on the device, where n steps take n times as
-        long.
+        It currently has `present`. `epoch` and `left` count steps: of an epoch, and of the rest of
+        the training. A dispatch costs `dispatch` seconds in addition to its work; the graph of one
+        step took `build` seconds in all, `device_build` of them on the device, where n steps take n
+        times as long.
 
         >>> tuner = DispatchTuner(best_seconds=1e-4)
         >>> costs = dict(dispatch=8e-5, device_build=0.003, build=0.03)
@@ -108,7 +108,7 @@ class DispatchTuner:
 
 
 def _fitting(wanted: int, epoch: int) -> int:
-    """Return a number near the wanted one of which epochs are made without a rest, if there is one.
+    """Return a number near the wanted one that divides an epoch's steps or is a multiple of them.
 
     >>> _fitting(16, 7), _fitting(16, 30), _fitting(16, 31)
     (14, 15, 16)

@@ -1,4 +1,4 @@
-"""Steps that are run one by one and watched, to find the first value that is not finite."""
+"""Runs and watches steps one by one, to find the first value that is not finite."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from webnnm.training.step_settings import WATCH
 async def first_nonfinite(
     device: DeviceState, stepper: Stepper, step: StepGraph, last: int
 ) -> tuple[int, str, float]:
-    """Run watched steps from the present state up to step `last`, one at least.
+    """Run watched steps from the current state up to step `last`, at least one.
 
-    The state is then that before the bad step. Returns how many steps came before it, what was not
-    finite in it ("" if nothing was, now), and the largest value that was.
+    The state is then the one before the bad step. Returns how many steps came before it, what was
+    not finite in it ("" if everything is finite now), and the largest finite value.
     """
     backend = device.backend
     executable = await backend.compile(step.graph, constants=device.frozen)

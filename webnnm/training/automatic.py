@@ -1,4 +1,4 @@
-"""Hyperparameters that follow from rows and parameters where nobody gave them (spec E.1)."""
+"""Hyperparameters that follow from rows and parameters if they are not given (spec E.1)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from webnnm.training.optimizers import OPTIMIZERS
 
 UPDATES = 3000
-"""Updates of a training at least, as far as that takes no more than so many epochs:"""
+"""The minimum updates of a training, limited to this many epochs:"""
 LEAST_EPOCHS, MOST_EPOCHS = 20, 1000
 
 LEAST_RATE, MOST_RATE = 1e-3, 5e-2
 HELD_BACK = 0.1
 """The share of training rows for validation,"""
 ENOUGH = 2000
-"""where there are so many of them, and no others."""
+"""if there are this many of them, and no validation rows."""
 
 SMALL = 10_000
-"""A network of at most so many parameters learns at more than the optimizer's rate, too."""
+"""Up to this many parameters, the learning rate may also exceed the optimizer's default."""
 
 DECAY_EPOCHS = 8
-"""Weight decay forgets a gradient after so many epochs at the earliest (Wang & Aitchison 2024)."""
+"""Weight decay averages gradients over at least this many epochs (Wang & Aitchison 2024)."""
 
 
 def by_rows(
@@ -34,7 +34,7 @@ def by_rows(
     parameters: int,
     divisible: bool = False,
 ) -> dict[str, Any]:
-    """Return resolved hyperparameters with what the training rows and the network decide.
+    """Return resolved hyperparameters, completed from the training rows and the network.
 
     >>> settings = {"epochs": None, "optimizer": "adamw", "lr": 0.01, "weight_decay": 0.25,
     ...     "accumulate": 1, "warmup_epochs": 0, "validation_split": None}
@@ -44,15 +44,15 @@ def by_rows(
     >>> found["lr"]
     0.05
 
-    - `given`: what the user wrote, which stays; `rows` is 0 where there are no data yet.
-    - `divisible`: whether some of the rows can be for validation, and none are yet.
+    - `given`: what the user set, which is kept; `rows` is 0 if there are no data yet.
+    - `divisible`: whether rows can be held out for validation, and none are yet.
 
-    Of 2000 rows or more a tenth is for validation.
+    From 2000 rows, a tenth is for validation.
 
-    Without `epochs` there are as many as 3000 updates take, from 20 to 1000. The rate of adam and
-    adamw falls with the root of the number of updates, from that of 3000. Decoupled weight decay
-    λ averages gradients over 1/(lr·λ) updates: it is lowered where these would be less than 8
-    epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
+    Without `epochs`, there are as many as needed for 3000 updates, from 20 to 1000. The rate of
+    adam and adamw falls with the square root of the number of updates, relative to 3000. Decoupled
+    weight decay λ averages gradients over 1/(lr·λ) updates: it is lowered if these would be less
+    than 8 epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
     """
     found = dict(settings)
     if found["validation_split"] is None:

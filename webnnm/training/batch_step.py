@@ -1,4 +1,4 @@
-"""Losses and training steps of one batch that is handed in, for programs that run elsewhere."""
+"""Losses and training steps for a batch that is passed in, for programs that run elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from webnnm.training.step_settings import (
 UNSCALE, OVERFLOW = "1/S", "overflow"
 
 CALLED = {COUNT: "valid_count", RATE: "lr", DUE: "due"}
-"""What numbers of a step are called outside; inputs and parameters have their own names."""
+"""The external names of the numbers of a step; inputs and parameters have their own names."""
 
 
 class _Given:
@@ -45,7 +45,7 @@ class _Given:
 
 
 def called(name: str) -> str:
-    """Return what an input or output of these graphs is called outside.
+    """Return the external name of an input or output of these graphs.
 
     >>> called("param/w1"), called("data/image"), called("target/digit"), called("rate")
     ('w1', 'image', 'target/digit', 'lr')
@@ -60,10 +60,10 @@ def batch_loss(
     batch: int,
     sequence: Mapping[str, int],
 ) -> Graph:
-    """Return the graph of the mean loss of every output over the rows that count.
+    """Return the graph of the mean loss of every output over the valid rows.
 
-    Inputs are the data, the targets, the number of valid rows, which stand before the others, and
-    the parameters.
+    Inputs are the data, the targets, the number of valid rows, which come first, and the
+    parameters.
     """
     b = GraphBuilder()
     lowered = lower_network(network, batch=batch, sequence=sequence, builder=b)
@@ -82,7 +82,7 @@ def batch_step(network: Network, settings: StepSettings) -> Graph:
 
     Inputs are the data, the targets, the number of valid rows, the parameters, the states, the
     learning rate and 1/S, by which gradients are multiplied (1 without gradient scaling). Outputs
-    are new parameters and states by the names of the inputs, the mean losses, and whether a
+    are new parameters and states under the names of the inputs, the mean losses, and whether a
     gradient was not finite, as uint8.
 
     Raises `DataError` NNM605, `ModelError` NNM606.
@@ -106,7 +106,7 @@ def batch_step(network: Network, settings: StepSettings) -> Graph:
 
 
 def _ordered(graph: Graph, first: list[str], last: list[str] | None = None) -> Graph:
-    """Return a graph whose inputs stand in an order; parameters come before other states."""
+    """Return a graph whose inputs are ordered; parameters come before other states."""
     named = {*first, *(last or [])}
     rest = [name for name in graph.inputs if name not in named]
     rest.sort(key=lambda name: not name.startswith(PARAMETER_PREFIX))

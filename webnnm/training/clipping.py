@@ -1,4 +1,4 @@
-"""Clipping of gradients: by their norm over all parameters, or unit by unit (spec E.6)."""
+"""Gradient clipping: by the norm over all parameters, or unit by unit (spec E.6)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ EARLY_BATCHES, EARLY_WIDTH, WIDTH = 15, 4.0, 2.0
 """The threshold is `EARLY_WIDTH` deviations above the mean at first, later `WIDTH`."""
 
 SMALLEST_NORM = 1e-3
-"""Units of a smaller norm are clipped as if they had this one (Brock et al. 2021)."""
+"""Units with a smaller norm are clipped as if they had this one (Brock et al. 2021)."""
 
 
 def global_norm(b: GraphBuilder, gradients: Sequence[Operand]) -> Operand:
     """Return G = √ΣΣ g² over all gradients.
 
-    G is infinite from gradients of 1.8e19 on, whose squares float32 cannot hold; a training of
-    such gradients is lost, and scaling them first would cost every step a pass over all of them.
+    G is infinite for gradients from 1.8e19, whose squares overflow float32; training with such
+    gradients has failed anyway, and scaling them first would cost every step a pass over them.
     """
     squares = [b.reduce_sum_square(g, axes=range(g.rank)) if g.rank else g * g for g in gradients]
     total = squares[0]
@@ -33,9 +33,9 @@ def global_norm(b: GraphBuilder, gradients: Sequence[Operand]) -> Operand:
 
 @dataclass(frozen=True)
 class Clipped:
-    """What global clipping decides: the factor for all gradients, and the next statistics.
+    """The result of global clipping: the factor for all gradients, and the next statistics.
 
-    `clipped` is 1 where the norm was above `threshold`, else 0.
+    `clipped` is 1 if the norm was above `threshold`, else 0.
     """
 
     factor: Operand
@@ -47,9 +47,9 @@ class Clipped:
 def clip_globally(
     b: GraphBuilder, norm: Operand, state: Mapping[str, Operand], alpha: float, epsilon: float
 ) -> Clipped:
-    """Return the factor that brings a norm G down to τ = μ' + kσ', with rolling μ' and σ'.
+    """Return the factor that reduces a norm G to τ = μ' + kσ', with rolling μ' and σ'.
 
-    μ' = αμ + (1−α)G and σ' = ασ + (1−α)|G − μ'|. Where G is above τ, both are computed once more
+    μ' = αμ + (1−α)G and σ' = ασ + (1−α)|G − μ'|. If G is above τ, both are recomputed
     from τ. The first batch sets μ = G and is not clipped.
     """
     mean, deviation, seen = (state[name] for name in CLIP_STATE)
@@ -81,9 +81,9 @@ def clip_globally(
 def clip_units(
     b: GraphBuilder, w: Operand, g: Operand, units: Collection[int], share: float
 ) -> tuple[Operand, Operand]:
-    """Return the gradient whose norm is at most λ·max(‖w‖, 1e-3) unit by unit, and how many were.
+    """Return the gradient clipped to a norm of λ·max(‖w‖, 1e-3) per unit, and the clipped count.
 
-    `units` are the dimensions of `w` that count the units, without any the tensor is one;
+    `units` are the dimensions of `w` that count the units; without any, the tensor is one unit;
     `share` is λ. Adaptive gradient clipping, Brock et al. 2021.
     """
     axes = [axis for axis in range(w.rank) if axis not in units]

@@ -1,4 +1,4 @@
-"""Where steps find their numbers and rows: in tables and data that stay there (spec E.9)."""
+"""How steps fetch their numbers and rows from resident tables and data (spec E.9)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ BATCH, VALID = "batch/", "valid"
 
 
 class Source(Protocol):
-    """Where a step finds the numbers and the rows that it works on."""
+    """The source of the numbers and rows of a step."""
 
     def number(self, name: str) -> Operand:
         """Return a number of the step, a float32 scalar."""
         ...
 
     def row_mask(self) -> Operand:
-        """Return float32 `[batch]`: 1 for rows that count, 0 for those that fill up."""
+        """Return float32 `[batch]`: 1 for valid rows, 0 for padding rows."""
         ...
 
     def rows(self, name: str, type: TensorType) -> Operand:
-        """Return the rows of the batch; `type` is that of everything that is held."""
+        """Return the rows of the batch; `type` is that of all resident rows."""
         ...
 
 
 class Fetched:
-    """What the tables and the data have for the next step, or for the next `steps` at once."""
+    """The numbers and rows of the next step, or of the next `steps` together."""
 
     def __init__(self, b: GraphBuilder, settings: StepSettings, steps: int = 1) -> None:
         self._b, self._settings, self._steps = b, settings, steps
@@ -54,13 +54,13 @@ class Fetched:
         return self._b.reshape(self.numbers(name), new_shape=[])
 
     def row_mask(self) -> Operand:
-        """Return the masks of all steps, one after the other."""
+        """Return the masks of all steps, concatenated."""
         b, batch = self._b, self._settings.batch
         valid = b.reshape(self.numbers(COUNT), new_shape=[self._steps, 1])
         return b.reshape(row_mask(b, valid, batch), new_shape=[self._steps * batch])
 
     def rows(self, name: str, type: TensorType) -> Operand:
-        """Return the rows of all steps, one after the other."""
+        """Return the rows of all steps, concatenated."""
         b, s = self._b, self._settings
         if self._indices is None:
             order = b.input(ORDER, "int32", [s.steps, s.batch])
@@ -70,7 +70,7 @@ class Fetched:
 
 
 class Slices:
-    """Numbers and rows that a step is given: its part of what several steps fetch at once."""
+    """The numbers and rows of one step: its slice of what several steps fetch together."""
 
     def __init__(self, b: GraphBuilder, settings: StepSettings) -> None:
         self._b, self._settings = b, settings
@@ -95,7 +95,7 @@ class Slices:
         return self._b.input(BATCH + name, type.dtype, shape)
 
     def fetched(self, b: GraphBuilder, steps: int) -> dict[str, Operand]:
-        """Fetch all this for so many steps, and move the cursor on."""
+        """Fetch all of this for `steps` steps, and advance the cursor."""
         fetched = Fetched(b, self._settings, steps)
         found = {name: fetched.numbers(name) for name in self._numbers}
         if self._settings.epochs > 1:

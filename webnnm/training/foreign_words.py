@@ -1,19 +1,19 @@
-"""What words of Keras, scikit-learn and PyTorch for settings are here."""
+"""The settings of Keras, scikit-learn and PyTorch, and their equivalents here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-_LOSS = "write it into the text of the model: model:loss MSE;"
-_SPLIT = "give the dataset its subsets: Dataset(…, split=(0.7, 0.15, 0.15))"
-_WEIGHTS = "give the dataset the weights of its rows: Dataset(…, sample_weight=[…])"
+_LOSS = "write it in the text of the model: model:loss MSE;"
+_SPLIT = "split the dataset: Dataset(…, split=(0.7, 0.15, 0.15))"
+_WEIGHTS = "give the dataset row weights: Dataset(…, sample_weight=[…])"
 _RATE = "lr=0.001 is a hyperparameter of train()"
 
 SETTINGS: Mapping[str, str] = {
     "callback": "on_epoch= and on_batch= of train() take functions",
     "callbacks": "on_epoch= and on_batch= of train() take functions; patience= stops early",
     "criterion": _LOSS,
-    "device": "device_type= of NNModel.create, or backend=",
+    "device": "device_type= or backend= of NNModel.create",
     "early_stopping": "patience= of train() stops early, given validation rows",
     "eta": _RATE,
     "learning_rate": _RATE,
@@ -30,9 +30,9 @@ SETTINGS: Mapping[str, str] = {
     "sample_weight": _WEIGHTS,
     "sample_weights": _WEIGHTS,
     "solver": "optimizer=",
-    "steps_per_epoch": "leave it out: an epoch visits every training row; batch_size= divides them",
+    "steps_per_epoch": "leave it out: an epoch visits every training row; set batch_size=",
     "validation_data": _SPLIT,
     "validation_freq": "validate_every=",
-    "verbose": 'progress="off" of train() is silent',
+    "verbose": 'progress="off" of train() silences it',
 }
-"""Settings as others call them: in snake_case, what to write."""
+"""Names of settings in other frameworks, in snake_case → what to write here."""

@@ -1,4 +1,4 @@
-"""The forward half of a step: outputs of a batch, and their losses over the rows that count."""
+"""The forward half of a step: the outputs of a batch, and their losses over valid rows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from webnnm.training.losses import Labels, Loss, LossSettings, is_of_labels
 from webnnm.training.output_activation import activation_of
 
 WEIGHT = "weight/"
-"""Before the name of an output: what the losses of its rows are multiplied by, among masks."""
+"""The prefix, among masks, of an output's name, for the factors of the losses of its rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputLoss:
-    """The loss of an output as a graph computes it.
+    """The loss of an output, as computed in a graph.
 
     `labels` is the form of its targets; `sequence`: axis 1 of the output is a sequence, whose
-    positions are rows; `reference` the loss of knowing nothing, which makes losses comparable.
+    positions are rows; `reference`: the loss of an uninformed prediction, to make losses
+    comparable.
     """
 
     loss: Loss
@@ -41,21 +42,21 @@ def label_forms(losses: Mapping[str, OutputLoss]) -> dict[str, Labels]:
 
 @dataclass(frozen=True)
 class Losses:
-    """Of every output Σ m·ℓ, and Σ m, the number of rows and positions that count."""
+    """For every output, Σ m·ℓ and Σ m, the number of rows and positions that count."""
 
     sums: Mapping[str, Operand]
     counts: Mapping[str, Operand]
 
     def mean(self, name: str) -> Operand:
-        """Return L = Σ m·ℓ/Σ m, 0 where nothing counts."""
+        """Return L = Σ m·ℓ/Σ m, 0 if nothing counts."""
         b = self.sums[name].builder
         return self.sums[name] / b.max(self.counts[name], b.constant(1, "float32"))
 
 
 def row_mask(b: GraphBuilder, valid: Operand, batch: int) -> Operand:
-    """Return float32 `[batch]`: 1 for the first `valid` rows, 0 for those that fill up.
+    """Return float32 `[batch]`: 1 for the first `valid` rows, 0 for padding rows.
 
-    Of a column of such numbers a table, a row of it for each.
+    For a column of such numbers, return a table with a row for each.
     """
     return b.cast(b.lesser(b.constant(range(batch), "float32"), valid), type="float32")
 
@@ -70,9 +71,9 @@ def losses_of(
 ) -> Losses:
     """Return the losses of a batch against its targets (spec D.1, E.9).
 
-    `rows` is the mask of rows, None where all of them count; `valid` is how many do. Padded
-    positions of sequences do not count, nor do positions that a loss leaves out. `masks` may have
-    weights of rows, `WEIGHT` and the name of an output, whose mean is 1 over the whole subset.
+    `rows` is the mask of rows, None if all of them count; `valid` is how many do. Padded
+    positions of sequences do not count, nor do positions that a loss ignores. `masks` may contain
+    row weights under `WEIGHT` and the name of an output, whose mean over the whole subset is 1.
     """
     b = lowered.builder
     sums: dict[str, Operand] = {}
@@ -119,7 +120,7 @@ def _in_total(
     valid: Operand,
     masks: Mapping[str, Operand],
 ) -> tuple[Operand, Operand]:
-    """Return Σ m·ℓ and Σ m of a loss that takes the mean over rows by itself."""
+    """Return Σ m·ℓ and Σ m of a loss that computes the mean over rows itself."""
     assert chosen.loss.total is not None
     output = lowered.outputs[name]
     shape = output.shape[: 1 + chosen.sequence]
@@ -143,8 +144,8 @@ def _class_weights(
     labels: Labels,
     shape: tuple[int, ...],
 ) -> Operand:
-    """Return the weight of the class that each row has."""
-    if target.dtype != "float32":  # class numbers, of which negative ones have none
+    """Return the weight of the class of each row."""
+    if target.dtype != "float32":  # class numbers; negative ones have no weight
         numbers = b.constant(range(len(weights)), target.dtype)
         column = b.reshape(target, new_shape=(*target.shape, 1))
         target = b.cast(b.equal(column, numbers), type="float32")
@@ -157,6 +158,6 @@ def _class_weights(
 
 
 def _stretched(b: GraphBuilder, mask: Operand, shape: tuple[int, ...]) -> Operand:
-    """Return a mask over leading dimensions as one that broadcasts with a shape."""
+    """Reshape a mask over leading dimensions so that it broadcasts with a shape."""
     sizes = (*mask.shape, *(1,) * (len(shape) - mask.rank))
     return mask if sizes == mask.shape else b.reshape(mask, new_shape=sizes)

@@ -1,4 +1,4 @@
-"""Learning-rate multipliers: what is written, what `freeze` asks for (spec B.7)."""
+"""Learning-rate multipliers: from the text, or from `freeze` (spec B.7)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from webnnm.graph.annotate import parameter_depths
 from webnnm.graph.vertices import Network
 
 BUCKETS = (0.0, 0.1, 0.5, 0.9, 1.0)
-"""The multipliers that `freeze` deals out, so that few constants are compiled in."""
+"""The multipliers that `freeze` assigns, so that few constants are compiled in."""
 
 
 def bucket(path_ratio: float, freeze: float) -> float:
     """Return the bucket nearest to sin(½π·max(0, r − f)/(1 − f)), ties to the lower one.
 
-    Parameters nearer to the input than f are frozen. (The sine of a negative angle would rise
+    Parameters closer to the input than f are frozen. (The sine of a negative angle would rise
     again below −π, and train the first layers of a model that is almost frozen.)
 
     >>> [bucket(r, 0.2) for r in (0.143, 0.286, 0.571, 0.714)]
@@ -29,7 +29,7 @@ def bucket(path_ratio: float, freeze: float) -> float:
 
 
 def multipliers(network: Network, freeze: float = 0.0) -> dict[str, float]:
-    """Return the multiplier of every trainable parameter: `lrm` where written, else its bucket.
+    """Return the multiplier of every trainable parameter: `lrm` if written, else its bucket.
 
     A parameter with multiplier 0 is frozen: it gets neither gradient nor optimizer state.
     """

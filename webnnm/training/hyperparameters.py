@@ -14,10 +14,10 @@ from webnnm.training.schedules import SCHEDULES
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """One hyperparameter: default, what it takes in words, how a value is read, other spellings.
+    """One hyperparameter: default, range in words, parser of its values, other spellings.
 
-    `read` returns the value in its canonical form or raises `ValueError`. A default of None is
-    chosen from the optimizer, the dataset or the model, "auto" by the expert system.
+    `read` returns the value in canonical form or raises `ValueError`. A default of None is
+    replaced from the optimizer, the dataset or the model, "auto" by the expert system.
     """
 
     default: Any
@@ -28,13 +28,13 @@ class Hyperparameter:
 
 Test = Callable[[Any], bool]
 BEYOND = 2**64
-"""Integers are below it, which leaves room for seeds of 64 bits."""
+"""Integers are below this, which allows for 64-bit seeds."""
 BEYOND_SIZES = 2**31
-"""Sizes of dimensions are below it."""
+"""Sizes of dimensions are below this."""
 
 
 def _one(default: Any, range: str, allowed: Test, *aliases: str) -> Hyperparameter:
-    """A hyperparameter whose values pass a test and stay as they are; its default passes, too."""
+    """Return a hyperparameter whose values pass a test unchanged; its default also passes."""
 
     def read(value: Any) -> Any:
         if not (allowed(value) or (value is None and default is None)):
@@ -48,7 +48,7 @@ def _integer(default: int | None, low: int, *aliases: str, below: int = BEYOND) 
     def allowed(value: Any) -> bool:
         return _is_integer(value) and low <= value < below
 
-    range = f"an integer from {low}, below 2**{below.bit_length() - 1}"
+    range = f"an integer from {low} to below 2**{below.bit_length() - 1}"
     return _one(default, range, allowed, *aliases)
 
 
@@ -76,7 +76,7 @@ def _number(
 
 
 def _word(default: str, words: Iterable[str], *aliases: str, **others: str) -> Hyperparameter:
-    """One of some words in any case, with further words for some of them; flags are on and off."""
+    """Return a hyperparameter of words in any case, with aliases for some; flags are on and off."""
     words = tuple(dict.fromkeys(words))
     known = {word.lower(): word for word in words} | others
 
@@ -142,7 +142,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "batch_size": _integer(None, 1, "batchSize", below=BEYOND_SIZES),
     "accumulate": _integer(1, 1),
     "micro_steps": Hyperparameter(
-        "auto", "auto, or an integer from 1, below 2**64", _number_of_steps, ("microSteps",)
+        "auto", "auto, or an integer from 1 to below 2**64", _number_of_steps, ("microSteps",)
     ),
     "recompute": _flag(False),
     "optimizer": _word("adamw", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
@@ -191,7 +191,7 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
     "compute_type": _word("auto", ("auto", "float32", "float16"), "computeType"),
     "shuffle": _flag(True),
     "seed": _one(None, "an integer between -2**64 and 2**64", _is_integer),
-    "silence": Hyperparameter((), 'ids of rules, as ("E603",)', _rules),
+    "silence": Hyperparameter((), 'ids of rules, such as ("E603",)', _rules),
     "progress": Hyperparameter("auto", "see webnnm.trainer.progress.display", lambda value: value),
     "on_epoch": _call("onEpoch"),
     "on_batch": _call("onBatch"),
@@ -199,13 +199,13 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
 
 
 def given(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was written, by the names of the hyperparameters and in canonical form.
+    """Return the given values by canonical name and in canonical form.
 
     >>> given({"weightDecay": 0.1, "optimizer": "NAG", "gradientScaling": True})
     {'weight_decay': 0.1, 'optimizer': 'nesterov', 'gradient_scaling': 'on'}
 
-    Raises `DataError` NNM703 for unknown names and for two spellings at once, NNM704 for values
-    out of range.
+    Raises `DataError` NNM703 for unknown names and for two spellings of one name, NNM704 for
+    values out of range.
     """
     spellings = {
         word: name
@@ -233,16 +233,16 @@ def given(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as a message has room for it."""
+    """Return a value, shortened for a message."""
     try:
         text = repr(value)
-    except ValueError:  # an integer of more digits than Python writes
-        return "a number of thousands of digits"
+    except ValueError:  # an integer with more digits than Python prints
+        return "a number with thousands of digits"
     return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def resolve(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every hyperparameter with its value, defaults where nothing was given.
+    """Return every hyperparameter with its value, or its default if it is not given.
 
     >>> resolve({"epochs": 5, "weightDecay": 0.1})["weight_decay"]
     0.1
@@ -256,7 +256,7 @@ def resolve(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
         raise DataError(
             "NNM704",
             f"warmup_epochs is {settings['warmup_epochs']} of {epochs} epochs",
-            hint="the warm-up is shorter than the training",
+            hint="the warm-up has to be shorter than the training",
         )
     optimizer = OPTIMIZERS[settings["optimizer"]]
     defaults = {"lr": optimizer.rate, "weight_decay": optimizer.weight_decay, **optimizer.defaults}

@@ -1,4 +1,4 @@
-"""The initial values of parameters, computed from random bytes by a graph (spec B.6)."""
+"""The initial values of parameters, computed from random bytes in a graph (spec B.6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webnnm.ops.declare.generator import MODULI, skipped
 from webnnm.ops.declare.tensors import TensorType
 
 TRUNCATION_TRIES = 4
-"""Draws per element of a truncated normal; the chance that all lie beyond ±2 σ is 4·10⁻⁶."""
+"""Draws per element of a truncated normal; the chance that all are beyond ±2 σ is 4·10⁻⁶."""
 
 
 def initial_graph(
@@ -24,7 +24,7 @@ def initial_graph(
 ) -> Graph:
     """Return the graph that turns one byte tensor per random parameter into initial values.
 
-    Its inputs are named like the parameters that need bytes; its outputs like all parameters.
+    Its inputs are named like the parameters that need bytes, its outputs like all parameters.
     """
     b = GraphBuilder()
     outputs: dict[str, Operand] = {}
@@ -50,7 +50,7 @@ def initial_bytes(
 ) -> dict[str, HostArray]:
     """Return the bytes for `initial_graph`, each parameter from its own stream.
 
-    `purpose` are the stream's purpose and leading parts, initialisation if none are given.
+    `purpose` is the stream's purpose and leading parts, by default initialisation.
     """
     first, *parts = purpose or (Purpose.INITIALISATION,)
     found: dict[str, HostArray] = {}
@@ -65,10 +65,10 @@ def initial_bytes(
 def generator_graph(
     generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape], drawn: int = 0
 ) -> Graph:
-    """Return the graph that turns bytes into first states 1 … m − 1 of random generators.
+    """Return the graph that turns bytes into initial states 1 … m − 1 of random generators.
 
     `generators` are the names of the states of each layer; inputs and outputs are named like them.
-    The states are those after so many numbers were `drawn` of each.
+    The states are those after `drawn` numbers were drawn from each.
     """
     b = GraphBuilder()
     outputs: dict[str, Operand] = {}
@@ -113,7 +113,7 @@ def _typed(b: GraphBuilder, value: Operand, dtype: DataType, shape: Sequence[int
 
 
 def _in_parts(b: GraphBuilder, parts: Sequence[float], shape: Sequence[int]) -> Operand:
-    """Fill each of the equal parts of the last dimension with a number of its own."""
+    """Fill each of the equal parts of the last dimension with its own number."""
     numbers = b.constant([[number] for number in parts], "float32")
     apart = (*shape[:-1], len(parts), shape[-1] // len(parts))
     return b.reshape(b.expand(numbers, new_shape=apart), new_shape=shape)

@@ -1,4 +1,4 @@
-"""The graph that shows what flows through a model: results of layers, gradients of parameters."""
+"""The graph that returns the results of layers and the gradients of parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webnnm.training.probe_step import measured
 
 LOSS = "loss"
 ACTIVATION, GRADIENT = "activation/", "gradient/"
-"""What the names of outputs begin with, before those of layers and of parameters."""
+"""The prefixes of output names, before the names of layers and of parameters."""
 
 
 def inspection_step(
@@ -26,7 +26,7 @@ def inspection_step(
 ) -> Graph:
     """Return the graph: rows and parameters in, the loss, activations and gradients out.
 
-    Dropout is off. Of layers with several results it is the first one.
+    Dropout is off. For layers with several results, the first one is returned.
     """
     found = measured(network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets)
     shown = {LOSS: found.figures["loss"]}

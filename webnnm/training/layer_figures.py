@@ -1,4 +1,4 @@
-"""Figures of layers over the rows of a batch: which units are dead, how many values saturated."""
+"""Statistics of layers over a batch: the shares of dead units and of saturated values."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from webnnm.graph.node import Operand
 from webnnm.graph.vertices import LayerVertex
 
 FALLS_SILENT = ("relu", "gelu", "hardSwish")
-"""Activations that are 0, and so is their gradient, for all inputs below some number. The others of
-their family, as leakyRelu and elu, pass a gradient on wherever they are."""
+"""Activations that are 0, with a zero gradient, for all inputs below some number. Others of their
+family, such as leakyRelu and elu, have a gradient everywhere."""
 SILENT = 1e-6
-"""What is so close to 0 counts as 0: gelu is not exactly 0."""
+"""Values this close to 0 count as 0: gelu is not exactly 0."""
 SATURATING = {"tanh": (1.0, 0.0), "sigmoid": (2.0, 1.0)}
 """Activations that are flat at both ends, and the scale and offset to the range from -1 to 1."""
 FLAT = 0.98
-"""At so much of its range the slope of tanh, or sigmoid, is 4 % of its highest at most."""
+"""At this share of its range, the slope of tanh or sigmoid is at most 4 % of its maximum."""
 
 
 def dead_units(lowered: Lowered) -> dict[str, Operand]:
-    """Return by layer the share of its units that no row turns on, scalars."""
+    """Return, by layer, the share of its units that no row activates, as scalars."""
     b = lowered.builder
     found: dict[str, Operand] = {}
     for layer, x in _results(lowered):
@@ -33,7 +33,7 @@ def dead_units(lowered: Lowered) -> dict[str, Operand]:
 
 
 def saturated_units(lowered: Lowered) -> dict[str, Operand]:
-    """Return by layer the share of its values at one of the ends of its activation, scalars."""
+    """Return, by layer, the share of its values near an end of its activation, as scalars."""
     b = lowered.builder
     found: dict[str, Operand] = {}
     for layer, x in _results(lowered):
@@ -45,7 +45,7 @@ def saturated_units(lowered: Lowered) -> dict[str, Operand]:
 
 
 def unit_axis(layer: LayerVertex, rank: int) -> int:
-    """Return the dimension of a layer's result that counts units: of images, their channels."""
+    """Return the dimension of a layer's result that counts units; for images, the channels."""
     vertex: object = layer
     while isinstance(vertex, LayerVertex) and rank == 4:
         layout = vertex.options.get("input_layout", vertex.options.get("layout"))
@@ -61,7 +61,7 @@ def mean_of(x: Operand) -> Operand:
 
 
 def _results(lowered: Lowered) -> Iterator[tuple[LayerVertex, Operand]]:
-    """Yield layers with their first result in float32, batches of more than one number."""
+    """Yield layers with their first result in float32, for results of more than one number."""
     for layer, (result, *_) in lowered.layers:
         if result.rank > 1 and layer.operator.name in (*FALLS_SILENT, *SATURATING):
             narrow = result.dtype != "float32"

@@ -1,4 +1,4 @@
-"""Which loss an output is trained with, and its numbers where nobody gave them (spec D.3, D.4)."""
+"""Chooses the loss of an output, and its parameters if they are not given (spec D.3, D.4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.training.losses import DEFAULTS, LOSSES, Alpha, Labels, Loss, LossSe
 from webnnm.training.output_activation import OutputActivation
 
 LARGE_SHARE = 0.9
-"""Labels of which one class has more than this share are unbalanced (spec D.4)."""
+"""Labels are unbalanced if one class has more than this share (spec D.4)."""
 
 MAD_TO_STD = 1.4826
 """A normal distribution's standard deviation in median absolute deviations."""
@@ -22,42 +22,43 @@ MAD_TO_STD = 1.4826
 HUBER_FACTOR = 1.345
 """δ in standard deviations of the error (95 % efficiency, Holland and Welsch 1977)."""
 LEFT_OVER = 0.25
-"""The error that a model is expected to leave, in robust standard deviations of the labels. These
-are by the median: a few far labels would stretch any others as far as they reach."""
+"""The expected remaining error of a model, in robust standard deviations of the labels. These
+are based on the median: a few outliers would inflate any other measure."""
 
 FOCAL_GAMMA = 2.0
 FOCAL_ALPHA = 0.25
-"""Automatic γ, and α of sigmoid outputs of unknown labels (spec D.3; Lin et al. 2017)."""
+"""Automatic γ, and α of sigmoid outputs with unknown labels (spec D.3; Lin et al. 2017)."""
 
 Conversion = Literal["onehot", "classes", "signs"]
-"""What is done to the labels before training: class numbers become one-hot rows, one-hot rows
+"""The conversions of labels before training: class numbers become one-hot rows, one-hot rows
 become class numbers, 0 and 1 become −1 and 1 (class numbers after they became one-hot)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelFacts:
-    """What is known of the labels of an output, measured on its training rows.
+    """Facts about the labels of an output, measured on its training rows.
 
     >>> LabelFacts(kind="classes", class_counts=(30, 10)).share
     0.75
 
-    - `kind`: what the dataset says they are (spec G.1), `declared` if the user said it of numbers;
-      `shape`: of one row, or of one position where they form a sequence.
-    - `classes`, `class_counts`: how many there are, and how often each occurs; of yes/no labels
-      that exclude one another too, of others (no, yes) over all elements. 0 and () without classes.
+    - `kind`: what they are according to the dataset (spec G.1), `declared` if the user said so;
+      `shape`: the shape of one row, or of one position of a sequence.
+    - `classes`, `class_counts`: how many there are, and how often each occurs; also for yes/no
+      labels that exclude one another; for others (no, yes) over all elements. 0 and () without
+      classes.
     - `minimum`, `maximum`: of all values, negative class numbers included.
     - `mean`, `std`, `deviation`, `median_deviation`: mean, standard deviation, mean absolute
       deviation from the mean, median absolute deviation from the median; each averaged over the
       last dimension (`std` as a variance); of class numbers those of their one-hot form.
-    - `raw_minimum`, `raw_maximum`, `raw_whole`: least and largest value, and whether all are
-      integers, in the units of the data, where the values are standardised.
+    - `raw_minimum`, `raw_maximum`, `raw_whole`: smallest and largest value, and whether all are
+      integers, in the units of the data, if the values are standardised.
     - `whole`, `binary`, `signs`: all values are integers; are 0 or 1; are −1 or 1.
     - `single`, `several`: all are 0 or 1, and every row has exactly one 1; or some row has several.
     - `sums_to_one`: values are at least 0 and every row sums to 1 ± 1e-3.
-    - `outliers`: a few values lie far from the rest (spec D.4.5); `skewed`: these are the long tail
-      of values from 0 on, whose logarithms have none, as counts and prices are.
+    - `outliers`: a few values are far from the rest (spec D.4.5); `skewed`: these are the long tail
+      of non-negative values, whose logarithms have no outliers, such as counts and prices.
     - `constant`: the columns of several measurements that are the same in all rows.
-    - `negative`: the share of positions marked with a negative class number: they do not count.
+    - `negative`: the share of positions with a negative class number, which do not count.
     """
 
     kind: str
@@ -98,10 +99,10 @@ class LabelFacts:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The loss of an output: which, why, and what its targets are.
+    """The loss of an output, the reason for it, and the form of its targets.
 
-    `labels` is the form of the targets that the loss receives, `conversion` what makes it of the
-    dataset's labels, None where they have that form.
+    `labels` is the form of the targets that the loss receives, `conversion` how the dataset's
+    labels are converted to it, None if they already have that form.
     """
 
     loss: Loss
@@ -117,18 +118,19 @@ def choose(
     labels: LabelFacts | None = None,
     where: str = "the output",
 ) -> Choice:
-    """Return the loss of an output: as written, else the first of D.4 that fits.
+    """Return the loss of an output: as written, or else the first of D.4 that fits.
 
     >>> choice = choose("softmax", (3,), None, LabelFacts(kind="onehot", single=True))
     >>> choice.loss.name, choice.reason
     ('CCE', 'softmax and one-hot labels')
 
-    - `activation`: what ends the model; `features`: the output's sizes without batch and sequence.
+    - `activation`: the output activation; `features`: the output's sizes without batch and
+      sequence.
     - `word`: a loss by any of its names, None to choose one.
-    - `labels`: what is known of the training rows' labels, None without a dataset.
-    - `where`: the output as errors call it.
+    - `labels`: the facts about the training rows' labels, None without a dataset.
+    - `where`: the name of the output in errors.
 
-    Raises `DataError` NNM604 where the loss is impossible for this output or these labels, NNM706
+    Raises `DataError` NNM604 if the loss is impossible for this output or these labels, NNM706
     for a class without a score.
     """
     scores = features[-1] if features else 1
@@ -136,7 +138,7 @@ def choose(
     if word is not None:
         loss, reason = LOSSES[loss_name(word) or word], "as written"
     elif labels is None:
-        loss, reason = LOSSES[DEFAULTS[activation]], f"{activation} output, no labels to look at"
+        loss, reason = LOSSES[DEFAULTS[activation]], f"{activation} output, no labels available"
     else:
         name, reason = _automatic(activation, scores, labels, numbers, where)
         loss = LOSSES[name]
@@ -147,17 +149,17 @@ def choose(
     if numbers and labels.maximum >= scores:
         raise DataError(
             "NNM706",
-            f"{where} has labels up to {labels.maximum:g}, and scores for classes "
+            f"{where} has labels up to {labels.maximum:g}, but scores for classes "
             f"0 … {scores - 1} only",
             hint=f"give the model {labels.maximum + 1:g} scores, or correct the labels",
         )
     if numbers and labels.minimum < 0 and form == "distribution":
-        return Choice(loss, reason, "classes")  # one-hot rows could not show what counts
+        return Choice(loss, reason, "classes")  # one-hot rows could not show which positions count
     return Choice(loss, reason, form, _conversion(loss, form, labels, numbers, where))
 
 
 def _are_numbers(labels: LabelFacts, features: Shape) -> bool:
-    """Tell whether labels are one class number in place of the scores of all classes."""
+    """Return whether labels are one class number instead of the scores of all classes."""
     alike = labels.whole and labels.shape == features[:-1]
     return labels.kind == "classes" or (labels.kind == "continuous" and alike)
 
@@ -174,7 +176,7 @@ def _automatic(
         if labels.sums_to_one:
             return "KLD", f"{activation} and labels that sum to 1"
         found = _described(labels)
-        hint = "end it in sigmoid() for yes/no labels, without an activation for measurements"
+        hint = "end it in sigmoid() for yes/no labels, or without an activation for measurements"
         if labels.binary and not labels.several:
             hint = "drop the rows without a label; or end it in sigmoid() for yes/no labels"
         _fail(f"{where} ends in {activation}, which is for classes; its labels are {found}", hint)
@@ -193,28 +195,28 @@ def _automatic(
 def _check_output(
     loss: Loss, form: Labels, activation: OutputActivation, scores: int, where: str
 ) -> None:
-    """Refuse losses that an output cannot have whatever its labels are."""
+    """Refuse losses that an output cannot have, whatever its labels are."""
     if loss.name == "FOL" and activation == "linear":
         hint = "end the model in softmax() or sigmoid()"
         _fail(f"FOL needs probabilities, and {where} ends in neither softmax nor sigmoid", hint)
     if scores < 2 and form in ("distribution", "classes"):
-        hint = "for yes and no end the model in sigmoid() and take BCE"
-        _fail(f"{loss.name} compares classes, and {where} has one score", hint)
+        hint = "for yes/no labels end the model in sigmoid() and use BCE"
+        _fail(f"{loss.name} compares classes, but {where} has one score", hint)
 
 
 def _conversion(
     loss: Loss, form: Labels, labels: LabelFacts, numbers: bool, where: str
 ) -> Conversion | None:
-    """Return how labels take the form that a loss needs; refuse what cannot."""
+    """Return how labels are converted to the form that a loss needs; refuse what cannot be."""
     if form == "classes":
         if numbers:
             return None
         if labels.single:
             return "classes"
-        hint = "give class numbers, or take CCE for distributions and MSE for measurements"
+        hint = "give class numbers, or use CCE for distributions and MSE for measurements"
         _fail(f"SCE needs class numbers or one-hot rows, {where} has {_described(labels)}", hint)
     if numbers and labels.minimum < 0:
-        hint = "take SCE, CCE or FOL on a softmax, or drop these rows"
+        hint = "use SCE, CCE or FOL on a softmax, or drop these rows"
         _fail(
             f"{where} has negative class numbers, down to {labels.minimum:g}, which mark "
             f"positions that do not count; {loss.name} cannot leave them out",
@@ -225,7 +227,7 @@ def _conversion(
             return "signs"
         if labels.signs:
             return None
-        hint = "take MSE or HUL for measurements"
+        hint = "use MSE or HUL for measurements"
         _fail(f"{loss.name} needs labels −1 and 1, {where} has {_described(labels)}", hint)
     if numbers:
         return "onehot"
@@ -233,7 +235,7 @@ def _conversion(
         limit = math.inf if form == "distribution" else 1
         if labels.minimum < 0 or labels.maximum > limit:
             least = "from 0" if limit > 1 else "from 0 to 1"
-            hint = "leave the activation out and take MSE for measurements, or scale the labels"
+            hint = "leave the activation out and use MSE for measurements, or scale the labels"
             if labels.signs:
                 hint = "make them 0 and 1: (labels + 1) / 2"
             _fail(f"{loss.name} needs labels {least}, {where} has {_described(labels)}", hint)
@@ -241,10 +243,10 @@ def _conversion(
 
 
 def _described(labels: LabelFacts) -> str:
-    """Return what labels are, for errors."""
+    """Return a description of labels, for errors."""
     extent = f"between {labels.minimum:g} and {labels.maximum:g}"
     if labels.several:
-        return "rows with several ones"
+        return "rows with more than one 1"
     if labels.binary and labels.kind != "classes" and labels.shape[-1:] > (1,):
         return "rows of 0 and 1, some without a 1"
     if labels.sums_to_one and not labels.single:
@@ -266,7 +268,7 @@ def settle(
     smoothing: float = 0.0,
     where: str = "the output",
 ) -> LossSettings:
-    """Return the numbers of a loss: those written, else the automatic ones (spec D.3).
+    """Return the parameters of a loss: those written, or else the automatic ones (spec D.3).
 
     >>> labels = LabelFacts(kind="continuous", median_deviation=2.0)
     >>> round(settle(choose("linear", (1,), "HUL"), "linear", (1,), labels=labels).delta, 3)
@@ -274,9 +276,9 @@ def settle(
 
     - `activation`, `features`, `labels`, `where`: as for `choose`.
     - `written`: "delta", "gamma", "alpha" of the notation, in range.
-    - `smoothing`: of the targets, 0 ≤ ε < 1.
+    - `smoothing`: the label smoothing, 0 ≤ ε < 1.
 
-    Raises `DataError` NNM603 for a number of another loss, or an α that does not fit the output.
+    Raises `DataError` NNM603 for a parameter of another loss, or an α that does not fit the output.
     """
     given: dict[str, Any] = dict(written or {})
     for name in given.keys() - set(choice.loss.parameters):
@@ -304,7 +306,7 @@ def settle(
 
 
 def _share_of_no(labels: LabelFacts | None) -> float:
-    """Return α of yes that gives both answers the same weight in all, of unknown labels 0.25."""
+    """Return the α of yes that gives both answers the same total weight; 0.25 if unknown."""
     if labels is None or labels.exclusive or len(labels.class_counts) != 2:
         return FOCAL_ALPHA
     no, yes = labels.class_counts
@@ -326,28 +328,28 @@ def check_alpha(alpha: Alpha, activation: OutputActivation, features: Shape, whe
     if isinstance(alpha, tuple) and len(alpha) != classes:
         raise DataError(
             "NNM603",
-            f"alpha of {where} has {len(alpha)} numbers, there are {classes} classes",
-            hint="one number, or one for each class",
+            f"alpha of {where} has {len(alpha)} numbers, but there are {classes} classes",
+            hint="give one number, or one for each class",
         )
     if activation == "sigmoid" and max(numbers) >= 1:
         raise DataError(
             "NNM603",
-            f"alpha of {where} is {max(numbers):g}; with sigmoid it is the weight of yes beside "
-            "1 − alpha of no",
-            hint="a number above 0, below 1",
+            f"alpha of {where} is {max(numbers):g}; with sigmoid it is the weight of yes, and "
+            "1 − alpha that of no",
+            hint="give a number above 0 and below 1",
         )
 
 
 def reference_loss(
     loss: Loss, activation: OutputActivation, features: Shape, labels: LabelFacts | None = None
 ) -> float:
-    """Return the loss of knowing nothing, by which losses of outputs are made alike (spec E.4).
+    """Return the loss of an uninformed prediction, which makes losses comparable (spec E.4).
 
     >>> round(reference_loss(LOSSES["CCE"], "softmax", (3,)), 4)
     1.0986
 
     ln C for C classes, ln 2 for yes and no, the variance of the labels for MSE and HUL, their mean
-    absolute deviation for MAE; 1 for the others, and for labels that are unknown or constant.
+    absolute deviation for MAE; 1 for other losses, and for labels that are unknown or constant.
     """
     if loss.name in ("BCE", "BCEL") or (loss.name == "FOL" and activation == "sigmoid"):
         return math.log(2)

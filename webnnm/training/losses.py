@@ -1,4 +1,4 @@
-"""The losses: ℓ per row of an output against its target (spec part D)."""
+"""The losses: ℓ per row of an output, given its target (spec part D)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROBABILITY_FLOOR = 1e-7
 """Probabilities without a fused form are clamped to [floor, 1 − floor] (spec D.2)."""
 
 SMALLEST = 1e-30
-"""Below this a target counts as 0 where its logarithm is taken."""
+"""Below this, a target counts as 0 when its logarithm is taken."""
 
 Alpha = float | tuple[float, ...]
 
@@ -26,19 +26,19 @@ last dimension; class numbers, int32, without the last dimension; ±1 in the out
 
 @dataclass(frozen=True)
 class LossSettings:
-    """The numbers of a loss; None is what D.3 falls back to: δ = 1, γ = 2, no weights α.
+    """The parameters of a loss; None means the fallback of D.3: δ = 1, γ = 2, no weights α.
 
     >>> LossSettings(delta=1.5).delta
     1.5
 
-    - `delta`: where the Huber loss turns from square to linear, in units of the target, > 0.
-    - `gamma`: the focal loss's exponent, ≥ 0.
+    - `delta`: where the Huber loss changes from quadratic to linear, in units of the target, > 0.
+    - `gamma`: the exponent of the focal loss, ≥ 0.
     - `alpha`: its weights. For softmax one number for all classes or one per class; for sigmoid
       the weight of "yes" (of "no": 1 − α), or one per output, or the pair (no, yes) of one output.
     - `smoothing`: ε in [0, 1): categorical targets become y(1−ε) + ε/C, binary ones
-      y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); losses not in `SMOOTHED` leave it aside.
-    - `class_weights`: by which ℓ of a row is multiplied, one for each class; (no, yes) of a single
-      score; of several labels those by which ℓ of yes is multiplied.
+      y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); losses not in `SMOOTHED` ignore it.
+    - `class_weights`: the factors of ℓ of a row, one for each class; (no, yes) for a single score;
+      for several labels, the factors of ℓ of yes.
     """
 
     delta: float | None = None
@@ -52,7 +52,7 @@ class LossSettings:
 class LossRows:
     """ℓ of every row, or position: `values` [batch] or [batch, positions…] in float32.
 
-    `counted` has the same shape, 1 where a position counts and 0 where not; None if all count.
+    `counted` has the same shape, 1 where a position counts and 0 where it does not; None if all do.
     """
 
     values: Operand
@@ -75,10 +75,10 @@ class Loss:
     >>> LOSSES["SCE"].rows(b, activation_of(b.softmax(z)), y, LossSettings(), False).values
     float32[8]
 
-    `sequence` says that axis 1 of the output is a sequence: each position of it is a row.
-    `labels` is the form of the targets; losses over classes also take class numbers, in int32.
-    `parameters` are the names of what the notation can set. A loss that sums up by itself has
-    `total(b, activation, target, weights)`, the weighted mean of all rows, in place of ℓ.
+    `sequence` says that axis 1 of the output is a sequence, each position of which is a row.
+    `labels` is the form of the targets; losses over classes also take int32 class numbers.
+    `parameters` are the names that the notation can set. A loss that reduces itself has
+    `total(b, activation, target, weights)`, the weighted mean of all rows, instead of ℓ.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Loss:
 
 
 def own_loss(given: Any, output: str) -> str:
-    """Return what the loss of an output is called that is given as a function, "" if it is none.
+    """Return the name of an output's loss that is given as a function, "" if it is not one.
 
     >>> own_loss(print, "y"), own_loss({"y": print}, "z")
     ('print()', '')
@@ -99,15 +99,15 @@ def own_loss(given: Any, output: str) -> str:
 
 
 def is_of_labels(loss: str, features: Sequence[int]) -> bool:
-    """Tell whether an output with this loss says yes or no to each of several labels."""
+    """Return whether an output with this loss says yes or no to each of several labels."""
     return loss in ("BCE", "BCEL") and len(features) > 0 and features[-1] > 1
 
 
-# What several losses share.
+# Shared by several losses.
 
 
 def _mean(b: GraphBuilder, values: Operand, sequence: bool) -> LossRows:
-    """Return the mean over everything but the batch and the sequence."""
+    """Return the mean over everything except the batch and the sequence."""
     axes = range(1 + sequence, values.rank)
     return LossRows(b.reduce_mean(values, axes=axes) if axes else values)
 
@@ -122,7 +122,7 @@ def _clamped(b: GraphBuilder, p: Operand) -> Operand:
 
 
 def _log_p(b: GraphBuilder, activation: ActivatedOutput, *, logits: bool = False) -> Operand:
-    """Return ln p of every class; `logits` says what an output without activation is taken for."""
+    """Return ln p of every class; `logits` says whether a linear output is taken as logits."""
     last = activation.output.rank - 1
     if activation.kind == "softmax":
         return b.log_softmax(activation.logits, axis=last)
@@ -143,7 +143,7 @@ def _log_p_q(
         p = _clamped(b, activation.output)
         return b.log(p), b.log(1 - p)
     # ln σ(z) = −max(−z, 0) − ln(1 + e^−|z|): nothing overflows or cancels. The maximum as
-    # (|z| − z)/2 has the slope at 0 that makes the gradient σ(z) − y there too.
+    # (|z| − z)/2 has the slope at 0 for which the gradient is σ(z) − y there, too.
     z = activation.logits if activation.kind == "sigmoid" else activation.output
     size = b.abs(z)
     rest = b.softplus(-size)
@@ -156,7 +156,7 @@ def _distribution(
     """Return targets over classes and which positions count; class numbers become one-hot."""
     classes, counted = activation.output.shape[-1], None
     if target.dtype != "float32":
-        # Compared, not gathered: no number, negative or too large, leaves the table.
+        # Compared, not gathered: no number, negative or too large, is out of bounds.
         counted = b.cast(b.greater_or_equal(target, 0), type="float32")
         column = b.reshape(target, new_shape=(*target.shape, 1))
         numbers = b.constant(range(classes), target.dtype)
@@ -190,7 +190,7 @@ def _huber(
     b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, sequence: bool
 ) -> LossRows:
     size = b.abs(y - h.output)
-    # c(|e| − c/2) with c = min(|e|, δ) is both branches in one; no square can overflow.
+    # c(|e| − c/2) with c = min(|e|, δ) combines both branches; no square can overflow.
     cut = b.min(size, 1.0 if s.delta is None else s.delta)
     return _mean(b, cut * (size - cut * 0.5), sequence)
 
@@ -240,7 +240,7 @@ def _focal(
     gamma = 2.0 if s.gamma is None else s.gamma
 
     def term(log_p: Operand, log_q: Operand) -> Operand:
-        # (1 − p)^γ as a power has no slope at p = 1 for γ < 1.
+        # (1 − p)^γ as a power has no derivative at p = 1 for γ < 1.
         return log_p * b.exp(log_q * gamma) if gamma else log_p
 
     if h.kind == "sigmoid":
@@ -276,7 +276,7 @@ _ROWS: Mapping[str, tuple[Labels, Rows]] = {
     "BCEL": ("same", _binary_cross_entropy(logits=True)),
     "CCE": ("distribution", _cross_entropy(lambda kind: False)),
     "CCEL": ("distribution", _cross_entropy(lambda kind: True)),
-    # Of an output without activation SCE takes logits (spec D.1), of a sigmoid probabilities.
+    # SCE takes an output without activation as logits (spec D.1), a sigmoid as probabilities.
     "SCE": ("classes", _cross_entropy(lambda kind: kind == "linear")),
     "HIL": ("signs", _hinge),
     "KLD": ("distribution", _divergence),
@@ -295,7 +295,7 @@ LOSSES: Mapping[str, Loss] = {
 """Every loss by its short name."""
 
 SMOOTHED = ("BCE", "BCEL", "CCE", "CCEL", "SCE", "KLD", "FOL")
-"""The losses whose targets label smoothing changes."""
+"""The losses to which label smoothing applies."""
 
 DEFAULTS: Mapping[OutputActivation, str] = {
     "softmax": "CCE",
@@ -319,7 +319,7 @@ def default_loss(activation: ActivatedOutput) -> Loss:
 
 
 def is_fused(loss: Loss, kind: OutputActivation) -> bool:
-    """Tell whether activation and loss are computed together, from the logits (spec D.2).
+    """Return whether activation and loss are computed together, from the logits (spec D.2).
 
     >>> is_fused(LOSSES["CCE"], "softmax"), is_fused(LOSSES["MSE"], "softmax")
     (True, False)

@@ -15,8 +15,8 @@ class Numbers:
     """The numbers of one update of one parameter.
 
     `rate` is η, the learning rate of this step times the multiplier of the parameter; `decay` the
-    weight decay λ, 0 where it does not apply (of several parameters in a vector, λ element by
-    element); `settings` the optimizer's own hyperparameters;
+    weight decay λ, 0 if it does not apply (element by element for several parameters in a
+    vector); `settings` the optimizer's own hyperparameters;
     `corrections` holds 1 − βᵗ for every β that the optimizer corrects.
     """
 
@@ -90,8 +90,8 @@ def _momentum(*, nesterov: bool) -> Update:
 def _adam(*, decoupled: bool) -> Update:
     """m and v are running means of g and g², corrected by 1 − βᵗ (Kingma & Ba 2015).
 
-    w ← w − η·m̂/(√v̂ + ε); decoupled decay adds λw to the step (Loshchilov & Hutter 2019), the
-    other adds it to the gradient.
+    w ← w − η·m̂/(√v̂ + ε); decoupled decay adds λw to the step (Loshchilov & Hutter 2019),
+    coupled decay adds it to the gradient.
     """
 
     def update(
@@ -102,7 +102,7 @@ def _adam(*, decoupled: bool) -> Update:
         beta1, beta2 = n.settings["beta1"], n.settings["beta2"]
         m = state[0] * beta1 + g * (1 - beta1)
         v = state[1] * beta2 + g * g * (1 - beta2)
-        # Some devices get the root of larger numbers wrong; so large a gradient is lost anyway.
+        # Some devices compute roots of larger numbers wrongly; such a gradient is useless anyway.
         square = b.min(min(LARGEST_INVERTIBLE, FLOAT_INFO[v.dtype].max), v / n.corrections["beta2"])
         size = b.sqrt(square) + n.settings["epsilon"]
         step = m / n.corrections["beta1"] / size
@@ -178,4 +178,4 @@ _ALL = (
 OPTIMIZERS: Mapping[str, Optimizer] = {
     word: optimizer for optimizer in _ALL for word in (optimizer.name, *optimizer.aliases)
 }
-"""Every optimizer by its name and its aliases."""
+"""The optimizers by name and alias."""

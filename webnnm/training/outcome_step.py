@@ -22,7 +22,8 @@ def outcome_step(
 ) -> ProbeStep:
     """Return the graph: rows and parameters in, a row of figures and the outputs of the rows out.
 
-    Besides the figures of `measured` there is "saturated/…" by layer, output activations excepted.
+    In addition to the figures of `measured`, there is "saturated/…" by layer, except output
+    activations.
     """
     found = measured(network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets)
     ends = output_layers(network)
@@ -32,7 +33,7 @@ def outcome_step(
 
 
 def output_layers(network: Network) -> set[str]:
-    """Return the labels of the layers that deliver the outputs, looking through casts."""
+    """Return the labels of the layers that compute the outputs, looking through casts."""
     found: set[str] = set()
     for output in network.outputs:
         vertex = output.source.vertex

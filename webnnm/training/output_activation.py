@@ -1,4 +1,4 @@
-"""The output activations of models: what a loss has to know of their last layers."""
+"""The output activations of models: what a loss has to know about their last layers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ OutputActivation = Literal["softmax", "logSoftmax", "sigmoid", "linear"]
 
 @dataclass(frozen=True)
 class ActivatedOutput:
-    """What ends a model: softmax, logSoftmax, sigmoid or anything else ("linear").
+    """The end of a model: softmax, logSoftmax, sigmoid or anything else ("linear").
 
-    `logits` is what flows into the activation, `output` what the model delivers, in float32; both
-    have the same shape; `operator` is the name of the last one, "" if an input is handed on.
-    `elsewhere` tells of a softmax or logSoftmax along another dimension than
-    the last of the output, which losses cannot take for the output activation.
+    `logits` is the input of the activation, `output` that of the model, in float32; both have the
+    same shape; `operator` is the name of the last operator, "" if an input is returned.
+    `elsewhere` is whether there is a softmax or logSoftmax along a dimension other than
+    the last of the output, which losses cannot take as the output activation.
     """
 
     kind: OutputActivation
@@ -39,7 +39,7 @@ def activation_of(output: Operand) -> ActivatedOutput:
     >>> activation_of(p).kind, activation_of(p).logits
     ('softmax', float32[2, 5, 3])
 
-    A softmax along another axis than what becomes the last one does not count.
+    A softmax along an axis other than the one that becomes the last does not count.
     """
     b = output.builder
     wide = output if output.dtype == "float32" else b.cast(output, type="float32")
@@ -72,7 +72,7 @@ _LOOKED_THROUGH = ("cast", "identity", *_MOVES)
 
 
 def _axis_before(node: OperatorNode, before: Shape, axis: int | None) -> int | None:
-    """Return which dimension of the operand an axis of the result is, None if none is."""
+    """Return the dimension of the operand that corresponds to an axis of the result, or None."""
     if axis is None or axis < 0 or node.operator.name not in _MOVES:
         return axis
     if node.operator.name == "transpose":

@@ -22,14 +22,14 @@ from webnnm.training.step_settings import MASK, TARGET
 FIGURES = "figures"
 ROW = "row of figures"
 STEP_LENGTH = 0.1
-"""Length of a trial step along g/‖g‖."""
+"""The length of a trial step along g/‖g‖."""
 SURE = 0.95
-"""An output whose top probability is so high has stopped learning from a row."""
+"""An output whose top probability is this high no longer learns from a row."""
 
 
 @dataclass(frozen=True)
 class ProbeStep:
-    """The graph of a trial step: parameters in, parameters and `figures` out, a row of them.
+    """The graph of a trial step: parameters in, parameters and a row of `figures` out.
 
     `names` are the elements of the figures: "loss", "loss/…" by output, "norm/…" by weight,
     "dead/…" by layer, "sure/…" by output.
@@ -39,7 +39,7 @@ class ProbeStep:
     names: tuple[str, ...]
 
     def several(self, steps: int) -> Scan:
-        """Return so many steps, one after the other, with the figures of each in a table."""
+        """Return this many steps in sequence, with the figures of each in a table."""
         b = GraphBuilder()
         rows = b.input(ROW, "float32", [steps, len(self.names)])
         after = b.build({FIGURES: b.identity(rows)})
@@ -57,8 +57,8 @@ def probe_step(
 ) -> ProbeStep:
     """Return the graph of one plain gradient step of length 0.1 over pilot rows.
 
-    Dropout is off and running statistics stay. The loss is the sum over outputs, each divided by
-    the loss of knowing nothing.
+    Dropout is off and running statistics do not change. The loss is the sum over outputs, each
+    divided by the loss of an uninformed prediction.
     """
     found = measured(network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets)
     figures = found.figures | _sure(found.lowered, network)
@@ -75,7 +75,7 @@ def probe_graph(figures: Mapping[str, Operand], outputs: dict[str, Operand]) -> 
 
 @dataclass(frozen=True)
 class Measured:
-    """A model on some rows: its figures, scalars, the gradients of parameters and their norms."""
+    """A model on some rows: its figures (scalars), the gradients of parameters and their norms."""
 
     lowered: Lowered
     figures: dict[str, Operand]
@@ -142,7 +142,7 @@ def _moved(found: Measured) -> dict[str, Operand]:
 
 
 def _sure(lowered: Lowered, network: Network) -> dict[str, Operand]:
-    """Return the share of pilot rows that an output activation is sure of, by output."""
+    """Return, by output, the share of pilot rows for which the output activation is saturated."""
     b = lowered.builder
     found: dict[str, Operand] = {}
     for output in network.outputs:

@@ -9,7 +9,7 @@ from webnnm.graph.node import Operand
 
 
 def regularised(b: GraphBuilder, w: Operand, g: Operand, l1: float, l2: float) -> Operand:
-    """Return the gradient with that of λ1·Σ|w| + ½λ2·Σw² added."""
+    """Return the gradient plus that of λ1·Σ|w| + ½λ2·Σw²."""
     if l2:
         g = g + w * l2
     if l1:

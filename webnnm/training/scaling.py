@@ -1,4 +1,4 @@
-"""Dynamic scaling of gradients, which keeps small ones of float16 from vanishing (spec E.5)."""
+"""Dynamic gradient scaling, which keeps small float16 gradients from underflowing (spec E.5)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from webnnm.graph.node import Operand
 
 SCALE, CLEAN, STREAK = "scale/value", "scale/clean", "scale/streak"
 SCALE_STATE = (SCALE, CLEAN, STREAK)
-"""S, the clean batches since it last changed, the overflows one after the other."""
+"""S, the clean batches since it last changed, the consecutive overflows."""
 
 LARGEST_SCALE = 2.0**24
 MOST_OVERFLOWS = 50
-"""So many overflows one after the other end a training (NNM708)."""
+"""This many consecutive overflows end a training (NNM708)."""
 
 
 def all_finite(b: GraphBuilder, gradients: Sequence[Operand]) -> Operand:
@@ -27,11 +27,11 @@ def all_finite(b: GraphBuilder, gradients: Sequence[Operand]) -> Operand:
 def next_scale(
     b: GraphBuilder, state: Mapping[str, Operand], clean: Operand, growth_interval: int
 ) -> dict[str, Operand]:
-    """Return the next state: S doubles after so many clean batches, an overflow halves it.
+    """Return the next state: S doubles after enough clean batches, an overflow halves it.
 
     Micikevicius et al. 2018, "Mixed Precision Training", section 3.2. S stays within 1 … 2²⁴.
-    Once it has reached `MOST_OVERFLOWS` the streak counts on whatever comes, so that the host,
-    which looks at the end of a call of several steps, finds it and when it was.
+    Once it has reached `MOST_OVERFLOWS`, the streak keeps counting regardless, so that the host,
+    which looks at the end of a call of several steps, can see that it happened and when.
     """
     scale = state[SCALE]
     zero, one = b.constant(0, "float32"), b.constant(1, "float32")

@@ -12,12 +12,12 @@ from typing import Any
 ONE_CYCLE_RISE = 0.3
 """The share of a one-cycle schedule in which the rate rises (Smith & Topin 2018)."""
 ONE_CYCLE_START = 1 / 25
-"""Where a one-cycle schedule starts, as a share of its highest rate."""
+"""Where a one-cycle schedule starts, as a share of its maximum rate."""
 
 EXPONENTIAL_END = 1e-3
-"""Where an exponential schedule ends as a share of its rate, without a floor."""
+"""Where an exponential schedule without a floor ends, as a share of its rate."""
 PLATEAU = 10
-"""Epochs that are no better until a "plateau" schedule lowers the rate."""
+"""Epochs without improvement until a "plateau" schedule lowers the rate."""
 DROPS = ("drops", "dropped")
 
 
@@ -29,9 +29,10 @@ class Schedule:
     >>> [round(s.at(t), 3) for t in (1, 5, 12, 20)]
     [0.2, 1.0, 0.552, 0.0]
 
-    `rate` is the highest learning rate, `min_rate` the floor. `warmup_epochs` 0 chooses 5 % of the
+    `rate` is the maximum learning rate, `min_rate` the floor. `warmup_epochs` 0 means 5 % of the
     epochs, for "onecycle" 30 %. A "step" schedule multiplies by `step_factor` every `step_epochs`,
-    "plateau" once so many epochs were no better; `drops`, how often, the last time after `dropped`.
+    "plateau" after that many epochs without improvement; `drops` is how often it did, most recently
+    after epoch `dropped`.
     """
 
     kind: str
@@ -49,7 +50,7 @@ class Schedule:
     def of(
         cls, settings: Mapping[str, Any], batches: int, known: Mapping[str, Any] | None = None
     ) -> Schedule:
-        """Return the schedule of a training with these hyperparameters, `known` of a checkpoint."""
+        """Return the schedule for these hyperparameters; `known` is from a checkpoint."""
         known = known or {}
         return cls(
             kind=settings["schedule"],
@@ -79,23 +80,23 @@ class Schedule:
         return self.batches * max(1, int(0.05 * self.epochs)) if self.epochs > 1 else 0
 
     def to_dict(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it: kind, T, W and lr, of "plateau" its drops."""
+        """Return what a checkpoint keeps: kind, T, W and lr, and for "plateau" its drops."""
         found = {"kind": self.kind, "T": self.total, "W": self.warmup, "lr": self.rate}
         return found | ({n: getattr(self, n) for n in DROPS} if self.kind == "plateau" else {})
 
     def after(self, epoch: int, best: int) -> Schedule:
-        """Return the schedule behind an epoch, where the best one so far was `best`."""
+        """Return the schedule after an epoch, if the best one so far was `best`."""
         waited = epoch - max(best, self.dropped)
         if self.kind != "plateau" or waited < (self.step_epochs or PLATEAU):
             return self
         return replace(self, drops=self.drops + 1, dropped=epoch)
 
     def at(self, step: int) -> float:
-        """Return the learning rate of step t, counted from 1; after the end that of the last."""
+        """Return the learning rate of step t, counted from 1; after the end, the last rate."""
         return self.rates(step, 1)[0]
 
     def rates(self, first: int, count: int) -> list[float]:
-        """Return the learning rates of so many steps."""
+        """Return the learning rates of `count` steps."""
         curve, total, risen = SCHEDULES[self.kind], self.total, self.warmup
         rest = max(1, total - risen)
         return [
@@ -146,4 +147,4 @@ SCHEDULES: Mapping[str, Callable[[Schedule, float, int], float]] = {
     "onecycle": _cosine,
     "plateau": lambda schedule, _progress, _step: _dropped(schedule, schedule.drops),
 }
-"""The curve after the warm-up: of the schedule, the progress 0 … 1, and the step."""
+"""The curves after the warm-up: functions of the schedule, the progress 0 … 1, and the step."""

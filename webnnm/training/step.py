@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 class StepGraph:
     """A training step as a graph.
 
-    `resident` inputs stay (the whole training subset, the tables of an epoch); `state` tensors
-    (parameters, moments, cursor, totals) are inputs and outputs of the same name; those of
-    `initial_values` begin with a number other than 0. `generators` are the layers that draw random
+    `resident` inputs do not change (the whole training subset, the tables of an epoch); `state`
+    tensors (parameters, moments, cursor, totals) are inputs and outputs of the same name; those in
+    `initial_values` start with a number other than 0. `generators` are the layers that draw random
     numbers, each with the names of its states. `totals` names the elements of the vector of that
-    name: sums over the epoch, then the latest values. `watch` names what the graph reports in its
-    output of that name.
+    name: sums over the epoch, then the latest values. `watch` names the elements of the output of
+    that name.
     """
 
     graph: Graph
@@ -62,14 +62,14 @@ class StepGraph:
 
     @property
     def checkpointed(self) -> list[str]:
-        """The states that a checkpoint holds: all that last, but random generators."""
+        """The states that a checkpoint holds: all persistent ones except random generators."""
         drawn = {name for names in self.generators.values() for name in names}
         return [name for name in self.state if name not in drawn | {CURSOR, TOTALS}]
 
 
 @dataclass(frozen=True)
 class ComputedStep:
-    """What a step computes: outputs, their losses, L, and the next values of all states."""
+    """The results of a step: outputs, their losses, L, and the next values of all states."""
 
     lowered: Lowered
     losses: Losses
@@ -78,7 +78,7 @@ class ComputedStep:
     state: dict[str, Operand]
 
     def metrics(self, b: GraphBuilder, *, batch_loss: bool) -> StepMetrics:
-        """Return what the step reports; with `batch_loss` L of the latest batch, too."""
+        """Return what the step reports; with `batch_loss`, also L of the latest batch."""
         return step_metrics(b, self.losses, self.loss if batch_loss else None, self.applied)
 
 
@@ -91,15 +91,15 @@ def computed_step(
     unscale: Operand | None = None,
     vector: Vector | None = None,
 ) -> ComputedStep:
-    """Write one step: forward, losses, gradients, update, over the rows that a source gives.
+    """Build one step: forward, losses, gradients, update, over the rows of a source.
 
-    `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state. What is in
-    `vector` is one input, and updated at once.
+    `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state. The
+    parameters in `vector` are one input, and updated together.
     """
     s = settings
     own = {} if vector is None else vector.parts(b, b.input(VECTOR, "float32", [vector.size]))
     rate = source.number(RATE)
-    # Only a short batch has rows that do not count.
+    # Only a short batch has padding rows.
     valid = source.number(COUNT) if s.short else b.constant(s.batch, "float32")
     rows = source.row_mask() if s.short else None
     data = {
@@ -136,13 +136,13 @@ def computed_step(
 def training_step(
     network: Network, targets: Mapping[str, TensorType], settings: StepSettings
 ) -> StepGraph:
-    """Return the graph of one training step over a dataset that stays on the device.
+    """Return the graph of one training step over a dataset that is resident on the device.
 
     The batch is row `cursor` of `order`: indices into the resident data. The learning rate and the
     other `columns` come from `table` in the same way, so that nothing is written between steps;
-    short batches are filled with any rows and masked. `targets` gives the type of each output's
-    target for all resident rows. Loss sums Σ m·ℓ accumulate over an epoch, in the row of the totals
-    that is in the column `epoch`.
+    short batches are padded with arbitrary rows and masked. `targets` gives the type of each
+    output's target for all resident rows. Loss sums Σ m·ℓ accumulate over an epoch, in the row of
+    the totals given by the column `epoch`.
 
     Raises `DataError` NNM605 if nothing is trainable, `ModelError` NNM606 for a parameter that no
     loss reaches.
@@ -184,8 +184,8 @@ def training_steps(
 ) -> Scan:
     """Return several steps of `training_step` as one scan, with the same inputs and outputs.
 
-    What depends on no state is done for all of them at once: each gather costs as much as ten
-    operators of a small model. Meanwhile small parameters are parts of a vector.
+    Whatever depends on no state is done for all of them together: each gather costs as much as ten
+    operators of a small model. Within the scan, small parameters are parts of a vector.
     """
     s = settings
     vector = _vector(network, s)
@@ -207,7 +207,7 @@ def training_steps(
 
 
 def _vector(network: Network, settings: StepSettings) -> Vector | None:
-    """Return the vector of the small parameters that learn, None where there are not several."""
+    """Return the vector of the small trainable parameters, None if there are fewer than two."""
     multipliers = settings.update.multipliers
     shapes: dict[str, Shape] = {
         p.name: tuple(p.features[0].sizes())

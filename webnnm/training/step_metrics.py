@@ -17,14 +17,14 @@ METRICS = "metrics"
 
 @dataclass(frozen=True)
 class StepMetrics:
-    """What a step reports to the host, scalars by name."""
+    """The scalars that a step reports to the host, by name."""
 
     sums: Mapping[str, Operand]
     latest: Mapping[str, Operand]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the columns of the table of totals are called."""
+        """The names of the columns of the table of totals."""
         return (*self.sums, *self.latest)
 
     def row(self, b: GraphBuilder) -> Operand:
@@ -37,7 +37,7 @@ class StepMetrics:
     ) -> Operand:
         """Return the next table of totals, a row per epoch, after the rows of some steps.
 
-        `epoch` is the row of the table that each step belongs to; None where the table has one.
+        `epoch` is the row of the table that each step belongs to; None if the table has one row.
         """
         steps, width = rows.shape
         table = b.input(TOTALS, "float32", [epochs, width])
@@ -48,7 +48,7 @@ class StepMetrics:
         rows = b.reshape(rows, new_shape=[steps, 1, width])
         zero = b.constant(0, "float32")
         if mine is not None and not self.latest:
-            # At once for all steps: conditions interrupt what runs fast.
+            # For all steps together: conditions interrupt what otherwise runs fast.
             rows, mine = b.where(mine, rows, zero), None
         kept = b.constant([[int(name in self.sums) for name in self.names]], "uint8")
         for step in range(steps):
@@ -58,7 +58,7 @@ class StepMetrics:
         return table
 
     def accumulated_after(self, b: GraphBuilder, epochs: int, steps: int) -> Operand:
-        """Return the next table, in a graph that is given the rows of so many steps."""
+        """Return the next table, in a graph whose input is the rows of `steps` steps."""
         rows = b.input(METRICS, "float32", [steps, len(self.names)])
         epoch = b.input(BATCH + EPOCH, "float32", [steps]) if epochs > 1 else None
         return self.accumulated(b, epochs, rows, epoch)
@@ -67,7 +67,7 @@ class StepMetrics:
 def step_metrics(
     b: GraphBuilder, losses: Losses, loss: Operand | None, applied: Applied
 ) -> StepMetrics:
-    """Return what a step reports of its losses and its update; `loss` is L, None if nobody asks."""
+    """Return what a step reports about its losses and its update; `loss` is L, or None."""
     sums = {LOSS + name: value for name, value in losses.sums.items()}
     sums |= {ROWS + name: value for name, value in losses.counts.items()}
     sums["norm"] = applied.norm
@@ -80,7 +80,7 @@ def step_metrics(
 
 
 def _part(b: GraphBuilder, rows: Operand, step: int) -> Operand:
-    """Return what belongs to a step, without the dimension of the steps."""
+    """Return the part of a step, without the dimension of the steps."""
     shape = rows.shape[1:]
     part = b.slice(rows, starts=[step, 0, 0], sizes=[1, *shape])
     return b.reshape(part, new_shape=shape)

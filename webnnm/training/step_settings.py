@@ -1,4 +1,4 @@
-"""What a step graph is made for, and what its tensors are called."""
+"""The settings of a step graph, and the names of its tensors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TASK = TASK_WEIGHT
 
 @dataclass(frozen=True, kw_only=True)
 class StepSettings:
-    """What a step graph is made for: everything that is compiled in.
+    """The settings of a step graph: everything that is compiled in.
 
-    - `batch`: rows of a step; `rows`: of the data on the device; `steps`: of the tables.
-    - `epochs`: whose totals are kept apart.
+    - `batch`: rows per step; `rows`: rows of the data on the device; `steps`: steps of the tables.
+    - `epochs`: how many epochs have separate totals.
     - `short`: whether some batch has fewer valid rows than `batch`.
-    - `batch_loss`: whether the host wants the loss of the latest batch.
+    - `batch_loss`: whether the host needs the loss of the latest batch.
     - `weights`: output → weight of its loss; None weighs by uncertainty (spec E.8).
     - `scaling`: whether the gradient is that of S·L (spec E.5).
     - `watch`: whether the graph reports what it computed, layer by layer, to find what diverges.
@@ -47,12 +47,12 @@ class StepSettings:
 
     @property
     def tasks(self) -> list[str]:
-        """The outputs that are weighed by uncertainty."""
+        """The outputs that are weighted by uncertainty."""
         return list(self.losses) if self.weights is None else []
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table of steps that the graph looks at."""
+        """The columns of the table of steps that the graph reads."""
         wanted = {
             RATE: True,
             COUNT: self.short,

@@ -1,4 +1,4 @@
-"""The sums of an epoch as the host reads them."""
+"""The sums of an epoch, as read by the host."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from webnnm.training.step_settings import LOSS, ROWS
 
 @dataclass(frozen=True)
 class Totals:
-    """What the device summed up over an epoch so far: name → number."""
+    """The sums that the device has accumulated over an epoch so far: name → number."""
 
     values: Mapping[str, float]
 
     def losses(self, names: Mapping[str, OutputLoss]) -> dict[str, float]:
-        """Return the mean loss of every output over the rows that counted."""
+        """Return the mean loss of every output over the valid rows."""
         v = self.values
         return {name: v[LOSS + name] / (v[ROWS + name] or 1.0) for name in names}
 
@@ -29,9 +29,9 @@ class Totals:
 
 
 def diverged(totals: Sequence[Totals]) -> bool:
-    """Return whether some sum is not finite; of scaled gradients, whether too many overflowed.
+    """Return whether some sum is not finite, or too many scaled gradients overflowed.
 
-    `totals` are those of the epochs of a call of the device.
+    `totals` are those of the epochs of a device call.
     """
     streak = totals[-1].values.get("streak")
     if streak is None:

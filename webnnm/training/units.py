@@ -1,19 +1,19 @@
-"""The units of a weight: along which dimensions they lie, and what stands before a head."""
+"""The units of a weight: which dimensions count them, and which weights precede a head."""
 
 from __future__ import annotations
 
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
 
 HEAVY = ("weight", "projection", "recurrent")
-"""Roles of parameters that make a layer one of weights."""
+"""Roles of parameters that make a layer a weight layer."""
 
 
 def unit_axes(parameter: ParameterVertex) -> tuple[int, ...]:
     """Return the dimensions of a parameter that count units, none for a vector or a scalar.
 
-    Of a product `[in, out]` it is the columns, of a convolution the channels that go out. A row of
-    a recurrent weight is what enters one unit of one gate, whatever the order of the gates; there
-    is one in every direction, and a recurrent bias is one there. Spec E.6.
+    For a product `[in, out]` these are the columns, for a convolution the output channels. A row of
+    a recurrent weight is the input of one unit of one gate, whatever the order of the gates; each
+    direction has its own rows, and a recurrent bias is one unit per direction. Spec E.6.
     """
     rank = parameter.features[0].rank or 0
     if rank < 2:
@@ -22,17 +22,17 @@ def unit_axes(parameter: ParameterVertex) -> tuple[int, ...]:
     layout = options.get("filter_layout")
     if isinstance(layout, str) and "o" in layout and len(layout) == rank:
         return (layout.index("o"),)
-    turned = _of_recurrence(parameter) or options.get("b_transpose")
-    return product_units(rank, rank - 1 if turned else rank - 2)
+    transposed = _of_recurrence(parameter) or options.get("b_transpose")
+    return product_units(rank, rank - 1 if transposed else rank - 2)
 
 
 def product_units(rank: int, inner: int) -> tuple[int, ...]:
-    """Return the dimensions that count the units of a weight, whose dimension `inner` is summed."""
+    """Return the dimensions that count the units of a weight with the summed dimension `inner`."""
     return tuple(axis for axis in range(rank) if axis != inner)
 
 
 def clipped_units(network: Network) -> dict[str, tuple[int, ...]]:
-    """Return what is clipped unit by unit: trainable parameter → the dimensions of its units.
+    """Return which parameters are clipped unit by unit: parameter → the dimensions of its units.
 
     >>> from webnnm.graph.elaborate import elaborate
     >>> from webnnm.notation import parse
@@ -41,8 +41,8 @@ def clipped_units(network: Network) -> dict[str, tuple[int, ...]]:
     >>> clipped_units(elaborate(parse(text)))
     {'w1': (1,), 'b1': ()}
 
-    Weights are, and every vector and scalar as a whole, of recurrent biases one for every
-    direction; what stands before a head is exempt (spec E.6).
+    These are weights, and every vector and scalar as a whole (recurrent biases per direction);
+    parameters before a head are exempt (spec E.6).
     """
     exempt = before_heads(network)
     return {
@@ -55,16 +55,16 @@ def clipped_units(network: Network) -> dict[str, tuple[int, ...]]:
 
 
 def _of_recurrence(parameter: ParameterVertex) -> bool:
-    """Tell whether a parameter belongs to a recurrent layer."""
+    """Return whether a parameter belongs to a recurrent layer."""
     layer = parameter.user
     sources = () if layer is None else [source.vertex for source in layer.sources()]
     return any(isinstance(s, ParameterVertex) and s.role == "recurrent" for s in sources)
 
 
 def before_heads(network: Network) -> set[str]:
-    """Return the parameters that reach an output without passing a layer of weights.
+    """Return the parameters that reach an output without passing a weight layer.
 
-    Those of the last layers of weights, and of all between them and the outputs, as biases.
+    These are those of the last weight layers, and all between them and the outputs, such as biases.
 
     >>> from webnnm.graph.elaborate import elaborate
     >>> from webnnm.notation import parse

@@ -29,10 +29,10 @@ class UpdateSettings:
     - `multipliers`: trainable parameter → learning-rate multiplier, 0 for a frozen one;
       `decays`: parameter → whether weight decay and regularisation apply.
     - `numbers`: the optimizer's settings; `weight_decay`: λ.
-    - `accumulate`: so many batches make one update.
+    - `accumulate`: how many batches make one update.
     - `scaling`, `scale`, `growth_interval`: spec E.5. `clipping`, `clip_alpha`, `clip_epsilon`,
-      `agc_lambda`: spec E.6, with `units`: parameter → the dimensions of its units, of those
-      that are clipped. `lambda1`, `lambda2`: spec E.7, 0 where off.
+      `agc_lambda`: spec E.6, with `units`: clipped parameter → the dimensions of its units.
+      `lambda1`, `lambda2`: spec E.7, 0 if off.
     """
 
     multipliers: Mapping[str, float]
@@ -54,10 +54,10 @@ class UpdateSettings:
 
 @dataclass(frozen=True)
 class Applied:
-    """What an update gives: next states, and numbers for the host.
+    """The results of an update: next states, and numbers for the host.
 
-    `clean` is a condition, false where the batch overflowed; None where nobody looks. `norm` is
-    that of the gradient before clipping. `sums` add up over an epoch, `latest` are values of now.
+    `clean` is a condition, false if the batch overflowed; None if it is not needed. `norm` is that
+    of the gradient before clipping. `sums` accumulate over an epoch, `latest` are current values.
     """
 
     state: dict[str, Operand]
@@ -81,13 +81,13 @@ def apply_update(
     unscale: Operand | None = None,
     vector: Vector | None = None,
 ) -> Applied:
-    """Return the new parameters and states of every parameter that learns.
+    """Return the new values and states of every trainable parameter.
 
     `loss` is L, `task` the uncertainty weights among its operands, `rate` the learning rate of the
     step, `valid` the rows of the batch, `due` 1 in steps that end an accumulation (None: all),
     `unscale` what gradients are multiplied by first (None: 1/S of the state, where it is scaled).
-    What is in `vector` is updated as one; the names of its states are those of `vector_states`.
-    Each gradient is unscaled, regularised, clipped, and handed to the optimizer, in this order.
+    The parameters in `vector` are updated as one; its states are named by `vector_states`.
+    Each gradient is unscaled, regularised, clipped, and passed to the optimizer, in this order.
     """
     b, s = lowered.builder, settings
     learning = _learning(lowered, s)
@@ -124,7 +124,7 @@ def moved(
     state: dict[str, Operand],
     vector: Vector | None = None,
 ) -> tuple[Operand, dict[str, Operand], dict[str, Operand]]:
-    """Regularise and clip gradients, and put what the optimizer makes of them into `state`.
+    """Regularise and clip gradients, and put the optimizer's results into `state`.
 
     `targets` are the parameters, and uncertainty weights, which are neither regularised nor
     clipped. Returns the norm of the gradient, the sums over the epoch and the latest values.
@@ -145,7 +145,7 @@ def moved(
 
 
 def vector_states(vector: Vector, optimizer: Optimizer) -> dict[str, dict[str, str]]:
-    """Return the states of a vector, each with the names of the states that it is made of."""
+    """Return the states of a vector, each with the names of the states that it consists of."""
     found = {VECTOR: {name: _state_name(name) for name in vector.shapes}}
     for slot in optimizer.slots:
         found[_slot_name(slot, VECTOR)] = {n: _slot_name(slot, n) for n in vector.shapes}
@@ -168,7 +168,7 @@ def _learning(lowered: Lowered, settings: UpdateSettings) -> dict[str, Operand]:
         raise DataError(
             "NNM605",
             "the model has no trainable parameters",
-            hint="name one, as in matmul(w), or train with a smaller freeze",
+            hint="name one, as in matmul(w), or freeze fewer of them",
         )
     return found
 
@@ -181,7 +181,7 @@ def _gradients(
     scale: Operand | None,
     unscale: Operand | None,
 ) -> dict[str, Operand]:
-    """Return the gradients of the loss, those of the scaled loss divided by the scale again.
+    """Return the gradients of the loss; those of a scaled loss are divided by the scale.
 
     Raises `ModelError` NNM606 for a parameter that the loss does not depend on.
     """
@@ -207,7 +207,7 @@ def _clip(
 ) -> tuple[dict[str, Operand], dict[str, Operand]]:
     """Clip the gradients in place, and put the statistics of their norm into `state` (spec E.6).
 
-    Returns the sums over the epoch and the latest values that are reported of it.
+    Returns the sums over the epoch and the latest values to be reported.
     """
     s = settings
     if s.clipping == "global":
@@ -276,10 +276,10 @@ def _optimize(
 def _corrections(
     b: GraphBuilder, optimizer: Optimizer, settings: UpdateSettings, state: dict[str, Operand]
 ) -> dict[str, Operand]:
-    """Return 1 − βᵗ for the optimizer's bias corrections, carried on in `state`."""
+    """Return 1 − βᵗ for the optimizer's bias corrections, updated in `state`."""
     found: dict[str, Operand] = {}
     for name in optimizer.corrected:
-        # By c ← βc + (1 − β), which stays exact where a power would cancel.
+        # With c ← βc + (1 − β), which remains exact where a power would cancel.
         before, beta = b.input(CLOCK + name, "float32", []), settings.numbers[name]
         found[name] = state[CLOCK + name] = before * beta + (1 - beta)
     return found
@@ -288,7 +288,7 @@ def _corrections(
 def _accumulated(
     gradients: Mapping[str, Operand], valid: Operand, due: Operand, state: dict[str, Operand]
 ) -> dict[str, Operand]:
-    """Return the mean gradient over the rows since the last update; sums go on in `state`."""
+    """Return the mean gradient over the rows since the last update; sums are kept in `state`."""
     b = valid.builder
     over = b.greater(due, b.constant(0, "float32"))
     rows = b.input(f"{SUM}rows", "float32", []) + valid
@@ -305,7 +305,7 @@ def _accumulated(
 def _when(
     lowered: Lowered, state: dict[str, Operand], clean: Operand | None, due: Operand | None
 ) -> dict[str, Operand]:
-    """Let states move only in clean batches, and where an update is due."""
+    """Change states only in clean batches, and only when an update is due."""
     b = lowered.builder
     condition = clean
     if due is not None:

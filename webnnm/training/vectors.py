@@ -1,4 +1,4 @@
-"""Small parameters end to end in vectors: one update moves all of them."""
+"""Concatenates small parameters into vectors, so that one update changes all of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
 MOST_ELEMENTS = 1024
-"""Larger parameters stay by themselves: copies of them cost more than further operators."""
+"""Larger parameters stay separate: copying them costs more than additional operators."""
 
 
 def vector_of(shapes: Mapping[str, Shape]) -> Vector | None:
-    """Return the vector of the small ones of these tensors, None where there are not several."""
+    """Return the vector of the small ones of these tensors, None if there are fewer than two."""
     small = {name: shape for name, shape in shapes.items() if count(shape) <= MOST_ELEMENTS}
     return Vector(small) if len(small) > 1 else None
 
 
 @dataclass(frozen=True)
 class Vector:
-    """Where the elements of several tensors lie in a vector.
+    """The layout of several tensors in a vector.
 
     >>> b = GraphBuilder()
     >>> vector = Vector({"w": (2, 3), "b": (3,)})
@@ -34,7 +34,7 @@ class Vector:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         return sum(map(count, self.shapes.values()))
 
     def joined(self, b: GraphBuilder, values: Mapping[str, Operand]) -> Operand:
@@ -53,7 +53,7 @@ class Vector:
         return found
 
     def each(self, b: GraphBuilder, numbers: Mapping[str, float]) -> Operand | float:
-        """Return a number for every tensor as one for every element, or the one they all have."""
+        """Return a number per tensor as a number per element, or the one that they share."""
         values = [numbers[name] for name in self.shapes]
         if len({*values}) == 1:
             return values[0]

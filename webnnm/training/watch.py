@@ -1,4 +1,4 @@
-"""What a watched step reports, so that the first value that is not finite is found."""
+"""What a watched step reports, to find the first value that is not finite."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from webnnm.training.forward import Losses
 
 @dataclass(frozen=True)
 class Watch:
-    """One value of a step: its name for people, and max|x|, NaN if some element is not finite."""
+    """One value of a step: its display name, and max|x|, NaN if some element is not finite."""
 
     name: str
     value: Operand
 
 
 def watched(lowered: Lowered, losses: Losses, gradients: Mapping[str, Operand]) -> list[Watch]:
-    """Return what to look at, in the order of computation: parameters, layers, losses, gradients.
+    """Return what to watch, in the order of computation: parameters, layers, losses, gradients.
 
-    Gradients come in the order of the backward walk, the last layer's first.
+    Gradients come in the order of the backward pass, the last layer's first.
     """
     found = [_watch(f'parameter "{name}"', w) for name, w in lowered.parameters.items()]
     for layer, results in lowered.layers:

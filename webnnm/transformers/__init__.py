@@ -1,1 +1,1 @@
-"""Models of Hugging Face as notation: a `config.json` becomes a model text and a name map."""
+"""Hugging Face models in the notation: a `config.json` becomes a model text and a name map."""

@@ -1,7 +1,7 @@
-"""Beam search: of each text several continuations go on, those with the best scores so far.
+"""Beam search: continues each text in several ways, those with the best scores so far.
 
-The device keeps them: rows of its graphs are the beams of all texts, one text after the other. It
-tells the best candidates of every step, of which the host keeps the texts that have ended. Scores,
+The device holds them: rows of its graphs are the beams of all texts, one text after the other. It
+returns the best candidates of every step, and the host keeps the texts that have ended. Scores,
 their order and the end of the search are those of `transformers`.
 """
 
@@ -18,25 +18,25 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
 ORDER = "beams/order"
-"""The row whose text each row goes on with, int32 `[rows]`."""
+"""The row whose text each row continues, int32 `[rows]`."""
 TOTALS = "beams/totals"
-"""What the logarithms of a text's probabilities add up to, `[texts, beams]`."""
+"""The sums of the log probabilities of texts, `[texts, beams]`."""
 VALUES, PLACES = "beams/values", "beams/places"
-"""The candidates of the last steps, best ones first, `[texts, ROUND, candidates]`: their sums, and
+"""The candidates of the last steps, best first, `[texts, ROUND, candidates]`: their sums, and
 beam · vocabulary + token, int32."""
 NOTHING = -1e9
-"""The score of a beam that is none."""
+"""The score of an unused beam."""
 REMOVED = -3e38
 
 
 @dataclass(frozen=True)
 class Beams:
-    """How texts are searched.
+    """The settings of a beam search.
 
-    - `count`: texts that go on side by side for each prompt.
+    - `count`: the number of texts that are continued in parallel for each prompt.
     - `length_penalty`: scores are divided by the length to this power; above 0 prefers long texts.
-    - `early_stopping`: True ends the search once there are so many ends, "never" when no text can
-      become better, False where that is not to be expected.
+    - `early_stopping`: True ends the search once `count` texts have ended, "never" when no text can
+      become better, False when no better text is to be expected.
     - `ends`: tokens that end a text.
 
     Raises `DataError` NNM704 for values out of their range.
@@ -58,7 +58,7 @@ class Beams:
             raise _wrong("early_stopping", self.early_stopping, 'True, False or "never"')
 
     def first_values(self, texts: int) -> dict[str, HostArray]:
-        """Return what the states begin with: of each text there is one beam."""
+        """Return the initial states: each text has one beam."""
         totals = [0.0, *[NOTHING] * (self.count - 1)] * texts
         return {
             ORDER: HostArray.of([*range(texts * self.count)], "int32"),
@@ -74,12 +74,12 @@ def _wrong(name: str, value: Any, wanted: str) -> DataError:
 
 
 def candidates(beams: int, ends: Sequence[int]) -> int:
-    """Return how many candidates a step has: some may end, and so many beams have to go on."""
+    """Return the number of candidates per step: some may end, and `count` must continue."""
     return max(2, 1 + len(ends)) * beams
 
 
 def likelihoods(b: GraphBuilder, scores: Any) -> Any:
-    """Return the logarithms of the probabilities of scores `[rows, vocabulary]`."""
+    """Return the log probabilities of scores `[rows, vocabulary]`."""
     scores = scores - b.reduce_max(scores, axes=[1], keep_dimensions=True)
     return scores - b.log(b.reduce_sum(b.exp(scores), axes=[1], keep_dimensions=True))
 
@@ -89,7 +89,7 @@ def searched(
 ) -> tuple[Any, dict[str, Operand]]:
     """Return the next tokens of all rows, int32, and the states after a step.
 
-    `scores` are logarithms of probabilities, `steps` how many of them the states tell of.
+    `scores` are log probabilities, `steps` the number of steps that the states hold.
     """
     rows, vocabulary = scores.shape
     texts, amount = rows // beams, candidates(beams, ends)
@@ -121,7 +121,7 @@ def searched(
 
 
 def _best(b: GraphBuilder, scores: Any, count: int) -> tuple[Any, Any]:
-    """Return the largest of scores `[texts, n]` and their places, int32, in falling order."""
+    """Return the largest of scores `[texts, n]` and their indices, int32, in descending order."""
     width = scores.shape[1]
     numbers = b.constant([*range(width)], "int32", [1, width])
     values: list[Any] = []
@@ -138,7 +138,7 @@ def _best(b: GraphBuilder, scores: Any, count: int) -> tuple[Any, Any]:
 
 
 class Candidate(NamedTuple):
-    """A text that goes on with a token: the beam that it is of, and the sum of its scores."""
+    """A text continued by a token: the beam that it continues, and the sum of its scores."""
 
     value: float
     beam: int
@@ -146,10 +146,10 @@ class Candidate(NamedTuple):
 
 
 class Search:
-    """The search of one text: `tokens` are those of its beams so far, without the prompt.
+    """The search for one text: `tokens` are those of its beams so far, without the prompt.
 
-    `most` tokens are written at most, of which `forced` are in the prompt; `last` is the last of so
-    many, if it is given. `done` tells whether nothing can change any more.
+    At most `most` tokens are written, of which `forced` are in the prompt; `last`, if given, is the
+    last token of a text of that length. `done` is whether the result can no longer change.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Search:
         self._length = forced
 
     def step(self, values: Sequence[float], places: Sequence[int]) -> None:
-        """Take the candidates of a step as the device tells them; nothing once it is done."""
+        """Take the candidates of a step from the device; do nothing once the search is done."""
         if self.done:
             return
         self._length += 1
@@ -192,7 +192,7 @@ class Search:
         self.done = full or self._is_over()
 
     def _is_over(self) -> bool:
-        """Tell whether no beam is expected to end better than those that have ended."""
+        """Return whether no beam is expected to score better than those that have ended."""
         if len(self._ended) < self._beams.count:
             return False
         if self._beams.early_stopping is True:
@@ -203,12 +203,12 @@ class Search:
         return self._running[0][0] / length**penalty <= self._ended[-1][0]
 
     def tokens(self) -> list[int]:
-        """Return the tokens of the best text: of those that have ended, if there are any."""
+        """Return the tokens of the best text, among those that have ended if there are any."""
         return (self._ended or self._running)[0][1]
 
 
 def told(searches: Sequence[Search], found: Sequence[HostArray], count: int) -> None:
-    """Let searches take the last steps of what the device tells, `VALUES` and `PLACES`."""
+    """Let searches take the last steps from the device, `VALUES` and `PLACES`."""
     values, places = (array.tolist() for array in found)
     for search, rows, where in zip(searches, values, places, strict=True):
         for step in range(len(rows) - count, len(rows)):

@@ -1,4 +1,4 @@
-"""How texts begin, go on and end, as callers say, and the config of a model where they do not."""
+"""How texts begin, continue and end: as callers say, otherwise by the config of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webnnm.transformers.texts import end_tokens, token_rows
 
 
 class Beginning(NamedTuple):
-    """What texts begin with, and how many tokens of it count as written."""
+    """The tokens that texts begin with, and how many of these count as written."""
 
     rows: list[list[int]]
     forced: int = 0
@@ -22,13 +22,13 @@ class Beginning(NamedTuple):
 def beginning(
     config: Mapping[str, Any], count: int, given: Any = None, forced: int | None = None
 ) -> Beginning:
-    """Return what so many texts of a decoder begin with, as `transformers` begins them.
+    """Return the first tokens of a number of decoder texts, as in `transformers`.
 
     >>> beginning({"decoder_start_token_id": 2}, 2, forced=7)
     Beginning(rows=[[2, 7], [2, 7]], forced=1)
 
-    `given` are `decoder_input_ids`, to which the config's `decoder_start_token_id` is added where
-    they lack it. `forced` is the first token that is written, in place of the config's
+    `given` are `decoder_input_ids`, to which the config's `decoder_start_token_id` is prepended if
+    it is missing. `forced` is the first token that is written, in place of the config's
     `forced_bos_token_id`.
 
     Raises `DataError` NNM818 for a config without the first token, NNM702 for another number of
@@ -65,11 +65,11 @@ def choice(
     suppress_tokens: Sequence[int] | None = None,
     **sampling: Any,
 ) -> dict[str, Any]:
-    """Return how tokens are chosen, as arguments of `written`.
+    """Return the settings of the choice of tokens, as arguments of `written`.
 
-    Tokens that the config suppresses are, unless others are named; there it may name some that the
-    vocabulary lacks. Raises `DataError` NNM704 for values out of their range, and for a function
-    that shall choose among beams.
+    Tokens that the config suppresses are suppressed unless others are given; a config may list some
+    that are not in the vocabulary. Raises `DataError` NNM704 for values out of range, and for a
+    `choose` function together with beams.
     """
     if suppress_tokens is None:
         suppress_tokens = [t for t in suppressed(config) if t < vocabulary]
@@ -91,23 +91,23 @@ def choice(
 
 
 def last_token(config: Mapping[str, Any]) -> int | None:
-    """Return the token with which texts of the greatest length end, if the config names one."""
+    """Return the token that ends texts of the greatest length, if the config names one."""
     return _first(config, "forced_eos_token_id")
 
 
 def suppressed(config: Mapping[str, Any]) -> list[int]:
-    """Return the tokens that are never chosen, as the config says.
+    """Return the tokens that are never chosen, according to the config.
 
     >>> suppressed({"suppress_tokens": [1, 2], "bad_words_ids": [[7]]})
     [1, 2, 7]
 
-    Raises `DataError` NNM818 for words of several tokens, and for what are no tokens.
+    Raises `DataError` NNM818 for words of several tokens, and for values that are not tokens.
     """
     found = _tokens(config, "suppress_tokens")
     for word in cast("list[list[int]]", config.get("bad_words_ids") or ()):
         if len(word) != 1:
             message = f'the config: "bad_words_ids" has {word}, which is not one token'
-            raise DataError("NNM818", message, hint="give choose=, a function that leaves it out")
+            raise DataError("NNM818", message, hint="pass choose=, a function that excludes it")
         found += word
     return found
 
@@ -126,7 +126,7 @@ def even(
 
 
 def _tokens(config: Mapping[str, Any], key: str) -> list[int]:
-    """Return the tokens that a config lists, none where it does not."""
+    """Return the tokens that a config lists under a key, none if the key is missing."""
     found: Any = config.get(key) or []
     if not isinstance(found, list) or not all(type(token) is int for token in found):  # type: ignore[reportUnknownVariableType]
         message = f'the config: "{key}" is {str(found)[:80]}'  # type: ignore[reportUnknownArgumentType]
@@ -135,7 +135,7 @@ def _tokens(config: Mapping[str, Any], key: str) -> list[int]:
 
 
 def _first(config: Mapping[str, Any], *keys: str) -> int | None:
-    """Return the first of these tokens that a config names."""
+    """Return the first of these tokens that a config has."""
     for key in keys:
         found = config.get(key)
         found = found[0] if isinstance(found, list) and found else found  # type: ignore[reportUnknownVariableType]

@@ -1,4 +1,4 @@
-"""Which token comes next: the choice among scores, as a part of the graph that computes them."""
+"""The choice of the next token from scores, as a part of the graph that computes them."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ SEEN = "seen"
 GENERATOR = tuple(f"random/{place}" for place in range(len(MODULI)))
 """The states of the random generator."""
 LEAST = -30.0
-"""Logarithms of shares of the most likely token: less likely ones than this are never chosen by a
-threshold, 10⁻¹³ of it."""
+"""The lowest threshold, as the logarithm of a share of the most likely token: tokens below it,
+10⁻¹³ of that, are never chosen."""
 HALVINGS = 31
-"""Steps of a bisection: 30 / 2³¹ is less than the distance of two numbers of float32."""
+"""Steps of a bisection: 30 / 2³¹ is less than the distance between two float32 numbers."""
 SUPPRESSED, AT_FIRST = "suppress_tokens", "begin_suppress_tokens"
 NGRAMS, LEAST_NEW = "no_repeat_ngram_size", "min_new_tokens"
 HISTORY = "history"
-"""The last tokens of a text, float32 `[batch, room]`, −1 before its first: a state of graphs."""
+"""The last tokens of a text, float32 `[batch, room]`, −1 before the first: a state of graphs."""
 WRITTEN = "written"
-"""How many tokens were chosen, float32 `[1, 1]`: a state of graphs."""
+"""The number of chosen tokens, float32 `[1, 1]`: a state of graphs."""
 ENDS = "ends"
-"""What is added to the scores of tokens that end texts, float32 `[1, vocabulary]`."""
+"""A bias for the scores of tokens that end texts, float32 `[1, vocabulary]`."""
 RATED = ("repetition_penalty", NGRAMS, LEAST_NEW, SUPPRESSED, AT_FIRST)
-"""What makes the scores of some tokens less, whichever comes next."""
+"""The settings that lower the scores of some tokens, however the next one is chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How tokens are chosen; what is None is not done.
+    """The settings of the choice of tokens; those that are None are off.
 
     >>> Sampling(temperature=0.8, top_p=0.95).kinds()
     ('temperature', 'top_p')
 
     - `temperature`: scores are divided by it; None or 0 takes the most likely token.
-    - `top_k`: only so many of the most likely tokens count.
-    - `top_p`: only the fewest tokens whose probabilities add up to this share count.
-    - `min_p`: only tokens that are at least this share as likely as the most likely one count.
-    - `repetition_penalty`: positive scores of tokens that the text has are divided by it, negative
-      ones multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
-    - `no_repeat_ngram_size`: no sequence of so many tokens comes twice in a text, prompt included.
-    - `min_new_tokens`: before so many tokens were chosen, none of `ends` is.
-    - `suppress_tokens`: numbers of tokens that are never chosen; `begin_suppress_tokens`: of those
-      that no text begins with.
-    - `timestamps`: what the rules of transcripts need to know.
+    - `top_k`: only this many of the most likely tokens are kept.
+    - `top_p`: only the fewest tokens whose probabilities add up to this share are kept.
+    - `min_p`: only tokens that are at least this share as likely as the most likely one are kept.
+    - `repetition_penalty`: positive scores of tokens in the text are divided by it, negative ones
+      multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
+    - `no_repeat_ngram_size`: no n-gram of this size occurs twice in a text, prompt included.
+    - `min_new_tokens`: before this many tokens are chosen, none of `ends` is.
+    - `suppress_tokens`: tokens that are never chosen; `begin_suppress_tokens`: those that no text
+      begins with.
+    - `timestamps`: the token numbers that the rules for transcripts need.
 
-    Of these the last six come first; filters apply in this order, each to the probabilities that
-    are left. Raises `DataError` NNM704 for values out of their range.
+    The last six of these apply first; the filters apply in this order, each to the probabilities
+    that are left. Raises `DataError` NNM704 for values out of range.
     """
 
     temperature: float | None = None
@@ -80,7 +80,7 @@ class Sampling:
                 raise DataError("NNM704", f"{name} is {value!r}", hint=f"it is {wanted}")
 
     def kinds(self) -> tuple[str, ...]:
-        """Return what is done; a graph does these, with any values but of the sizes of n-grams."""
+        """Return which settings are on; one graph serves all their values, except n-gram sizes."""
         greedy = not self.temperature
         unneeded = {"temperature", "top_k", "top_p", "min_p"} if greedy else set[str]()
         lists = (SUPPRESSED, AT_FIRST, NGRAMS, LEAST_NEW)
@@ -94,7 +94,7 @@ class Sampling:
         return tuple(size.get(name, name) for name in given if name not in unneeded)
 
     def values(self, vocabulary: int) -> dict[str, HostArray]:
-        """Return the values of what is done."""
+        """Return the values of the settings that are on."""
         found = {name: getattr(self, name) for name in self.kinds() if not sizes_of([name])}
         found.pop(TIMES, None)
         hidden = {name: found.pop(name) for name in (SUPPRESSED, AT_FIRST) if name in found}
@@ -114,7 +114,7 @@ class Sampling:
         return values
 
     def history(self, rows: Sequence[Sequence[int]], room: int) -> dict[str, HostArray]:
-        """Return what graphs begin with that look for sequences of tokens."""
+        """Return the initial state of graphs that look for sequences of tokens."""
         if not sizes_of(self.kinds()):
             return {}
         whole = [[-1.0] * (room - len(row)) + [float(token) for token in row] for row in rows]
@@ -122,7 +122,7 @@ class Sampling:
 
 
 def sizes_of(kinds: Sequence[str]) -> list[int]:
-    """Return of how many tokens the sequences are that must not come twice.
+    """Return the sizes of n-grams that must not occur twice.
 
     >>> sizes_of(["top_k", "no_repeat_ngram_size=3"])
     [3]
@@ -146,8 +146,8 @@ def chosen(
 ) -> tuple[Operand, dict[str, Operand]]:
     """Return the chosen tokens, int32 `[batch]`, of scores `[batch, vocabulary]`, float32.
 
-    `kinds` are inputs of the graph; `history` are the tokens so far, where these are asked for.
-    With the tokens come the states after the choice.
+    `kinds` are inputs of the graph; `history` are the tokens so far, if they are needed. Also
+    returns the states after the choice.
     """
     rules = TimestampRules(b, scores) if TIMES in kinds else None
     seen = b.input(SEEN, "float32", scores.shape) if "repetition_penalty" in kinds else None
@@ -170,9 +170,9 @@ def chosen(
 def rated(
     b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any, history: Any = None
 ) -> tuple[Any, dict[str, Operand]]:
-    """Return scores with those of tokens that a text has, or shall not have, made less.
+    """Return scores, lowered for tokens that a text already has or must not have.
 
-    With them come the states that follow.
+    Also returns the next states.
     """
     states: dict[str, Operand] = {}
     if "repetition_penalty" in kinds:
@@ -194,7 +194,7 @@ def rated(
 
 
 def _repeated(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
-    """Return 1 for tokens that followed before what the last ones are, `[batch, vocabulary]`."""
+    """Return 1 for tokens that would repeat an n-gram, `[batch, vocabulary]`."""
     batch, room = history.shape
     count = max(0, room - size + 1)
     if not count:
@@ -208,7 +208,7 @@ def _repeated(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
     for place in range(size - 1):
         last = tokens(room - size + 1 + place, 1)
         match = b.logical_and(match, b.equal(tokens(place, count), last))
-    # What does not match marks a token behind the vocabulary.
+    # Positions without a match mark a token past the vocabulary.
     marked = b.where(match, following, float(vocabulary))
     nothing = b.expand(b.constant(0, "float32"), new_shape=(batch, vocabulary + 1))
     ones = b.expand(b.constant(1, "float32"), new_shape=(batch, count))
@@ -217,7 +217,7 @@ def _repeated(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
 
 
 def with_last(b: GraphBuilder, history: Any, tokens: Any) -> Any:
-    """Return the tokens so far with one more of each row."""
+    """Return the tokens so far with one more in each row."""
     batch, room = history.shape
     later = b.slice(history, starts=(0, 1), sizes=(batch, room - 1))
     last = b.cast(b.reshape(tokens, new_shape=(batch, 1)), type="float32")
@@ -225,7 +225,7 @@ def with_last(b: GraphBuilder, history: Any, tokens: Any) -> Any:
 
 
 def with_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:
-    """Return which tokens texts have, 0/1 `[batch, vocabulary]`, with one more of each row."""
+    """Return which tokens texts have, 0/1 `[batch, vocabulary]`, with one more in each row."""
     batch, size = seen.shape
     numbers = b.constant([*range(size)], "int32", [1, size])
     now = b.equal(numbers, b.reshape(tokens, new_shape=(batch, 1)))
@@ -233,7 +233,7 @@ def with_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:
 
 
 def _noisy(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return scores of which the largest is a fair draw, and the next states of the generator.
+    """Return scores whose largest is a fair draw, and the next states of the generator.
 
     The largest of log p + Gumbel noise is token i with probability pᵢ (E. Gumbel, 1954).
     """
@@ -250,7 +250,7 @@ def _noisy(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> tuple[Any,
 
 
 def _kept(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> Any:
-    """Return the least score that a token needs, `[batch, 1]`, None if all may be chosen."""
+    """Return the lowest score that may be chosen, `[batch, 1]`, None if there is no limit."""
     bound = None
     if "top_k" in given:
         bound = _threshold(b, scores, scores * 0.0 + 1.0, given["top_k"])
@@ -259,7 +259,7 @@ def _kept(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> Any:
         if bound is not None:
             shares = shares * b.cast(b.greater_or_equal(scores, bound), type="float32")
         whole = b.reduce_sum(shares, axes=[1], keep_dimensions=True)
-        # Rounding of the sums must not ask for more than there is.
+        # Rounded sums must not require more than there is.
         bound = _threshold(b, scores, shares, whole * b.min(given["top_p"], 1 - 1e-6))
     if "min_p" in given:
         least = b.log(b.max(given["min_p"], 1e-13))
@@ -268,7 +268,7 @@ def _kept(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> Any:
 
 
 def _threshold(b: GraphBuilder, scores: Any, weights: Any, wanted: Any) -> Any:
-    """Return the largest bound above which weights add up to what is wanted, by bisection."""
+    """Return the largest bound above which weights add up to the wanted share, by bisection."""
     batch = scores.shape[0]
     low = b.expand(b.constant(LEAST, "float32"), new_shape=(batch, 1))
     width: float = -LEAST
@@ -282,7 +282,7 @@ def _threshold(b: GraphBuilder, scores: Any, weights: Any, wanted: Any) -> Any:
 
 
 def generator_states(seed: int, batch: int, vocabulary: int) -> dict[str, HostArray]:
-    """Return the first states of the random generator, 1 … m − 1; each row has its own."""
+    """Return the initial states of the random generator, 1 … m − 1, one for each row."""
     states: dict[str, HostArray] = {}
     for name, modulus in zip(GENERATOR, MODULI, strict=True):
         rows: list[HostArray] = []

@@ -1,4 +1,4 @@
-"""A `config.json`: what it says of a model, each key checked, none of them passed over."""
+"""A `config.json`: the settings of a model, with every key checked and none ignored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HARMLESS = re.compile(
     """,
     re.VERBOSE,
 )
-"""Keys that training, generation, tokenizers and other programs read: no result depends on them."""
+"""Keys for training, generation, tokenizers and other programs: results do not depend on them."""
 
 ACTIVATIONS: Mapping[str, str] = {
     **dict.fromkeys(("gelu", "gelu_python"), "gelu()"),
@@ -39,14 +39,14 @@ ACTIVATIONS: Mapping[str, str] = {
     "relu6": "clamp(minValue=0, maxValue=6)",
     "linear": "identity()",
 }
-"""What Hugging Face calls an activation → its layer."""
+"""Hugging Face's name of an activation → its layer."""
 
 
 class Config:
     """The keys of a `config.json`; whoever has read what it needs calls `finish`.
 
-    `tensors` are the names of the weights in the files, where these are known: some models differ
-    by them alone.
+    `tensors` are the names of the weights in the files, if they are known: some models differ only
+    in these.
 
     >>> config = Config({"model_type": "gpt2", "n_head": 4, "num_experts": 8})
     >>> config.size("n_head")
@@ -86,7 +86,7 @@ class Config:
         return found
 
     def pair(self, key: str, default: int) -> tuple[int, int]:
-        """Return height and width, which a config may give as one number."""
+        """Return height and width; a config may give one number for both."""
         found: Any = self.get(key, default)
         pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
         if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
@@ -108,10 +108,10 @@ class Config:
         return found
 
     def part(self, key: str) -> Config:
-        """Return the config of a part, which `finish` looks at too; empty if there is none."""
+        """Return the config of a part, which `finish` checks too; empty if there is none."""
         found = self.get(key, {})
         if not isinstance(found, dict):
-            raise self.wrong(key, "an object of keys and values")
+            raise self.wrong(key, "an object with keys and values")
         place = f"{self._place}{key}."
         ignored = [k.removeprefix(place) for k in self._read if k.startswith(place)]
         part = Config(cast("dict[str, Any]", found), ignored, self.tensors)
@@ -120,26 +120,26 @@ class Config:
         return part
 
     def pass_over(self) -> None:
-        """Take all keys as read: nothing of this part is computed."""
+        """Mark all keys as read: nothing of this part is computed."""
         self._read |= {*self.given}
 
     def activation(self, key: str, default: str | None = None) -> str:
         """Return the layer of an activation."""
         found = self.get(key, default)
         if not isinstance(found, str) or found not in ACTIVATIONS:
-            hint = suggestion(str(found), ACTIVATIONS) or f"known are {', '.join(ACTIVATIONS)}"
+            hint = suggestion(str(found), ACTIVATIONS) or f"supported are {', '.join(ACTIVATIONS)}"
             raise self.refused(key, found, hint)
         return ACTIVATIONS[found]
 
     def only(self, key: str, *values: Any) -> None:
-        """Refuse other values than these; absent and null are the first of them."""
+        """Raise an error for other values than these; absent and null mean the first."""
         found = self.get(key, values[0])
         if not any(found == value and type(found) is type(value) for value in values):
             listed = " or ".join(json.dumps(value) for value in values)
             raise self.refused(key, found, f"models with {listed} can be loaded")
 
     def finish(self) -> None:
-        """Refuse what was asked for and not read: only empty keys are passed over."""
+        """Raise an error for keys that were not read; only empty ones are ignored."""
         for key, value in self.given.items():
             if key not in self._read and value and not HARMLESS.fullmatch(key):
                 hint = f'ignore=["{self._place}{key}"], if results do not depend on it'
@@ -148,12 +148,12 @@ class Config:
             part.finish()
 
     def refused(self, key: str, value: Any, hint: str) -> DataError:
-        """Return NNM818, the error of a key that asks for what no text has."""
+        """Return NNM818, the error for a key that asks for something that is not supported."""
         message = f'config.json: "{self._place}{key}" is {_shown(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
 
     def wrong(self, key: str, wanted: str) -> DataError:
-        """Return NNM818, the error of a key that is missing or makes no sense."""
+        """Return NNM818, the error for a key that is missing or invalid."""
         if self.given.get(key) is None:
             return DataError("NNM818", f'config.json has no "{self._place}{key}"', hint=wanted)
         told = _shown(self.given[key])
@@ -163,7 +163,7 @@ class Config:
 
 
 def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
-    """Return what a `config.json` says. Raises `DataError` NNM818 for what is no JSON object."""
+    """Return the contents of a `config.json`. Raises `DataError` NNM818 unless it is an object."""
     try:
         found = parsed(text)
         if not isinstance(found, dict):

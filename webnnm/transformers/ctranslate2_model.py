@@ -1,4 +1,4 @@
-"""Whisper in folders of CTranslate2: its tensors by the names of Hugging Face, and a config."""
+"""Whisper in CTranslate2 folders: its tensors under Hugging Face names, and a config."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from webnnm.transformers.json_tokenizer import added_tokens
 
 SPEC = "WhisperSpec"
 ACTIVATIONS = ("relu", "gelu_new", "silu", "gelu", "quick_gelu", "tanh", "sigmoid")
-"""What Hugging Face calls activations, by their numbers."""
+"""Hugging Face's names of activations, by number."""
 KEYS = {"suppress_ids": "suppress_tokens", "suppress_ids_begin": "begin_suppress_tokens"}
-"""Keys of the folder's config that are called otherwise."""
+"""Keys of the folder's config that have other names."""
 PLACES: Mapping[str, tuple[str, ...]] = {
     "self_attention/layer_norm": ("self_attn_layer_norm",),
     "self_attention/linear_0": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
@@ -31,7 +31,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "ffn/linear_0": ("fc1",),
     "ffn/linear_1": ("fc2",),
 }
-"""Parts of a layer; several names share the rows of one tensor."""
+"""The parts of a layer; several names share the rows of one tensor."""
 OTHERS = {
     "decoder/embeddings/weight": "decoder.embed_tokens.weight",
     **{
@@ -55,13 +55,13 @@ _REFUSED = ("decoder/alibi", "decoder/scale_embeddings", "decoder/start_from_zer
 
 
 def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of a model as Hugging Face writes it; `given` is that of the folder.
+    """Return the config of a model as Hugging Face writes it; `given` is the folder's config.
 
-    Raises `DataError` NNM817 for other models than Whisper, NNM818 for tensors that are missing.
+    Raises `DataError` NNM817 for models other than Whisper, NNM818 for missing tensors.
     """
     if file.spec != SPEC:
-        message = f'models of the kind "{file.spec[:40]}" are not read from files of CTranslate2'
-        raise DataError("NNM817", message, hint=f"known is {SPEC}")
+        message = f'models of the kind "{file.spec[:40]}" cannot be loaded from CTranslate2 files'
+        raise DataError("NNM817", message, hint=f"supported is {SPEC}")
     activation = file.value("decoder/activation")
     if activation is None or not 0 <= activation < len(ACTIVATIONS):
         raise DataError("NNM818", f"model.bin: the activation {activation} is unknown")
@@ -69,7 +69,7 @@ def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any
         if file.value(name):
             raise DataError("NNM818", f"model.bin: {name} is not supported")
     if not file.value("decoder/pre_norm"):
-        raise DataError("NNM818", "model.bin: norms behind layers are not supported")
+        raise DataError("NNM818", "model.bin: post-norm layers are not supported")
     words, width = _shape(file, "decoder/embeddings/weight", 2)
     found: dict[str, Any] = {
         "model_type": "whisper",
@@ -97,15 +97,15 @@ def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def ends_of_ctranslate2(tokenizer: str) -> dict[str, int]:
-    """Return what the config lacks: with which tokens of a `tokenizer.json` texts begin and end."""
+    """Return what the config lacks: the tokens of a `tokenizer.json` that begin and end texts."""
     known = added_tokens(tokenizer) if tokenizer else {}
     found = {"decoder_start_token_id": "startoftranscript", "eos_token_id": "endoftext"}
     return {key: known[f"<|{word}|>"] for key, word in found.items() if f"<|{word}|>" in known}
 
 
 def tensors_of_ctranslate2(file: File) -> Mapping[str, StoredTensor]:
-    """Return the tensors by the names of Hugging Face; int8 is unpacked when its data are asked
-    for."""
+    """Return the tensors by the names of Hugging Face; int8 is unpacked when its data are
+    accessed."""
     found: dict[str, StoredTensor] = {}
     for name in file.tensors:
         if name.endswith(SCALE) or _ASIDE.fullmatch(name) or name in _REFUSED:
@@ -119,12 +119,12 @@ def tensors_of_ctranslate2(file: File) -> Mapping[str, StoredTensor]:
                 if not own.endswith("k_proj.bias"):
                     found[f"model.{own}"] = part
                 elif any(bytes(part.data)):
-                    raise DataError("NNM818", f"{name}: keys with a bias are not supported")
+                    raise DataError("NNM818", f"{name}: a bias for keys is not supported")
     return found
 
 
 def _names(name: str) -> Iterator[str]:
-    """Yield what Hugging Face calls the parts of a tensor; what is unknown keeps its name."""
+    """Yield Hugging Face's names for the parts of a tensor; unknown ones keep their names."""
     place = _LAYER.fullmatch(name)
     if place is None or place[3] not in PLACES:
         yield OTHERS.get(name, name)
@@ -134,7 +134,7 @@ def _names(name: str) -> Iterator[str]:
 
 
 def _stored(file: File, name: str, index: int, parts: int) -> StoredTensor:
-    """Return one of several equal parts of the rows of a tensor, a view of the file."""
+    """Return one of several equal parts of a tensor's rows, as a view of the file."""
     tensor = _part(file.tensors[name], index, parts)
     scale = file.tensors.get(f"{name}{SCALE}")
     if scale is None:

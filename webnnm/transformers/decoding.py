@@ -1,4 +1,4 @@
-"""The graphs that generate: a network that goes on with texts, and the choice of their next token.
+"""The graphs that generate: a network that continues texts, and the choice of the next token.
 
 Both graphs read a state and write the next one. *Prefill* takes the tokens of a prompt, *decode*
 the token that was chosen last.
@@ -33,29 +33,29 @@ from webnnm.transformers.key_values import SOURCE, KeyValues
 TOKEN = "token"
 """The tokens that were chosen last, int32 `[batch]`."""
 PLACE = "place"
-"""Their places in the texts, int32 `[batch]`."""
+"""Their positions in the texts, int32 `[batch]`."""
 EMITTED = "emitted"
 """The tokens that were chosen, the last one at the end, int32 `[batch, ROUND]`."""
 ROUND = 16
-"""Tokens that may be chosen before the host looks at them."""
+"""How many tokens may be chosen before the host reads them."""
 IDS, START, COUNT = "ids", "start", "count"
-"""Inputs of prefill: tokens int32 `[batch, tokens]`, how many come before them `[1]`, how many of
-them each row has `[batch]`."""
+"""Inputs of prefill: tokens int32 `[batch, tokens]`, the number of tokens before them `[1]`, the
+number of them in each row `[batch]`."""
 SCORES = "scores"
-"""What the host chooses from, where it does: float32 `[batch, vocabulary]`."""
+"""The scores from which the host chooses, if it does: float32 `[batch, vocabulary]`."""
 MIXING = frozenset({"conv1d", "gru", "lstm", "reverse", "cumulativeSum", "fillSequence"})
-"""Layers that look at other tokens, and keep nothing of them."""
+"""Layers that read other tokens, but have no cache for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What tells graphs of a network apart.
+    """The properties by which graphs of a network differ.
 
-    `tokens` of the prompt that prefill takes, 0 for decode; `length`, tokens there is room for;
-    `source`, the lengths of other sequences than the text's; `encodes`, whether it computes what
-    all tokens look at; `sampling`, what is done to choose; `beams`, how many rows belong to a text,
-    and `ends`, the tokens that end one, where it is searched; `on_host`, whether scores are given
-    out instead; `version`, of the parameters where they are constants of the graph.
+    `tokens`, the length of the prompt that prefill takes, 0 for decode; `length`, the capacity of
+    the cache in tokens; `source`, the lengths of sequences other than the text; `encodes`, whether
+    it computes what all tokens attend to; `sampling`, the settings of the choice; `beams`, the
+    number of rows of a text, and `ends`, the tokens that end one, in beam search; `on_host`,
+    whether scores are returned instead; `version`, that of the parameters if they are constants.
     """
 
     batch: int
@@ -71,13 +71,13 @@ class Kind:
 
 
 class Language:
-    """What generation needs to know of a network; refuses those that do not generate.
+    """The facts about a network that generation needs; refuses networks that do not generate.
 
-    Attributes: `sequence`, the name of its tokens; `vocabulary`, how many there are; `most`, the
-    most tokens that a text may have, None if positions are not limited; `source`, inputs that are
-    not of the text, such as those of an encoder; `longest`, the most tokens of other sequences.
+    Attributes: `sequence`, the name of its tokens; `vocabulary`, its size; `most`, the greatest
+    length of a text, None if positions are not limited; `source`, inputs other than the text, such
+    as those of an encoder; `longest`, the greatest lengths of other sequences.
 
-    Raises `DataError` NNM717 for networks that are no language models.
+    Raises `DataError` NNM717 for networks that are not language models.
     """
 
     def __init__(self, network: Network) -> None:
@@ -104,7 +104,7 @@ class Language:
             return
         words: list[Any] = [layer.options.get("axis"), *_listed(layer.options.get("axes"))]
         if word in MIXING or "sequence" in words or self.sequence in words:
-            raise _refused(f'layer "{layer.label}" looks at other tokens')
+            raise _refused(f'layer "{layer.label}" reads other tokens')
 
     def _limit(self, sequence: str | None, rows: int) -> None:
         if sequence == self.sequence:
@@ -113,7 +113,7 @@ class Language:
             self.longest[sequence] = min(rows, self.longest.get(sequence, rows))
 
     def _encoding(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
-        """Return the graph that computes what all tokens look at, and the types of its outputs."""
+        """Return the graph of what all tokens attend to, and the types of its outputs."""
         builder = GraphBuilder()
         nothing = builder.input(START, "int32", [1])
         cache = KeyValues(builder, self.sequence, 1, kind.batch, 1, nothing)
@@ -131,7 +131,7 @@ class Language:
             return self._encoding(kind)
         builder = GraphBuilder()
         tokens = kind.tokens or 1
-        if not kind.tokens:  # a text has begun
+        if not kind.tokens:  # a text has started
             later = tuple(name for name in kind.sampling if name != AT_FIRST)
             kind = replace(kind, sampling=later)
         if kind.tokens:
@@ -170,7 +170,7 @@ class Language:
         values: dict[str, Operand] = {}
         for vertex in self.network.inputs:
             if vertex in self.source:
-                # Of beams, all look at the same; an encoder computes it once.
+                # All beams attend to the same source; an encoder computes it once.
                 beams = 1 if kind.encodes else kind.beams
                 type = source_type(vertex, ids.shape[0] // beams, lengths)
                 given = b.input(SOURCE + vertex.block, *type)
@@ -189,20 +189,20 @@ class Language:
 
 
 def known(vertex: InputVertex) -> str:
-    """Return what an input is called of those that follow from the tokens, "" if it is none."""
+    """Return the kind of an input that follows from the tokens, "" if it does not."""
     name = vertex.block.removeprefix("decoder_")
     return name if name in DEFAULTS else ""
 
 
 def source_type(vertex: InputVertex, batch: int, lengths: Mapping[str, int]) -> TensorType:
-    """Return the type of an input that is not of the text, where its sequence is so long."""
+    """Return the type of an input other than the text, for a length of its sequence."""
     features = vertex.features[0]
     along = () if features.sequence is None else (vertex.length or lengths[features.sequence],)
     return TensorType(vertex.dtype, (batch, *along, *features.sizes()))
 
 
 def _scored(network: Network) -> tuple[str, int]:
-    """Return along what the first output gives scores, and of how many tokens."""
+    """Return the sequence along which the first output has scores, and the size of these."""
     first, *others = [output.source.features for output in network.outputs]
     same = [features for features in others if features.sequence == first.sequence]
     if first.sequence is None or first.rank != 1 or same:
@@ -211,7 +211,7 @@ def _scored(network: Network) -> tuple[str, int]:
 
 
 def _ids(inputs: Sequence[InputVertex]) -> InputVertex:
-    """Return the input that takes the tokens of the text, of those along it."""
+    """Return the input that takes the tokens of the text, among those along it."""
     for vertex in inputs:
         if vertex.features[0].rank or not vertex.dtype.startswith(("i", "u")):
             raise _refused(f'its input "{vertex.block}" does not take tokens')
@@ -227,7 +227,7 @@ def _refused(why: str) -> DataError:
     return DataError(
         "NNM717",
         f"the model does not generate texts: {why}",
-        hint="tokens go in, scores of the vocabulary come out, and causal attention mixes them",
+        hint="it must take tokens, return scores of the vocabulary, and have causal attention",
     )
 
 
@@ -245,7 +245,7 @@ def _cast(b: GraphBuilder, value: Any, dtype: Any) -> Any:
 
 
 def _operands(b: GraphBuilder, value: Operand, word: str) -> tuple[Any, ...]:
-    """Return what an operator of this name computed the value from, nothing if none did."""
+    """Return the operands if an operator of this name computed the value, otherwise nothing."""
     node = b.nodes[value.number]
     if isinstance(node, OperatorNode) and node.operator.name == word:
         return node.operands
@@ -253,12 +253,12 @@ def _operands(b: GraphBuilder, value: Operand, word: str) -> tuple[Any, ...]:
 
 
 def _before_softmax(b: GraphBuilder, output: Operand) -> Any:
-    """Return scores: what a softmax at the end is taken of."""
+    """Return logits: the operand of a final softmax."""
     return next(iter(_operands(b, output, "softmax")), output)
 
 
 def _repeated(b: GraphBuilder, value: Any, times: int) -> Any:
-    """Return each row of a batch so many times."""
+    """Return a batch with each row repeated."""
     if times == 1:
         return value
     rows = [row for row in range(value.shape[0]) for _ in range(times)]
@@ -271,7 +271,7 @@ def _searched(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str,
     seen: Any = None
     if "repetition_penalty" in kind.sampling:
         seen = b.gather(b.input(SEEN, "float32", scores.shape), order, axis=0)
-        if not kind.tokens:  # prompts are told of
+        if not kind.tokens:  # results of prompts are returned
             seen = with_tokens(b, seen, b.inputs[TOKEN])
         states[SEEN] = seen
     history = _history(b, kind, order)
@@ -282,7 +282,7 @@ def _searched(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str,
 
 
 def _history(b: GraphBuilder, kind: Kind, order: Any = None) -> Any:
-    """Return the tokens so far, where a choice asks for them: of beams, those that go on."""
+    """Return the tokens so far, if the choice needs them; for beams, those of continued texts."""
     if not sizes_of(kind.sampling):
         return None
     found: Any = b.input(HISTORY, "float32", [kind.batch, kind.length])
@@ -294,7 +294,7 @@ def _history(b: GraphBuilder, kind: Kind, order: Any = None) -> Any:
 def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:
     """Return the scores of the last token of each row, `[batch, vocabulary]`.
 
-    If they are a matrix product, it is taken of the last tokens alone: vocabularies are large.
+    If they are a matrix product, only the last tokens are multiplied, since vocabularies are large.
     """
     batch, tokens, vocabulary = scores.shape
     if count is None:

@@ -1,7 +1,6 @@
-"""Texts of models that compute in float16: tables of tokens are read so, and what follows keeps it.
+"""Model texts that compute in float16: token embeddings have this type, and later layers keep it.
 
-Softmax, normalisations and losses compute in float32 all the same (spec B.5), and outputs are
-float32.
+Softmax, normalisations and losses still compute in float32 (spec B.5), and outputs are float32.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import AnyStatement, Layer, Layers, Option, Port, Reference
 
 OVERFLOWING = frozenset({"t5"})
-"""Values of `model_type` whose activations leave the range of float16."""
+"""Values of `model_type` whose activations exceed the range of float16."""
 
 
 def computing_in(dtype: str, source: str, model_type: str) -> str:
-    """Return the text of a model that reads tokens, which computes in a type.
+    """Return the text of a model that reads tokens, changed to compute in a data type.
 
     >>> source = "t:input int32 shape=[] sequence=s; t:output shape=[8] sequence=s; "
     >>> source += "t:layers embedding(table, size=9);"
     >>> print(computing_in("float16", source, "llama").splitlines()[-1])
       embedding(table, size=9, dataType=float16);
 
-    Raises `DataError` NNM704 for other types than float32 and float16, and for float16 and models
-    that read other numbers or whose activations it does not hold.
+    Raises `DataError` NNM704 for types other than float32 and float16, and for float16 if the model
+    has inputs other than tokens, or activations that exceed its range.
     """
     if dtype == "float32":
         return source
@@ -42,16 +41,18 @@ def computing_in(dtype: str, source: str, model_type: str) -> str:
     ]
     if others:
         why = f"the model reads {', '.join(others)}"
-        raise _refused(f"{why}; only models that read tokens alone compute in float16")
+        raise _refused(f"{why}; only models that read nothing but tokens compute in float16")
     if model_type in OVERFLOWING:
-        raise _refused(f"activations of {model_type} leave its range")
+        raise _refused(f"activations of {model_type} exceed its range")
     statements = tuple(_changed(statement) for statement in document.statements)
     return format_document(replace(document, statements=statements))
 
 
 def _refused(why: str) -> DataError:
     return DataError(
-        "NNM704", f"dtype is 'float16', and {why}", hint='weights="float16" stores weights so'
+        "NNM704",
+        f"dtype is 'float16', and {why}",
+        hint='weights="float16" stores weights in float16',
     )
 
 

@@ -1,4 +1,4 @@
-"""Generation on a device: texts go on token by token, in memory that is taken once."""
+"""Generation on a device: continues texts token by token, in memory that is allocated once."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from webnnm.transformers.graphs import Graphs, rounded
 from webnnm.transformers.source import Source, lengths_of, padded
 
 Choose = Callable[[Any, list[list[int]]], Sequence[int]]
-"""A choice on the host: scores `[batch, vocabulary]` and the texts so far → the next tokens."""
+"""A choice on the host: scores `[batch, vocabulary]` and texts so far → the next tokens."""
 SHORTEST_ROOM = 128
-"""Tokens that a cache has room for at least; longer ones are powers of two."""
+"""The least capacity of a cache in tokens; larger ones are powers of two."""
 TURN = 0.1
-"""Seconds between two looks of the host at the tokens, where these come faster."""
+"""Seconds between two reads of the tokens by the host, if they come faster."""
 
 
 @dataclass(kw_only=True)
 class Speed:
-    """What the last generation took: tokens and seconds of the prompt, and of what followed.
+    """The speed of the last generation: tokens and seconds of the prompt, and of what followed.
 
-    Compiling is not part of it.
+    Compilation is not included.
     """
 
     prompt_tokens: int = 0
@@ -53,18 +53,18 @@ class Speed:
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens that were chosen, for each row, in a second."""
+        """The tokens chosen per second, for each row."""
         return self.tokens / self.seconds if self.seconds else 0.0
 
 
 class Generator:
-    """Lets a network go on with texts of token numbers.
+    """Continues texts of token numbers with a network.
 
-    Keys and values of a text stay on the device: one that begins like it, such as the next turn of
-    a conversation, only adds the tokens that are new. One generation runs at a time; a new one ends
-    the one before.
+    Keys and values of a text stay on the device: for a text that begins like it, such as the next
+    turn of a conversation, only the new tokens are computed. One generation runs at a time; a new
+    one ends the one before.
 
-    Raises `DataError` NNM717 for networks that are no language models.
+    Raises `DataError` NNM717 for networks that are not language models.
     """
 
     def __init__(
@@ -92,16 +92,16 @@ class Generator:
         self._turn = asyncio.Lock()
 
     def stop(self) -> None:
-        """End the generation that is running after the tokens that are on their way."""
+        """End the current generation after the tokens that are in progress."""
         self._run = None
 
     async def state(self, name: str) -> HostArray:
-        """Return a state of the generation that ran last, by its name in the graphs."""
+        """Return a state of the last generation, by its name in the graphs."""
         (found,) = await self._backend.read(self._state[self._step % 2][name])
         return found
 
     def close(self) -> None:
-        """Free what is on the device; the generation that is running ends."""
+        """Free the memory on the device; the current generation ends."""
         self.stop()
         self._free()
         self._graphs.close()
@@ -117,13 +117,13 @@ class Generator:
         source: Mapping[str, Any] | None = None,
         last: int | None = None,
     ) -> AsyncGenerator[list[list[int]], None]:
-        """Yield the next tokens of all texts, some at a time, equally many for each.
+        """Yield the next tokens of all texts, some at a time, the same number for each.
 
-        With `choose` the host chooses every token. `source` are arrays `[texts, …]` for the inputs
-        that are not of the text, such as those of an encoder, by name. `last` is what texts of
-        `max_new_tokens` end with, in place of what would be chosen. Raises `DataError` NNM711
-        for texts without tokens, with tokens out of the vocabulary, or longer than positions are,
-        NNM710 and NNM702 for a source that is not that of the network.
+        With `choose` the host chooses every token. `source` has arrays `[texts, …]` by name for the
+        inputs other than the text, such as those of an encoder. `last` is the token that ends texts
+        of `max_new_tokens`, whatever would be chosen. Raises `DataError` NNM711 for texts without
+        tokens, with tokens out of the vocabulary, or longer than the positions of the model, NNM710
+        and NNM702 for a source that does not fit the network.
         """
         rows = [[int(token) for token in text] for text in texts]
         most = self._checked(rows, max_new_tokens)
@@ -166,10 +166,10 @@ class Generator:
         last: int | None = None,
         forced: int = 0,
     ) -> list[list[int]]:
-        """Return what follows each text by beam search, up to a token that ends it.
+        """Return the continuation of each text by beam search, up to a token that ends it.
 
-        `forced` tokens at the end of each text count as written. What `stop` ends returns the best
-        of what is there. Raises `DataError` as `generate`, and NNM704 where tokens shall be drawn.
+        `forced` tokens at the end of each text count as written. After `stop`, the best texts so
+        far are returned. Raises `DataError` like `generate`, and NNM704 if tokens are to be drawn.
         """
         rows = [[int(token) for token in text] for text in texts]
         most = self._checked(rows, max_new_tokens)
@@ -194,7 +194,7 @@ class Generator:
         count, pace = 1, 0.0
         async with self._turn:
             found = await self._begin(base, wide, arrays, first)
-            self._texts = []  # whose keys are where is not told
+            self._texts = []  # it is unknown where whose keys are
         told(searches, found, count)
         while not all(search.done for search in searches) and self._run is run:
             size = _size(most - count, pace)
@@ -207,7 +207,7 @@ class Generator:
         return [search.tokens() for search in searches]
 
     def _kind(self, rows: list[list[int]], most: int, source: Mapping[str, HostArray]) -> Kind:
-        """Return what graphs have in common that go on with rows."""
+        """Return the common properties of graphs that continue rows."""
         return Kind(
             batch=len(rows),
             tokens=0,
@@ -217,12 +217,12 @@ class Generator:
         )
 
     def _checked(self, rows: list[list[int]], wanted: int) -> int:
-        """Return how many tokens there is room for behind the longest text, at most as wanted."""
+        """Return how many tokens fit after the longest text, at most as many as wanted."""
         if not is_integer(wanted) or wanted < 1:
             message = f"max_new_tokens is {wanted!r}"
             raise DataError("NNM704", message, hint="give an integer from 1")
         if not rows or not all(rows):
-            raise DataError("NNM711", "a text without tokens", hint="begin with at least one token")
+            raise DataError("NNM711", "a text without tokens", hint="start with at least one token")
         size = self.language.vocabulary
         for row in rows:
             wrong = next((token for token in row if not 0 <= token < size), None)
@@ -235,7 +235,7 @@ class Generator:
         return wanted if self.most is None else min(wanted, self.most - longest)
 
     def _length(self, batch: int, needed: int) -> int:
-        """Return how many tokens there is to be room for."""
+        """Return the capacity of the cache in tokens."""
         if self._room[0] == batch and self._room[1] >= needed:
             return self._room[1]
         length = rounded(needed, SHORTEST_ROOM)
@@ -248,7 +248,7 @@ class Generator:
         source: Mapping[str, HostArray],
         first: Mapping[str, HostArray],
     ) -> list[HostArray]:
-        """Take the texts, and return what is told of the token that follows each."""
+        """Take the texts, and return the outputs for the token that follows each."""
         start = await self._room_for(base, rows)
         if await self._source.take(base, source, self._parameters.version):
             start = 0
@@ -271,7 +271,7 @@ class Generator:
         return found
 
     async def _goes_on(self, base: Kind, count: int) -> tuple[list[HostArray], float]:
-        """Return what is told of so many tokens, and the seconds that each took."""
+        """Return the outputs for a number of tokens, and the seconds that each took."""
         began = time.perf_counter()
         found = await self._ran(await self._graphs.compiled(base), base, count)
         took = time.perf_counter() - began
@@ -280,7 +280,7 @@ class Generator:
         return found, took / count
 
     async def _ran(self, executable: Executable, base: Kind, count: int) -> list[HostArray]:
-        """Run a graph so many times, and return what it tells of its choice."""
+        """Run a graph a number of times, and return its outputs for the choice."""
         even, odd = self._state
         result = self._given[SCORES] if base.on_host else None
         extra = {SCORES: result} if result else {}
@@ -288,13 +288,13 @@ class Generator:
         turns = ((even | bound, odd | extra), (odd | bound, even | extra))
         names = (VALUES, PLACES) if base.beams > 1 else (EMITTED,)
         pairs = [(result, result)] if result else [(odd[name], even[name]) for name in names]
-        version, self._version = self._version, -1  # until it is done, the cache is nobody's
+        version, self._version = self._version, -1  # until it is done, the cache belongs to no text
         found = await self._backend.run_steps(executable, turns, self._step, count, pairs)
         self._version, self._step = version, self._step + count
         return found
 
     def _chosen(self, found: HostArray, count: int, choose: Choose | None) -> list[list[int]]:
-        """Return the last tokens that the device has chosen, or that the host chooses now."""
+        """Return the last tokens that the device chose, or that the host chooses now."""
         texts = self._texts
         if choose is None:
             flat = list(found.values())
@@ -309,7 +309,7 @@ class Generator:
         return fresh
 
     def _bound(self, executable: Executable) -> dict[str, DeviceTensor]:
-        """Return what a graph takes besides its state: parameters, a source, a prompt, numbers."""
+        """Return the inputs of a graph besides its state: parameters, source, prompt, numbers."""
         found = {**self._graphs.parameters(), **self._given, **self._source.tensors}
         tokens = executable.inputs.get(IDS)
         if tokens is not None:
@@ -319,7 +319,7 @@ class Generator:
     def _first(
         self, base: Kind, rows: list[list[int]], sampling: Sampling, seed: int
     ) -> dict[str, HostArray]:
-        """Return what else the choice of tokens begins with."""
+        """Return the other initial states of the choice of tokens."""
         if base.on_host:
             return {}
         size = self.language.vocabulary
@@ -337,7 +337,7 @@ class Generator:
         return found
 
     async def _write(self, name: str, array: HostArray, size: int | None = None) -> None:
-        """Write a value where the next graph reads it."""
+        """Write a value to where the next graph reads it."""
         state = self._state[self._step % 2]
         if name in state:
             self._backend.write(state[name], array)
@@ -349,7 +349,7 @@ class Generator:
         self._backend.write(self._given[key], array)
 
     async def _room_for(self, base: Kind, rows: list[list[int]]) -> int:
-        """Take the memory for so many texts; return how many tokens of each it has already."""
+        """Allocate the memory for texts; return how many tokens of each it already has."""
         known = self._version == self._parameters.version
         room = base.batch, base.length, base.beams, len(base.ends)
         if self._room != room:
@@ -369,13 +369,13 @@ class Generator:
         self._version = self._parameters.version
         if not known or len(self._texts) != len(rows):
             return 0
-        # Of what was chosen last there are no keys yet.
+        # The tokens that were chosen last have no keys yet.
         return min(
             _common(before[:-1], row[:-1]) for before, row in zip(self._texts, rows, strict=True)
         )
 
     def _free(self) -> None:
-        """Free the state, whose sizes are others from now on."""
+        """Free the state, because its sizes change."""
         for tensors in (*self._state, self._given):
             self._backend.release(*tensors.values())
             tensors.clear()
@@ -384,11 +384,11 @@ class Generator:
 
 
 def _size(left: int, pace: float) -> int:
-    """Return how many tokens are chosen before the host looks, where each takes so many seconds."""
+    """Return how many tokens are chosen before the host reads them, by the seconds per token."""
     return max(1, min(ROUND, left, int(TURN / pace) if pace else 1))
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return with how many equal items two lists begin."""
+    """Return the length of the common prefix of two lists."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""Models in GGUF files: their metadata as a config, their tensors by other names."""
+"""Models in GGUF files: their metadata as a config, their tensors under Hugging Face names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.formats.gguf import File
 from webnnm.formats.safetensors import StoredTensor
 
 FAMILIES = ("llama", "qwen2", "qwen3")
-"""Values of `general.architecture` whose tensors are those of Hugging Face under other names."""
+"""Values of `general.architecture` with the tensors of Hugging Face under other names."""
 KEYS = {
     "block_count": "num_hidden_layers",
     "embedding_length": "hidden_size",
@@ -52,15 +52,17 @@ def config_of_gguf(file: File) -> dict[str, Any]:
     """Return the config of a model in a file.
 
     Raises `DataError` NNM817 for an architecture whose tensors this package does not know, NNM818
-    for metadata that lack something.
+    for incomplete metadata.
     """
     family = file.metadata.get("general.architecture")
     if family not in FAMILIES:
-        message = f'models of the architecture "{str(family)[:40]}" are not read from GGUF files'
-        raise DataError("NNM817", message, hint=f"known are {', '.join(FAMILIES)}")
+        message = (
+            f'models of the architecture "{str(family)[:40]}" cannot be loaded from GGUF files'
+        )
+        raise DataError("NNM817", message, hint=f"supported are {', '.join(FAMILIES)}")
     table = file.tensors.get("token_embd.weight")
     if table is None or len(table.shape) != 2:
-        raise DataError("NNM818", "the file has no table of tokens, token_embd.weight")
+        raise DataError("NNM818", "the file has no token embeddings, token_embd.weight")
     config: dict[str, Any] = {
         "model_type": family,
         "vocab_size": table.shape[0],
@@ -85,8 +87,8 @@ def config_of_gguf(file: File) -> dict[str, Any]:
 
 
 def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
-    """Return the tensors by the names of Hugging Face, a prefix left out; each is unpacked when
-    its data are asked for."""
+    """Return the tensors by the names of Hugging Face, without a prefix; each is unpacked when its
+    data are accessed."""
     return {
         _name(name).removeprefix(prefix): Unpacked(tensor.shape, partial(file.rope_order, name))
         for name, tensor in file.tensors.items()
@@ -94,7 +96,7 @@ def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
 
 
 def _name(name: str) -> str:
-    """Return what Hugging Face calls a tensor; what is unknown keeps its name, and is refused."""
+    """Return Hugging Face's name of a tensor; an unknown one keeps its name, and is refused."""
     place = _PLACE.fullmatch(name)
     if place is None or place[2] not in LAYER:
         return OTHERS.get(name, name)
@@ -102,7 +104,7 @@ def _name(name: str) -> str:
 
 
 class Unpacked(StoredTensor):
-    """A tensor whose float32 values are made when they are asked for, and then forgotten."""
+    """A tensor whose float32 values are computed when they are accessed, and not kept."""
 
     def __init__(self, shape: Shape, make: Callable[[], HostArray]) -> None:
         object.__setattr__(self, "code", "F32")

@@ -1,4 +1,4 @@
-"""The tokenizers inside GGUF files: byte-pair encoding, with merges or scores, and unigrams."""
+"""The tokenizers in GGUF files: byte-pair encoding, with merges or scores, and unigrams."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 from webnnm.core.errors import DataError
 
 CONTROL, DEFINED, BYTE = 3, 4, 6
-"""Types of tokens: those of conversations, those that are one whatever is around, single bytes."""
+"""Types of tokens: control tokens, user-defined tokens (never split), single bytes."""
 SPACE = "\u2581"
-"""What SentencePiece writes for a blank."""
+"""The character that SentencePiece writes for a space."""
 _CONTRACTIONS = r"'s|'t|'re|'ve|'m|'ll|'d"
 _GPT2 = rf"{_CONTRACTIONS}| ?L+| ?N+| ?O+|S+(?!T)|S+"
 _LLAMA3 = rf"(?i:{_CONTRACTIONS})|[^\r\nLN]?L+|N{{1,3}}| ?O+[\r\n]*|S*[\r\n]+|S+(?!T)|S+"
@@ -26,8 +26,8 @@ PATTERNS: Mapping[str, Sequence[str]] = {
     "llama-bpe": [_LLAMA3],
     "qwen2": [_LLAMA3.replace("N{1,3}", "N")],
 }
-"""How texts are split into words, one pattern after the other, by `tokenizer.ggml.pre`. L is a
-letter, N a number, S a blank, O anything else, T anything but a blank."""
+"""The patterns that split texts into words, one after the other, by `tokenizer.ggml.pre`. L is a
+letter, N a number, S a space, O anything else, T anything but a space."""
 _CLASSES = {
     "L": r"[A-Za-zé]",
     "N": r"[0-9½]",
@@ -36,7 +36,7 @@ _CLASSES = {
     "T": r"[^\t-\r \u2003]",
 }
 _STANDS = {"L": "é", "N": "½", "Z": "\u2003"}
-"""One character of a category stands for all beyond ASCII, so that `re` needs no categories."""
+"""One character of a category represents all beyond ASCII, so that `re` needs no categories."""
 
 
 def tokenizer_of(metadata: Mapping[str, Any]) -> GGUFTokenizer:
@@ -50,19 +50,19 @@ def tokenizer_of(metadata: Mapping[str, Any]) -> GGUFTokenizer:
     >>> found.encode("ab ba"), found.decode([2, 3, 0])
     ([2, 3, 1, 0], 'ab a')
 
-    Raises `DataError` NNM718 for a kind that this package does not have, or one that is damaged.
+    Raises `DataError` NNM718 for an unsupported or damaged tokenizer.
     """
     read = _Metadata(metadata)
     kind = read.get("model", "")
     if kind not in ("gpt2", "llama", "t5"):
-        raise _wrong(f'it is of the kind "{str(kind)[:40]}"; gpt2, llama and t5 are read')
+        raise _wrong(f'it is of the kind "{str(kind)[:40]}"; supported are gpt2, llama and t5')
     tokens: list[str] = read.listed("tokens", str)
     if not tokens:
         raise _wrong("it has no tokens")
     types = read.listed("token_type", int) or [1] * len(tokens)
     scores = read.listed("scores", float) or [0.0] * len(tokens)
     if {len(types), len(scores)} != {len(tokens)}:
-        raise _wrong(f"{len(tokens)} tokens have {len(types)} types, {len(scores)} scores")
+        raise _wrong(f"{len(tokens)} tokens have {len(types)} types and {len(scores)} scores")
     return GGUFTokenizer(kind, tokens, types, scores, read)
 
 
@@ -101,7 +101,7 @@ class GGUFTokenizer:
             self._sentence_piece(kind, types, scores, bool(read.get("add_space_prefix", True)))
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of a text; words for control tokens in it stand for these."""
+        """Return the tokens of a text; words for control tokens in it become these tokens."""
         found = [] if self._first is None else [self._first]
         for part in self._whole.split(text) if self._whole else [text]:
             number = self._numbers.get(part)
@@ -112,7 +112,7 @@ class GGUFTokenizer:
         return found
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Return the text of tokens, control tokens left out."""
+        """Return the text of tokens, without control tokens."""
         kept = [self.tokens[token] for token in tokens if token not in self._control]
         text = b"".join(map(self._bytes, kept)).decode(errors="replace")
         return text[1:] if self._blank and text.startswith(" ") else text
@@ -120,13 +120,13 @@ class GGUFTokenizer:
     _blank = False
 
     def _byte_level(self, read: _Metadata) -> None:
-        """Read what GPT-2 uses: a letter for every byte, and pairs in the order they are merged."""
+        """Read a GPT-2 tokenizer: a letter for every byte, and pairs in the order of merging."""
         merges: list[str] = read.listed("merges", str)
         ranks = {tuple(merge.split(" ", 1)): place for place, merge in enumerate(merges)}
         pre = read.get("pre", "default")
         if pre not in PATTERNS:
             known = ", ".join(PATTERNS)
-            raise _wrong(f'it splits texts as "{str(pre)[:40]}"; known are {known}')
+            raise _wrong(f'it splits texts as "{str(pre)[:40]}"; supported are {known}')
         patterns = [_pattern(text) for text in PATTERNS[pre]]
         letters = _letters()
         back = {letter: byte for byte, letter in letters.items()}
@@ -143,7 +143,7 @@ class GGUFTokenizer:
         )
 
     def _of_part(self, part: str) -> list[int]:
-        """Return the token of a part, those of its letters where there is none."""
+        """Return the token of a part, or those of its letters if there is none."""
         if part in self._numbers:
             return [self._numbers[part]]
         found = [self._numbers.get(letter, self._unknown) for letter in part]
@@ -152,7 +152,7 @@ class GGUFTokenizer:
     def _sentence_piece(
         self, kind: str, types: Sequence[int], scores: Sequence[float], prefix: bool
     ) -> None:
-        """Read what SentencePiece uses: words with scores, and tokens for bytes."""
+        """Read a SentencePiece tokenizer: words with scores, and tokens for bytes."""
         self._blank = prefix
         single = {n: int(self.tokens[n][1:-1], 16) for n, t in enumerate(types) if t == BYTE}
         of_byte = {byte: number for number, byte in single.items()}
@@ -185,7 +185,7 @@ class GGUFTokenizer:
 
 
 def _merged(parts: list[str], rank: Callable[[str, str], float | None]) -> list[str]:
-    """Merge the pair of the least rank, all of its occurrences, until there is none."""
+    """Merge all occurrences of the pair with the least rank, until no pair is left."""
     while len(parts) > 1:
         least, first, second = math.inf, "", ""
         for a, b in pairwise(parts):
@@ -207,7 +207,7 @@ def _merged(parts: list[str], rank: Callable[[str, str], float | None]) -> list[
 def _likeliest(
     text: str, score: Callable[[str], float | None], longest: int, unknown: float
 ) -> list[str]:
-    """Return the parts of a text whose scores add up to the most (A. Viterbi, 1967)."""
+    """Return the parts of a text with the greatest sum of scores (A. Viterbi, 1967)."""
     best: list[tuple[float, int]] = [(0.0, 0)] + [(-math.inf, 0)] * len(text)
     for start in range(len(text)):
         for end in range(start + 1, min(start + longest, len(text)) + 1):
@@ -226,13 +226,13 @@ def _likeliest(
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Return a pattern whose classes of characters are written out."""
+    """Return a pattern with its character classes expanded."""
     text = text.replace("[^\\r\\nLN]", r"[^\r\nA-Za-zé0-9½]")
     return re.compile(re.sub(r"\b[LNSOT](?=[+*{)]|\b)", lambda found: _CLASSES[found[0]], text))
 
 
 def _split(text: str, patterns: Sequence[re.Pattern[str]]) -> list[str]:
-    """Return the words of a text, by one pattern after the other."""
+    """Return the words of a text, split by one pattern after the other."""
     pieces = [text]
     for pattern in patterns:
         pieces = [part for piece in pieces for part in _cut(piece, pattern)]
@@ -253,7 +253,7 @@ def _stand(letter: str) -> str:
 
 @lru_cache(maxsize=1)
 def _letters() -> dict[int, str]:
-    """Return the letter of each byte: itself where it can be seen, else one from 256 on."""
+    """Return the letter of each byte: itself if it is printable, otherwise one from 256 on."""
     seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(256) if byte not in seen]
     found = {byte: chr(byte) for byte in seen}
@@ -261,7 +261,7 @@ def _letters() -> dict[int, str]:
 
 
 class _Metadata:
-    """What the metadata of a file say of its tokenizer."""
+    """The metadata of a file about its tokenizer."""
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self.metadata = metadata
@@ -270,17 +270,17 @@ class _Metadata:
         return self.metadata.get(f"tokenizer.ggml.{key}", default)
 
     def number(self, key: str) -> int | None:
-        """Return the number of a token, None where there is none."""
+        """Return the number of a token, None if there is none."""
         found, tokens = self.get(key, None), self.get("tokens", ())
         return found if isinstance(found, int) and 0 <= found < len(tokens) else None
 
     def listed(self, key: str, kind: type) -> list[Any]:
         found = self.get(key, [])
         if isinstance(found, str | bytes) or not hasattr(found, "__len__"):
-            raise _wrong(f'"{key}" is no list')
+            raise _wrong(f'"{key}" is not a list')
         items = list(found)
         if not all(isinstance(item, kind) for item in items):
-            raise _wrong(f'"{key}" has an item that is no {kind.__name__}')
+            raise _wrong(f'"{key}" has an item that is not of type {kind.__name__}')
         return items
 
 

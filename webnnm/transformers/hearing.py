@@ -1,4 +1,4 @@
-"""What a model of speech hears: windows of sound, one after the other, as features."""
+"""The input of a speech model: windows of sound, one after the other, as features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webnnm.transformers.log_mel import HOP, log_mel
 
 
 class Features:
-    """Turns windows of so many frames into features `[1, bands, frames]`, on a device."""
+    """Turns windows of sound into features `[1, bands, frames]` on a device."""
 
     def __init__(self, backend: Backend, bands: int, frames: int) -> None:
         self.frames = frames
@@ -23,7 +23,7 @@ class Features:
         self._executable: Executable | None = None
 
     async def of(self, samples: bytes) -> HostArray:
-        """Return the features of float32 samples at 16 kHz; behind them there is silence."""
+        """Return the features of float32 samples at 16 kHz, padded with silence."""
         size = self.frames * HOP
         if self._executable is None:
             b = GraphBuilder()
@@ -34,14 +34,14 @@ class Features:
         return (await self._executable.run_host({"samples": given}))["features"]
 
     def close(self) -> None:
-        """Free what is on the device."""
+        """Free the memory on the device."""
         if self._executable is not None:
             self._backend.release(self._executable)
             self._executable = None
 
 
 class Stream:
-    """Sound that comes as it may, as samples at 16 kHz; what was heard is forgotten."""
+    """Sound that arrives at any pace, as samples at 16 kHz; earlier samples are dropped."""
 
     def __init__(self, audio: Any, rate: int | None, backend: Backend) -> None:
         self._blocks = _blocks(audio, rate)
@@ -51,9 +51,9 @@ class Stream:
         self._ended = False
 
     async def window(self, start: int, length: int) -> bytes:
-        """Return the samples from one of them on, as many as asked for, fewer at the end.
+        """Return a number of samples from a start, fewer at the end.
 
-        Starts never go back.
+        Starts never decrease.
         """
         while not self._ended and (len(self._samples) // 4 + self._start < start + length):
             sound = await anext(self._blocks, None)
@@ -68,7 +68,7 @@ class Stream:
 
 
 async def _blocks(audio: Any, rate: int | None) -> AsyncIterator[Sound]:
-    """Yield what was given as sound: one, or those of a stream."""
+    """Yield the input as sounds: a single one, or those of a stream."""
     if isinstance(audio, AsyncIterable):
         async for block in audio:  # type: ignore[reportUnknownVariableType]
             yield _sound(block, rate)
@@ -84,6 +84,6 @@ def _sound(audio: Any, rate: int | None) -> Sound:
     if isinstance(audio, Sound):
         return audio
     if rate is None:
-        message = "samples without their rate"
-        raise DataError("NNM704", message, hint="give rate=, samples in a second, or a Sound")
+        message = "samples without a rate"
+        raise DataError("NNM704", message, hint="pass rate=, in samples per second, or a Sound")
     return Sound(audio, rate)

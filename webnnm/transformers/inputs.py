@@ -1,4 +1,4 @@
-"""The inputs of a model of Hugging Face: their shapes, their limits, and what may be left out."""
+"""The inputs of a Hugging Face model: their shapes, their limits, and defaults."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ DEFAULTS: Mapping[str, Callable[[int], int]] = {
     "position_ids": lambda place: place,
     "token_type_ids": lambda place: 0,
 }
-"""Inputs that may be left out → the value at each place."""
+"""Inputs that may be left out → the value at each position."""
 SHIFTED = frozenset({"bart"})
-"""Values of `model_type` whose decoders read `input_ids` where `decoder_input_ids` are left out."""
+"""Values of `model_type` whose decoders read `input_ids` if `decoder_input_ids` is left out."""
 COUNTED = frozenset({"m2m_100"})
-"""Values of `model_type` whose positions count the tokens that are no padding."""
+"""Values of `model_type` whose positions count only tokens that are not padding."""
 LIMITS: Mapping[str, Sequence[str]] = {
     "input_ids": ("vocab_size",),
     "position_ids": ("n_positions",),
     "token_type_ids": ("type_vocab_size",),
 }
-"""Inputs that are rows of tables → the keys of the config that say how many rows there are."""
+"""Inputs that are rows of tables → the keys of the config with the number of rows."""
 
 
 def read_inputs(
     config: Mapping[str, Any], given: Mapping[str, Any], wanted: Sequence[InputVertex]
 ) -> dict[str, HostArray]:
-    """Return the data of inputs, those that were left out as Hugging Face fills them.
+    """Return the data of inputs, with the defaults of Hugging Face for those that were left out.
 
     Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for values
     that are not rows of their tables.
@@ -64,7 +64,7 @@ def read_inputs(
 
 
 def check_inputs(given: Iterable[str], known: Collection[str]) -> None:
-    """Raise `DataError` NNM710 for the name of an input that there is not."""
+    """Raise `DataError` NNM710 for the name of an input that does not exist."""
     for name in given:
         if name not in known:
             hint = suggestion(name, known) or f"there are {', '.join(known)}"
@@ -88,17 +88,17 @@ def _array(vertex: InputVertex, value: Any) -> HostArray:
     ):
         dimensions = ["batch", features.sequence][:lead] + list(map(str, sizes))
         wanted = f"[{', '.join(str(each) for each in dimensions)}]"
-        raise DataError("NNM702", f"{vertex.block} is {wanted}, {show(array.shape)} was given")
+        raise DataError("NNM702", f"{vertex.block} is {wanted}, but {show(array.shape)} was given")
     return array
 
 
 def _shifted(ids: HostArray, start: int) -> HostArray:
-    """Return what a decoder reads that writes these tokens again: each row a place later."""
+    """Return the input of a decoder that writes these tokens again: each row shifted by one."""
     return HostArray.of([[start, *row[:-1]] for row in ids.tolist()], ids.dtype)
 
 
 def _count_positions(vertices: Vertices, found: dict[str, HostArray], padding: int) -> None:
-    """Add positions that were left out: 0, 1, 2, … of the tokens that are no padding."""
+    """Add positions that were left out: 0, 1, 2, … for the tokens that are not padding."""
     for of in ("", "decoder_"):
         ids, name = found.get(f"{of}input_ids"), f"{of}position_ids"
         if ids is None or name not in vertices or name in found:
@@ -111,7 +111,7 @@ def _count_positions(vertices: Vertices, found: dict[str, HostArray], padding: i
 
 
 def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
-    """Return what Hugging Face takes for an input that is left out."""
+    """Return the default of Hugging Face for an input that is left out."""
     name = vertex.block
     like = given.get(name.rpartition("attention_mask")[0] + "input_ids")
     fill = DEFAULTS.get(name.removeprefix("decoder_"))
@@ -122,7 +122,7 @@ def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
 
 
 def _check_sizes(vertices: Vertices, arrays: Mapping[str, HostArray]) -> None:
-    """Check that rows and sequences agree."""
+    """Check that the numbers of rows and the lengths of sequences agree."""
     first: dict[str | None, tuple[str, int]] = {}
     for name, array in arrays.items():
         sizes: list[tuple[str | None, int]] = [(None, array.shape[0])]
@@ -131,8 +131,12 @@ def _check_sizes(vertices: Vertices, arrays: Mapping[str, HostArray]) -> None:
         for what, size in sizes:
             other, expected = first.setdefault(what, (name, size))
             if size != expected:
-                message = f"{name} is {show(array.shape)}, {other} {show(arrays[other].shape)}"
-                raise DataError("NNM702", message, hint="they have equal rows and lengths")
+                message = f"{name} is {show(array.shape)}, {other} is {show(arrays[other].shape)}"
+                raise DataError(
+                    "NNM702",
+                    message,
+                    hint="they must have the same number of rows and the same length",
+                )
 
 
 def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) -> None:
@@ -145,9 +149,11 @@ def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) ->
             if isinstance(config.get(key), int)
         }
         if not limits and name == "position_ids":
-            limits = {"rotary angles are of positions in this range": DIGIT**3}
+            limits = {"rotary angles are limited to positions in this range": DIGIT**3}
             if found := longest(config):
-                limits = {f'angles are those of "{found[0]}": longer texts have others': found[1]}
+                limits = {
+                    f'rotary angles depend on "{found[0]}": longer texts need others': found[1]
+                }
         for hint, limit in limits.items():
             values = array.values()
             least, most = min(values), max(values)

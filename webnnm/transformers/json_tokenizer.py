@@ -1,4 +1,4 @@
-"""The tokenizer of a `tokenizer.json`, by the packages of Hugging Face for Python and for pages."""
+"""The tokenizer of a `tokenizer.json`, using Hugging Face's packages for Python and for pages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from webnnm.core.errors import BackendError, DataError
 from webnnm.formats.safetensors import parsed
 
 FOLDER = "tokenizers"
-"""Where pages have the npm package: beside the folder of Pyodide."""
+"""The path of the npm package in pages: next to the folder of Pyodide."""
 MODULE = "tokenizers.min.mjs"
 
 
 class JsonTokenizer:
-    """A tokenizer of Hugging Face, by two functions; see `Tokenizer`.
+    """A Hugging Face tokenizer, made from two functions; see `Tokenizer`.
 
-    Attributes: `ends` and `template` of the model that it belongs to.
+    Attributes: `ends` and `template`, from the model that it belongs to.
     """
 
     def __init__(
@@ -42,19 +42,19 @@ class JsonTokenizer:
         return added_tokens(self._text) if self._text else {}
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of a text; words for control tokens in it stand for these."""
+        """Return the tokens of a text; words for control tokens in it become these tokens."""
         return list(self._encode(text))
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Return the text of tokens, control tokens left out."""
+        """Return the text of tokens, without control tokens."""
         return self._decode([*tokens])
 
 
 async def json_tokenizer(text: str, ends: Iterable[int] = (), template: str = "") -> JsonTokenizer:
     """Return the tokenizer of a `tokenizer.json`.
 
-    Raises `BackendError` NNM709 where the package for it is missing, `DataError` NNM718 for what is
-    no tokenizer.
+    Raises `BackendError` NNM709 if the package for it is missing, `DataError` NNM718 for an invalid
+    tokenizer.
     """
     functions = await _in_page(text) if pyodide_host.in_browser() else _on_desktop(text)
     return JsonTokenizer(*functions, ends, template, text)
@@ -66,7 +66,7 @@ def added_tokens(text: str) -> dict[str, int]:
     >>> added_tokens('{"added_tokens": [{"id": 7, "content": "<|end|>"}]}')
     {'<|end|>': 7}
 
-    Raises `DataError` NNM718 for what is no tokenizer.
+    Raises `DataError` NNM718 for an invalid tokenizer.
     """
     try:
         found: Any = parsed(text)
@@ -82,13 +82,13 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
         raise BackendError(
             "NNM709",
             "a tokenizer.json needs the package tokenizers",
-            hint="pip install 'webnnm[transformers]'; GGUF files bring a tokenizer along",
+            hint="pip install 'webnnm[transformers]'; GGUF files include a tokenizer",
         ) from error
     try:
         made = package.Tokenizer.from_str(text)
-    except Exception as error:  # the package raises nothing more special
+    except Exception as error:  # the package raises nothing more specific
         raise _wrong(error) from error
-    # Files say how the last batch was made even; who batches texts does so again.
+    # Files contain the padding of the last batch; callers that batch texts set it again.
     made.no_padding()
     made.no_truncation()
 
@@ -122,5 +122,5 @@ async def _in_page(text: str) -> tuple[Any, Any]:
 
 
 def _wrong(error: BaseException) -> DataError:
-    message = f"tokenizer.json is no tokenizer: {str(error)[:200]}"
-    return DataError("NNM718", message, hint="get it again")
+    message = f"tokenizer.json is not a tokenizer: {str(error)[:200]}"
+    return DataError("NNM718", message, hint="download it again")

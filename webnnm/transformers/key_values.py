@@ -1,4 +1,4 @@
-"""Keys and values of earlier tokens, as tensors of fixed length that graphs read and write."""
+"""The cache of keys and values, as tensors of fixed length that graphs read and write."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from webnnm.ops.declare.tensors import OperatorError
 PREFIX = "cache/"
 """Keys and values are inputs and outputs of graphs under this prefix."""
 SOURCE = "source/"
-"""What decoders look at is inputs of graphs under this prefix: inputs of the network that are not
-of the text, and the keys and values of what an encoder made of them."""
+"""The source of decoders is inputs of graphs under this prefix: inputs of the network other than
+the text, and the keys and values of an encoder's output for them."""
 
 
 class KeyValues:
-    """The cache of a graph whose tokens follow those that have keys and values already.
+    """The cache of a graph whose tokens follow those that already have keys and values.
 
-    `start` are the places of the first tokens: int32 `[batch]` for one token, else `[1]`, the same
-    in all rows. `following` are the states after the graph, by the names of its inputs; `source` is
-    what computes the keys and values of other tokens, by the names of the inputs in their place.
-    `order` are the rows whose texts go on, int32 `[batch]`, None for each its own.
+    `start` are the positions of the first tokens: int32 `[batch]` for one token, otherwise `[1]`,
+    the same in all rows. `following` are the states after the graph, by the names of its inputs;
+    `source` computes the keys and values of other tokens, by the names of the inputs in their
+    place. `order` are the rows whose texts are continued, int32 `[batch]`, None for each its own.
     """
 
     def __init__(
@@ -44,17 +44,17 @@ class KeyValues:
         b = builder
         offsets = b.constant([*range(tokens)], "int32", [1, tokens])
         first = b.reshape(start, new_shape=(start.shape[0], 1))
-        # Tokens behind the end of the room are padding, whatever place they think they have.
+        # Tokens past the end of the cache are padding, whatever their positions say.
         places = b.min(first + offsets, b.constant(length - 1, "int32"))
         self.positions: Any = b.expand(places, new_shape=(batch, tokens))
 
     def extended(self, keys: Any, values: Any) -> tuple[Any, Any]:
-        """Return keys and values of all places, with the new ones in theirs."""
+        """Return keys and values of all positions, with the new ones at theirs."""
         layer = len(self.following) // 2
         return self._put(f"{layer}/keys", keys), self._put(f"{layer}/values", values)
 
     def kept(self, keys: Any, values: Any) -> tuple[Any, Any]:
-        """Return keys and values of other tokens, as another graph computed them once."""
+        """Return keys and values of other tokens, which another graph computed once."""
         name = f"{SOURCE}{len(self.source) // 2}"
         pair = {f"{name}/keys": keys, f"{name}/values": values}
         self.source |= pair
@@ -64,7 +64,7 @@ class KeyValues:
     def _put(self, name: str, fresh: Any) -> Any:
         if len(fresh.shape) != 4:
             message = f"keys {show(fresh.shape)} of tokens are not [batch, heads, tokens, size]"
-            raise OperatorError("NNM411", message, "attend along the sequence alone")
+            raise OperatorError("NNM411", message, "attend only along the sequence")
         batch, heads, tokens, size = fresh.shape
         b, name = self._builder, PREFIX + name
         before: Any = b.input(name, fresh.dtype, [batch, heads, self.length, size])
@@ -87,7 +87,7 @@ class KeyValues:
         return after
 
     def limited(self, scores: Any, window: int | None = None) -> Any:
-        """Keep tokens from later ones, and from those before a window."""
+        """Mask later tokens, and those before a window."""
         b = self._builder
         batch, tokens = self.positions.shape
         own = b.reshape(self.positions, new_shape=(batch, 1, tokens, 1))

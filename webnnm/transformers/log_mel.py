@@ -1,4 +1,4 @@
-"""What Whisper hears: the logarithm of the power of sound in mel bands, as a graph.
+"""The input of Whisper: the logarithm of the power of sound in mel bands, as a graph.
 
 Source: A. Radford et al., arXiv:2212.04356, section 2.2; the mel scale is that of M. Slaney,
 "Auditory toolbox" (1998): linear up to 1 kHz, logarithmic above.
@@ -18,12 +18,12 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
 WINDOW, HOP = 400, 160
-"""Samples of a frame, and from one frame to the next."""
+"""Samples in a frame, and from one frame to the next."""
 BINS = WINDOW // 2 + 1
 LEAST = 1e-10
-"""Powers below count as this one."""
+"""Powers below this are raised to it."""
 RANGE = 8.0
-"""Powers of ten below the largest that are told apart."""
+"""The dynamic range: powers of ten below the largest that are distinguished."""
 
 
 def log_mel(b: GraphBuilder, samples: Any, bands: int) -> Operand:
@@ -49,7 +49,7 @@ def log_mel(b: GraphBuilder, samples: Any, bands: int) -> Operand:
 
 @cache
 def _parts() -> tuple[HostArray, ...]:
-    """Return the waves by hops."""
+    """Return the waves, divided into hops."""
     starts = range(0, WINDOW, HOP)
     return tuple(waves().part(start, min(start + HOP, WINDOW)) for start in starts)
 
@@ -74,7 +74,7 @@ def waves() -> HostArray:
 
 @cache
 def mel_filters(bands: int) -> HostArray:
-    """Return what each frequency counts in each band, `[201, bands]`; bands have equal areas.
+    """Return the weight of each frequency in each band, `[201, bands]`; bands have equal areas.
 
     >>> mel_filters(80).shape
     (201, 80)
@@ -94,9 +94,9 @@ def mel_filters(bands: int) -> HostArray:
 
 
 _BREAK, _STEP = 1000.0, 200 / 3
-"""Hertz up to which the scale is linear, and of one mel there."""
+"""Hertz up to which the scale is linear, and the width of one mel there."""
 _RATIO = math.log(6.4) / 27
-"""The logarithm of what lies between two mels above."""
+"""The logarithm of the ratio between two mels above that."""
 
 
 def _mel(hertz: float) -> float:

@@ -1,4 +1,4 @@
-"""Perplexity of a text: how well a language model foresees it, token by token.
+"""Perplexity of a text: how well a language model predicts it, token by token.
 
 Source: https://huggingface.co/docs/transformers/perplexity, with its windows and strides.
 """
@@ -21,12 +21,12 @@ from webnnm.runtime.state import ModelState
 from webnnm.transformers.training_texts import check_network
 
 LENGTH = 512
-"""Tokens of a window where nobody says otherwise."""
+"""The default length of a window in tokens."""
 TARGETS, COUNTED, TOTAL = "perplexity/targets", "perplexity/counted", "perplexity/total"
 
 
 class Window(NamedTuple):
-    """Tokens from `start` to before `end`, of which those from `first` on count."""
+    """Tokens from `start` up to but excluding `end`, of which those from `first` on count."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class Window(NamedTuple):
 
 
 def windows(count: int, length: int, stride: int) -> Iterator[Window]:
-    """Yield the windows of so many tokens; each token but the first counts once.
+    """Yield the windows of a number of tokens; each token but the first counts once.
 
     >>> [tuple(window) for window in windows(10, 6, 3)]
     [(0, 6, 1), (3, 9, 6), (6, 10, 9)]
@@ -54,9 +54,9 @@ async def perplexity(
     stride: int | None = None,
     most: int | None = None,
 ) -> float:
-    """Return the perplexity of tokens; `most` are the positions of the model.
+    """Return the perplexity of tokens; `most` is the number of positions of the model.
 
-    Raises as `PretrainedModel.perplexity`.
+    Raises the same errors as `PretrainedModel.perplexity`.
     """
     check_network(state.network)
     usual = min(LENGTH, most or LENGTH)
@@ -66,7 +66,9 @@ async def perplexity(
     _check("stride", stride, 1, length - 1)
     if len(tokens) < 2:
         message = f"a text of {len(tokens)} tokens"
-        raise DataError("NNM711", message, hint="perplexity is of the tokens after the first")
+        raise DataError(
+            "NNM711", message, hint="perplexity is computed over the tokens after the first"
+        )
     parameters = state.parameters.readable()
     length = min(length, len(tokens))
     backend, total = state.backend, 0.0
@@ -113,7 +115,7 @@ def _graph(network: Network, length: int) -> Graph:
 
 
 def _inputs(tokens: Sequence[int], window: Window, length: int) -> dict[str, Sequence[float]]:
-    """Return what the graph takes for a window, padded at its end."""
+    """Return the inputs of the graph for a window, padded at its end."""
     own = list(tokens[window.start : window.end])
     rest = [0] * (length - len(own))
     counted = [float(window.start + place + 1 >= window.first) for place in range(len(own) - 1)]

@@ -1,4 +1,4 @@
-"""Reading a model of Hugging Face from a folder or an address: its config, then its weights."""
+"""Reads a Hugging Face model from a folder or a URL: its config, then its weights."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE = "chat_template.jinja"
 
 Folder = str | Path | Mapping[str, Any]
-"""Where the files of a model are: a folder, an address, or their bytes by name."""
+"""Where the files of a model are: a folder, a URL, or their bytes by name."""
 
 
 async def config_of(folder: Folder) -> dict[str, Any]:
-    """Return the config of a model that lies in a folder, or at the address of one.
+    """Return the config of a model in a folder, or at the URL of one.
 
-    Raises `DataError` NNM715 where there is none, NNM818 for what is no config.
+    Raises `DataError` NNM715 if there is none, NNM818 for an invalid config.
     """
     return read_config(await _text_of(folder, CONFIG))
 
 
 async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a folder says of generation: its own file, or the config where there is none."""
+    """Return the generation settings of a folder: its own file, or the config if there is none."""
     try:
         found = await _text_of(folder, GENERATION)
     except DataError as error:
@@ -50,12 +50,12 @@ async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Map
 async def weights_of(
     folder: Folder, how: Downloads, file: str = WEIGHTS
 ) -> dict[str, StoredTensor]:
-    """Return the tensors of all files of a folder, as they lie there, none of them copied.
+    """Return the tensors of all files of a folder, as they are stored, without copies.
 
-    `file` is what they are called where all of them are in one.
+    `file` is the name of the file if all of them are in one.
 
-    Raises `DataError` NNM715 for a file that is missing, NNM801, NNM802 for one that is damaged,
-    NNM805 for a shard that lacks a tensor that the index says is there.
+    Raises `DataError` NNM715 for a missing file, NNM801 and NNM802 for a damaged one, NNM805 for a
+    shard that lacks a tensor that the index lists.
     """
     try:
         files = {file: read(await _data_of(folder, file, how))}
@@ -73,14 +73,16 @@ async def weights_of(
             message = (
                 f'{INDEX.format(file)} says that tensor "{name}" is in {shard}, which lacks it'
             )
-            raise DataError("NNM805", message, hint="get both files again, of one version")
+            raise DataError(
+                "NNM805", message, hint="download both files again, from the same version"
+            )
     return tensors
 
 
 async def gguf_of(source: Folder, how: Downloads) -> gguf.File | None:
-    """Return what a GGUF file holds, none of its tensors copied; None for other sources.
+    """Return the contents of a GGUF file, without copying tensors; None for other sources.
 
-    Raises `DataError` NNM715 where it cannot be read, NNM801 and NNM802 where it is damaged.
+    Raises `DataError` NNM715 if it cannot be read, NNM801 and NNM802 if it is damaged.
     """
     if isinstance(source, Mapping):
         found = next((data for name, data in source.items() if name.endswith(GGUF)), None)
@@ -93,11 +95,11 @@ async def gguf_of(source: Folder, how: Downloads) -> gguf.File | None:
 async def folder_of(
     folder: Folder, how: Downloads
 ) -> tuple[dict[str, Any], ctranslate2.File | None]:
-    """Return the config of a folder, and what its `model.bin` holds if CTranslate2 wrote it.
+    """Return the config of a folder, and the contents of its `model.bin` if CTranslate2 wrote it.
 
-    Such a folder is known by its config, which has no `model_type`, and that file. Raises
-    `DataError` NNM715 where there is neither, NNM818 for what is no config, NNM801 and NNM802 for
-    a damaged file.
+    Such a folder is recognised by its config, which has no `model_type`, and that file. Raises
+    `DataError` NNM715 if there is neither, NNM818 for an invalid config, NNM801 and NNM802 for a
+    damaged file.
     """
     missing, config = None, dict[str, Any]()
     try:
@@ -120,7 +122,7 @@ async def folder_of(
 
 
 async def tokenizer_texts(folder: Folder) -> tuple[str, str]:
-    """Return the texts of a folder's `tokenizer.json` and chat template, "" for what is missing."""
+    """Return the texts of a folder's `tokenizer.json` and chat template, "" if missing."""
     found: list[str] = []
     for name in (TOKENIZER, TEMPLATE, TOKENIZER_CONFIG):
         try:
@@ -137,7 +139,7 @@ async def tokenizer_texts(folder: Folder) -> tuple[str, str]:
 
 
 def joined(folder: str | Path, name: str) -> str | Path:
-    """Return where a file of a folder lies.
+    """Return the path or URL of a file in a folder.
 
     >>> joined("https://example.org/smol/", "config.json")
     'https://example.org/smol/config.json'
@@ -168,7 +170,7 @@ async def _index(folder: Folder, file: str, missing: DataError) -> Mapping[str, 
 
 def _inside(shard: Any) -> str:
     if not isinstance(shard, str) or "/" in shard or "\\" in shard or not shard:
-        raise ValueError(f"{shard!r} is no name of a file beside it")
+        raise ValueError(f"{shard!r} is not the name of a file next to it")
     return shard
 
 

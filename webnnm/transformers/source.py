@@ -1,7 +1,7 @@
-"""The source of a generation, such as a text to translate: on the device, looked at by all tokens.
+"""The source of a generation, such as a text to translate: on the device, for all tokens.
 
-An encoder runs once for each source. The keys and values that the decoder takes of it stay on the
-device.
+An encoder runs once for each source. The keys and values that the decoder computes from it stay on
+the device.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from webnnm.transformers.key_values import SOURCE
 
 
 class Source:
-    """What a decoder looks at besides its own tokens: `tensors` by the inputs of its graphs."""
+    """What a decoder attends to besides its own tokens: `tensors` by the inputs of its graphs."""
 
     def __init__(self, language: Language, backend: Backend, graphs: Graphs) -> None:
         self.tensors: dict[str, DeviceTensor] = {}
@@ -28,9 +28,9 @@ class Source:
         self._taken: tuple[Any, ...] = ()
 
     async def take(self, base: Kind, arrays: Mapping[str, HostArray], version: int) -> bool:
-        """Let the encoder look at arrays, unless it has; tell whether it did.
+        """Let the encoder read arrays, unless it already has; return whether it did.
 
-        They are those of `padded`; `version` is that of the parameters.
+        The arrays are those of `padded`; `version` is that of the parameters.
         """
         sizes = base.batch, base.beams, base.source
         taken = sizes, version, [bytes(array.data) for array in arrays.values()]
@@ -38,7 +38,7 @@ class Source:
             return False
         if self._taken[:1] != (sizes,):
             self.free()
-        self._taken = (sizes,)  # until it is done, nothing is known of what is there
+        self._taken = (sizes,)  # until it is done, the contents are undefined
         kind = Kind(
             batch=base.batch // base.beams,
             tokens=0,
@@ -62,25 +62,32 @@ class Source:
         return True
 
     def free(self) -> None:
-        """Free what is on the device."""
+        """Free the memory on the device."""
         self._backend.release(*self.tensors.values())
         self.tensors.clear()
         self._taken = ()
 
 
 def padded(language: Language, given: Mapping[str, Any] | None, rows: int) -> dict[str, HostArray]:
-    """Return the arrays of all inputs of a source, as long as graphs take them.
+    """Return the arrays of all inputs of a source, padded to the lengths that graphs take.
 
-    Sequences with an `attention_mask`, which is 0 there, are padded to a power of two. Raises
-    `DataError` NNM710 for other names than the inputs have, NNM702 for another number of rows.
+    Sequences with an `attention_mask` are padded to a power of two, with 0 in the mask. Raises
+    `DataError` NNM710 for names that are not those of the inputs, NNM702 for another number of
+    rows.
     """
     vertices = {vertex.block: vertex for vertex in language.source}
     if vertices.keys() != {*(given or {})}:
         missing = ", ".join(sorted(vertices.keys() ^ {*(given or {})}))
         hint = (
-            f"the source has the inputs {', '.join(vertices)}" if vertices else "it has no source"
+            f"the source has the inputs {', '.join(vertices)}"
+            if vertices
+            else "the network has no source"
         )
-        raise DataError("NNM710", f"what the text is made of: check {missing}", hint=hint)
+        raise DataError(
+            "NNM710",
+            f"the source does not have the inputs of the network: check {missing}",
+            hint=hint,
+        )
     found = {
         name: HostArray.of((given or {})[name], vertex.dtype) for name, vertex in vertices.items()
     }
@@ -89,7 +96,9 @@ def padded(language: Language, given: Mapping[str, Any] | None, rows: int) -> di
         type = source_type(vertex, rows, lengths)
         if found[name].shape != type.shape:
             message = f"{name} is {show(found[name].shape)}"
-            raise DataError("NNM702", message, hint=f"for {rows} texts it is {show(type.shape)}")
+            raise DataError(
+                "NNM702", message, hint=f"for {rows} texts it must be {show(type.shape)}"
+            )
     for vertex in language.source:
         sequence = vertex.features[0].sequence
         if sequence is not None and known(vertex) == "attention_mask":
@@ -102,7 +111,7 @@ def padded(language: Language, given: Mapping[str, Any] | None, rows: int) -> di
 
 
 def lengths_of(language: Language, arrays: Mapping[str, HostArray]) -> dict[str, int]:
-    """Return how long the sequences of a source are."""
+    """Return the lengths of the sequences of a source."""
     found: dict[str, int] = {}
     for vertex in language.source:
         sequence = vertex.features[0].sequence
@@ -113,7 +122,7 @@ def lengths_of(language: Language, arrays: Mapping[str, HostArray]) -> dict[str,
 
 
 def _stretched(array: HostArray, shape: Shape) -> HostArray:
-    """Return an array with zeros behind its sequence."""
+    """Return an array with its sequence padded with zeros at the end."""
     if array.shape == shape:
         return array
     width = len(array.data) // len(array)

@@ -1,4 +1,4 @@
-"""The tokens of Whisper that are no words: where a transcript begins, its language, its task."""
+"""The special tokens of Whisper: the start of a transcript, its language, its task."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from webnnm.transformers.tokenizer import Tokenizer
 
 TASKS = ("transcribe", "translate")
 MULTILINGUAL = 51865
-"""So many tokens have models that know more languages than English."""
+"""The least vocabulary of models for more languages than English."""
 _LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")
 _SILENCE = ("<|nospeech|>", "<|nocaptions|>")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpeechTokens:
-    """Numbers of tokens, and which ones never come.
+    """Numbers of tokens, and which ones are never chosen.
 
-    `languages` by their codes, such as "en"; none for models of English alone. `tasks` likewise.
+    `languages` by their codes, such as "en"; none for English-only models. `tasks` likewise.
     """
 
     start: int
@@ -34,7 +34,7 @@ class SpeechTokens:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, config: Mapping[str, Any], vocabulary: int) -> Self:
-        """Return the tokens of a model, of so many, whose config says something of generation.
+        """Return the special tokens of a model, by its vocabulary size and generation config.
 
         Raises `DataError` NNM718 for a tokenizer without them.
         """
@@ -59,21 +59,23 @@ class SpeechTokens:
         )
 
     def prompt(self, language: str | None, task: str) -> list[int]:
-        """Return what a transcript begins with.
+        """Return the tokens that a transcript begins with.
 
         Raises `DataError` NNM704 for languages and tasks that the model does not know.
         """
         if not self.languages:
             if language not in (None, "en") or task != "transcribe":
-                message = f"language={language!r}, task={task!r}: the model knows English alone"
-                raise DataError("NNM704", message, hint="a multilingual model knows more")
+                message = f"language={language!r}, task={task!r}: the model knows only English"
+                raise DataError("NNM704", message, hint="use a multilingual model")
             return [self.start]
         if language is None:
             return [self.start]
         if task not in self.tasks:
             raise DataError("NNM704", f"task is {task!r}", hint=f"it is {' or '.join(TASKS)}")
         if language not in self.languages:
-            hint = suggestion(language, self.languages) or f"known are {', '.join(self.languages)}"
+            hint = (
+                suggestion(language, self.languages) or f"supported are {', '.join(self.languages)}"
+            )
             raise DataError("NNM704", f"language is {language!r}", hint=hint)
         return [self.start, self.languages[language], self.tasks[task]]
 
@@ -87,5 +89,5 @@ def _number(known: Mapping[str, int], word: str) -> int:
 def _missing(word: str) -> DataError:
     message = f"the tokenizer has no token {word}"
     return DataError(
-        "NNM718", message, hint="put the tokenizer.json of the model beside its config"
+        "NNM718", message, hint="put the tokenizer.json of the model next to its config"
     )

@@ -1,4 +1,4 @@
-"""Texts that a model writes: pieces as they come, or whole."""
+"""Texts that a model writes: in pieces as they come, or as a whole."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from webnnm.transformers.tokenizer import Message, TextStream, Tokenizer, conver
 
 Prompt = str | Sequence[Message] | Sequence[str]
 Opened = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, Any]]]
-"""What turns the tokens of prompts and `max_new_tokens` into the arguments of the generator."""
+"""Turns the tokens of prompts and `max_new_tokens` into the arguments of the generator."""
 
 
 class Writing:
-    """A text that is being written: iterate over its pieces, or await the whole.
+    """A text that is being written: iterate over its pieces, or await the whole text.
 
-    Of several prompts, a piece is a list with one for each, "" where there is none; the whole is a
-    list of texts. Nothing is computed before it is asked for. `settings` are those of `written`,
-    `opened` says how a model begins that does not go on with prompts, but writes about them.
+    For several prompts, a piece is a list with one for each, "" if there is none, and the whole is
+    a list of texts. Nothing is computed before it is requested. `settings` are those of `written`;
+    `opened` gives the first tokens of models that do not continue prompts, but write about them.
     """
 
     def __init__(
@@ -112,18 +112,20 @@ async def written(
 
 
 def prompts(prompt: Prompt, tokenizer: Tokenizer) -> tuple[list[str], bool]:
-    """Return the texts that a model goes on with, and whether it is one alone."""
+    """Return the texts that a model continues, and whether a single one was given."""
     if isinstance(prompt, str):
         return [prompt], True
     if not prompt:
-        raise DataError("NNM702", "there is no prompt", hint="give a text, texts, or messages")
+        raise DataError(
+            "NNM702", "there is no prompt", hint="pass a text, a list of texts, or messages"
+        )
     if all(isinstance(each, str) for each in prompt):
         return [*cast("Sequence[str]", prompt)], False
     return [conversation(cast("Sequence[Message]", prompt), tokenizer.template)], True
 
 
 def until(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:
-    """Return the tokens before the first that ends a text."""
+    """Return the tokens before the first one that ends a text."""
     place = next((place for place, token in enumerate(tokens) if token in ends), len(tokens))
     return [*tokens[:place]]
 
@@ -135,7 +137,7 @@ async def continued(
     ends: frozenset[int],
     settings: dict[str, Any],
 ) -> list[list[int]]:
-    """Return texts of tokens with what follows, each up to a token that ends it."""
+    """Return texts of tokens with their continuations, each up to a token that ends it."""
     found = [list(row) for row in rows]
     ended = [False for _ in rows]
     async with aclosing(written(generator, rows, max_new_tokens, **settings)) as rounds:
@@ -151,14 +153,14 @@ async def continued(
 
 
 def end_tokens(config: Mapping[str, Any]) -> frozenset[int]:
-    """Return the tokens that end texts, as a config says."""
+    """Return the tokens that end texts, according to a config."""
     found: Any = config.get("eos_token_id")
     listed = cast("list[int | None]", found if isinstance(found, list) else [found])
     return frozenset(token for token in listed if token is not None)
 
 
 def token_rows(tokens: Any, mask: Any = None) -> tuple[list[list[int]], bool]:
-    """Return rows of tokens, without padding, and whether there is one that was given alone.
+    """Return rows of tokens without padding, and whether a single row was given.
 
     >>> token_rows([[0, 0, 5], [1, 2, 3]], [[0, 0, 1], [1, 1, 1]])
     ([[5], [1, 2, 3]], False)

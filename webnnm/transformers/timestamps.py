@@ -1,8 +1,9 @@
 """Rules for the tokens of a transcript, as a part of the graph that chooses them.
 
-Times come in pairs, of where a text begins and ends, and never go back. The first token is a time,
-and where times together are likelier than any other token one of them comes. Source: A. Radford et
-al., arXiv:2212.04356, and whisper/decoding.py of https://github.com/openai/whisper.
+Timestamps come in pairs, the start and end of a text, and never decrease. The first token is a
+timestamp, and if timestamps together are likelier than any other token, one of them is chosen.
+Source: A. Radford et al., arXiv:2212.04356, and whisper/decoding.py of
+https://github.com/openai/whisper.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
 TIMES = "timestamps"
-"""The facts of `Timestamps`, an input of graphs."""
+"""The numbers in `Timestamps`, an input of graphs."""
 PROGRESS = "timestamps/progress"
-"""A state of graphs, float32 `[batch, 7]`: how many tokens there are, whether the last one is a
-time and the one before, the least time that may come, whether the transcript goes on, the sum of
-logarithms of probabilities, and the probability of silence."""
+"""A state of graphs, float32 `[batch, 7]`: the number of tokens, whether the last one and the one
+before are timestamps, the least timestamp that may follow, whether the transcript continues, the
+sum of log probabilities, and the probability of silence."""
 NEVER = -1e30
-"""The score of tokens that must not come."""
+"""The score of tokens that must not be chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timestamps:
-    """The numbers of tokens that rules need.
+    """The token numbers that the rules need.
 
-    - `first`: of the time 0; all tokens behind are times.
-    - `end`: what ends a transcript; tokens before are words.
-    - `silence`: says that there is no speech.
-    - `latest`: how many times later than the first one a transcript may begin at most.
+    - `first`: the timestamp 0; all later tokens are timestamps.
+    - `end`: ends a transcript; earlier tokens are words.
+    - `silence`: means that there is no speech.
+    - `latest`: how many timestamps after the first a transcript may begin at most.
     """
 
     first: int
@@ -40,9 +41,9 @@ class Timestamps:
     latest: int = 50
 
     def values(self, rows: int) -> dict[str, HostArray]:
-        """Return what graphs begin with."""
+        """Return the initial state of graphs."""
         facts = [self.first, self.end, self.silence, self.first + self.latest]
-        # Before the first token there are as many as if a pair of times had ended.
+        # Before the first token, the state is as if a pair of timestamps had ended.
         start = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]
         return {
             TIMES: HostArray.of([float(fact) for fact in facts], "float32", [1, len(facts)]),
@@ -51,7 +52,7 @@ class Timestamps:
 
 
 class TimestampRules:
-    """What the rules do to scores `[batch, vocabulary]`, and what they remember of the choice."""
+    """The rules for scores `[batch, vocabulary]`, and their state after a choice."""
 
     def __init__(self, b: GraphBuilder, scores: Any) -> None:
         self._b = b
@@ -73,7 +74,7 @@ class TimestampRules:
         self._silence = self._begins * found + (1.0 - self._begins) * quiet
 
     def applied(self, scores: Any) -> Any:
-        """Return scores in which what the rules forbid is never chosen."""
+        """Return scores with which tokens that the rules forbid are never chosen."""
         b, is_time = self._b, self._is_time
         is_text = 1.0 - is_time
         goes_on = 1.0 - self._begins
@@ -100,7 +101,7 @@ class TimestampRules:
         share = b.reduce_sum(self._shares(self._allowed) * chosen, axes=[1], keep_dimensions=True)
         logarithm = b.log(b.max(share, 1e-30))
         is_time = self._flag(b.greater_or_equal(token, self._first))
-        # A time that begins a text may be the one that ended the text before.
+        # The timestamp that begins a text may be the one that ended the text before.
         least = is_time * (token + self._last) + (1.0 - is_time) * self._least
         columns = (
             self._count + 1.0,

@@ -1,4 +1,4 @@
-"""What every tokenizer does: texts to token numbers and back, piece by piece, and conversations."""
+"""The interface of tokenizers, incremental decoding, and conversations as texts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol
 from webnnm.core.errors import DataError
 
 Message = Mapping[str, str]
-"""What somebody said: `{"role": "user", "content": "Hello"}`."""
+"""A message of a conversation: `{"role": "user", "content": "Hello"}`."""
 
 
 class Tokenizer(Protocol):
-    """Turns texts into token numbers, and those into texts.
+    """Turns texts into token numbers and back.
 
     Attributes: `ends`, the tokens that end an answer; `template`, the chat template of the model.
     """
@@ -22,16 +22,16 @@ class Tokenizer(Protocol):
     template: str
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of a text; words for control tokens in it stand for these."""
+        """Return the tokens of a text; words for control tokens in it become these tokens."""
         ...
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Return the text of tokens, control tokens left out."""
+        """Return the text of tokens, without control tokens."""
         ...
 
 
 class TextStream:
-    """Turns tokens into text as they come; a character of several tokens comes when it is whole.
+    """Turns tokens into text as they come; a character of several tokens comes when it is complete.
 
     >>> class Bytes:
     ...     ends, template = frozenset(), ""
@@ -41,7 +41,7 @@ class TextStream:
     >>> [stream.push([byte]) for byte in "né".encode()], stream.end()
     (['n', '', 'é'], '')
 
-    `stops` are words at which the text ends, `stopped` tells whether it did.
+    `stops` are words at which the text ends, `stopped` is whether one of them ended it.
     """
 
     def __init__(self, tokenizer: Tokenizer, stops: Sequence[str] = ()) -> None:
@@ -53,7 +53,7 @@ class TextStream:
         self.stopped = False
 
     def push(self, tokens: Iterable[int]) -> str:
-        """Return the text that is certain now; "" once it has stopped."""
+        """Add tokens and return the text that is now final; "" once it has stopped."""
         if self.stopped:
             return ""
         self._tokens += tokens
@@ -61,13 +61,13 @@ class TextStream:
         now = self._tokenizer.decode(self._tokens)
         if now.endswith("\ufffd") and len(self._tokens) - self._told < 8:
             return ""  # within a character
-        # What was told last stays: tokens may look different at the beginning of a text.
+        # The last tokens stay: their text may differ at the beginning of a text.
         self._tokens = self._tokens[self._told :]
         self._told = len(self._tokens)
         return self._released(now[len(before) :])
 
     def end(self) -> str:
-        """Return what was held back."""
+        """Return the text that was held back."""
         before = self._tokenizer.decode(self._tokens[: self._told])
         rest = self._tokenizer.decode(self._tokens)[len(before) :]
         text = "" if self.stopped else self._released(rest) + self._held
@@ -75,7 +75,7 @@ class TextStream:
         return text
 
     def _released(self, text: str) -> str:
-        """Return text up to a word at which it stops, or to what may be the beginning of one."""
+        """Return text up to a stop word, or to what may be the beginning of one."""
         text = self._held + text
         places = [place for stop in self._stops if (place := text.find(stop)) >= 0]
         if places:
@@ -94,7 +94,7 @@ class TextStream:
 
 @dataclass(frozen=True, kw_only=True)
 class ChatForm:
-    """How the messages of a conversation stand in a text."""
+    """How the messages of a conversation are written in a text."""
 
     begin: str = ""
     message: str
@@ -119,18 +119,18 @@ FORMS: Mapping[str, ChatForm] = {
     ),
 }
 """Forms of conversations by a word in their templates: ChatML, Llama 3, Gemma. Templates are
-programs of a file, which are not run."""
+programs in a file, which are not executed."""
 _SYSTEM = "<|im_start|>system\n"
 
 
 def conversation(messages: Sequence[Message], template: str) -> str:
-    """Return a conversation as a text that the model goes on with.
+    """Return a conversation as a text for the model to continue.
 
     >>> conversation([{"role": "user", "content": "Hello"}], "… <|im_start|> …")
     '<|im_start|>user\\nHello<|im_end|>\\n<|im_start|>assistant\\n'
 
-    Where a template of ChatML names a system message for conversations without one, it stands
-    first. Raises `DataError` NNM718 for a template of another form, NNM702 for other messages.
+    If a ChatML template has a default system message, it comes first in conversations without
+    one. Raises `DataError` NNM718 for a template of another form, NNM702 for invalid messages.
     """
     form = next((form for word, form in FORMS.items() if word in template), None)
     if form is None:
@@ -138,7 +138,7 @@ def conversation(messages: Sequence[Message], template: str) -> str:
         raise DataError(
             "NNM718",
             f"the model has no chat template of a known form: {known}",
-            hint="write the conversation as one text, as the model's page says",
+            hint="write the conversation as one text, in the form that the model's page describes",
         )
     told = [_checked(message) for message in messages]
     default = template.partition(_SYSTEM)[2].partition("<|im_end|>")[0]
@@ -156,7 +156,7 @@ def _checked(message: Message) -> Message:
     if {*message} != {"role", "content"} or len(texts) < 2:
         raise DataError(
             "NNM702",
-            f"{str(message)[:60]} is no message",
+            f"{str(message)[:60]} is not a message",
             hint='write {"role": "user", "content": "…"}',
         )
     return message

@@ -1,4 +1,4 @@
-"""Datasets of pairs for models with an encoder: what is read, and what is to be written of it."""
+"""Datasets of pairs for models with an encoder: a source, and the target to be written."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from webnnm.transformers.inputs import DEFAULTS, read_inputs
 from webnnm.transformers.texts import end_tokens
 
 IGNORED = -1
-"""The target of tokens that do not count: padding, prompts, the last one of a text."""
+"""The target at positions that do not count: padding, prompts, the last token of a text."""
 Text = str | Sequence[int]
 Lengths = int | tuple[int | None, int | None] | None
 ASIDE = "encoder_last_hidden_state"
-"""The output that has no targets."""
+"""The output without targets."""
 
 
 def reads_pairs(network: Network) -> bool:
-    """Tell whether a network writes texts of one sequence of tokens about those of another."""
+    """Return whether a network writes texts of one sequence of tokens about those of another."""
     known = {f"{of}{name}" for of in ("", "decoder_") for name in ("input_ids", *DEFAULTS)}
     inputs = {vertex.block for vertex in network.inputs}
     outputs = {output.name for output in network.outputs}
@@ -39,16 +39,16 @@ def pairs_dataset(
     length: Lengths = None,
     **options: Any,
 ) -> Dataset:
-    """Return a dataset for a model with an encoder: it reads sources, and learns to write targets.
+    """Return a dataset for a model with an encoder, which learns to write targets from sources.
 
-    The decoder reads the targets a place later, behind the config's `decoder_start_token_id`, as
-    `transformers` has it for `labels`. Sources and targets are padded at the end to the longest
-    one each, or cut to `length`; padding is masked out, and does not count in the loss. `options`
-    are those of `Dataset`.
+    The decoder reads the targets shifted by one, after the config's `decoder_start_token_id`, as
+    `transformers` does for `labels`. Sources and targets are each padded at the end to the longest,
+    or truncated to `length`; padding is masked, and does not count in the loss. `options` are those
+    of `Dataset`.
 
-    Raises `DataError` NNM705 without pairs, NNM714 for what is no pair, NNM711 for tokens out of
-    the vocabulary and texts without tokens, NNM704 for a length below 1, NNM818 for a config
-    without the first token.
+    Raises `DataError` NNM705 if there are no pairs, NNM714 for anything that is not a pair, NNM711
+    for tokens out of the vocabulary and texts without tokens, NNM704 for a length below 1, NNM818
+    for a config without the first token.
     """
     most = _lengths(length)
     if not pairs:
@@ -61,7 +61,7 @@ def pairs_dataset(
         targets.append(_tokens(target, encode, ends)[: most[1]])
         for word, found in (("source", sources[-1]), ("target", targets[-1])):
             if not found:
-                message = f"the {word} of pair {place} has no token"
+                message = f"the {word} of pair {place} has no tokens"
                 raise DataError("NNM711", message, hint="leave the pair out")
     inputs = _inputs(network, config, sources, targets)
     labels, counted = even(targets)
@@ -91,7 +91,7 @@ def _inputs(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
 ) -> dict[str, HostArray]:
-    """Return what the encoder reads, and the decoder that writes the targets."""
+    """Return the inputs of the encoder, and of the decoder that writes the targets."""
     begin = beginning(config, 1).rows[0][0]
     padding = config.get("pad_token_id") or 0
     given: dict[str, Any] = {}
@@ -108,12 +108,12 @@ def _pair(place: int, pair: Any) -> tuple[Text, Text]:
     raise DataError(
         "NNM714",
         f"text {place} is {str(cast(object, pair))[:60]!r}, and the model has an encoder",
-        hint="give pairs: tuples of a source and the target that is to be written",
+        hint="pass pairs: tuples of a source and the target to be written",
     )
 
 
 def _tokens(text: Text, encode: Callable[[str], list[int]], ends: Sequence[int]) -> list[int]:
-    """Return tokens; a text that is to be written ends with a token that ends texts."""
+    """Return tokens; a target text gets a token that ends texts."""
     if not isinstance(text, str):
         return [int(token) for token in text]
     found = encode(text)
@@ -123,6 +123,6 @@ def _tokens(text: Text, encode: Callable[[str], list[int]], ends: Sequence[int])
 def _lengths(length: Lengths) -> tuple[int | None, int | None]:
     most = length if isinstance(length, tuple) else (length, length)
     if len(most) != 2 or not all(each is None or (is_integer(each) and each > 0) for each in most):
-        hint = "an integer from 1, or a tuple of two: of sources and targets"
+        hint = "an integer from 1, or a tuple of two: for sources and targets"
         raise DataError("NNM704", f"length is {length!r}", hint=hint)
     return most

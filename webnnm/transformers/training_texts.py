@@ -1,4 +1,4 @@
-"""Datasets of texts for language models: each token is to be followed by the next one."""
+"""Datasets of texts for language models: the target of each token is the next one."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from webnnm.transformers.training_pairs import (
 )
 
 Example = Text | tuple[Text, Text]
-"""A text, or a prompt and what is to follow it; either as tokens, too."""
+"""A text, or a prompt and its continuation; either may be tokens, too."""
 
 PLACED = {"positionalEmbedding", "positionalEncoding"}
-"""Layers whose positions are places in a row."""
+"""Layers whose positions are indices in a row."""
 
 
 class _Row(NamedTuple):
-    """Tokens, and how many of them are given: those are no targets."""
+    """Tokens, and how many of them are the prompt, which is not a target."""
 
     tokens: list[int]
     given: int = 0
@@ -51,12 +51,12 @@ def texts_dataset(
 
     For models with an encoder it is `pairs_dataset`.
 
-    Rows are padded at the end up to the longest one, or to `length`, to which longer texts are cut.
-    Padding is masked out of attention, and like prompts it does not count in the loss. With
-    `packing`, rows take several texts, which do not see each other.
+    Rows are padded at the end to the longest one, or to `length`, to which longer texts are
+    truncated. Padding is masked in attention, and like prompts it does not count in the loss. With
+    `packing`, rows hold several texts, which do not attend to each other.
 
-    Raises `DataError` NNM717 for networks that do not go on with texts, NNM705 without texts,
-    NNM711 for texts without a token to learn, NNM704 for a length below 2, and for packing where
+    Raises `DataError` NNM717 for networks that do not continue texts, NNM705 if there are no texts,
+    NNM711 for texts without a token to learn, NNM704 for a length below 2, and for packing if
     attention does not keep texts apart.
     """
     if packing:
@@ -76,10 +76,12 @@ def texts_dataset(
         size = length if packing else min(size, length)
     for place, row in enumerate(rows):
         if min(len(row.tokens), size) <= max(1, row.given):
-            message = f"text {place} has {len(row.tokens)} tokens, {row.given} of them a prompt"
+            message = (
+                f"text {place} has {len(row.tokens)} tokens, {row.given} of them in the prompt"
+            )
             raise DataError(
                 "NNM711",
-                f"{message}; up to {size} are taken, none is left to learn",
+                f"{message}; at most {size} are used, so none is left to learn",
                 hint="give longer texts, shorter prompts, or a larger length",
             )
     limit = longest(config)
@@ -87,7 +89,7 @@ def texts_dataset(
         message = (
             f'texts of up to {size} tokens; "{limit[0]}" is {limit[1]}, longer ones have other'
         )
-        hint = f"give texts of {limit[1]} tokens at most, or length={limit[1]}"
+        hint = f"give texts of at most {limit[1]} tokens, or pass length={limit[1]}"
         raise DataError("NNM711", f"{message} angles", hint=hint)
     packed = [[row] for row in rows]
     if packing:
@@ -121,8 +123,8 @@ def texts_dataset(
 
 
 def _columns(row: Sequence[_Row], size: int) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Return the tokens of texts in a row, the number of each one's text from 1, its place in the
-    text, and the token that is to follow it there."""
+    """Return the tokens of texts in a row, the number of each token's text from 1, its position in
+    the text, and its target."""
     ids, segments, positions, targets = list[int](), list[int](), list[int](), list[int]()
     for number, (tokens, given) in enumerate(row, 1):
         own = tokens[:size]
@@ -135,9 +137,9 @@ def _columns(row: Sequence[_Row], size: int) -> tuple[list[int], list[int], list
 
 
 def _packed(rows: Sequence[_Row], size: int) -> list[list[_Row]]:
-    """Return rows of texts, each where it leaves the least room, the longest first.
+    """Return rows of texts, packed by best fit, the longest first.
 
-    Best fit decreasing makes at most 11/9 as many rows as would do, and 4 (D. Johnson et al.,
+    Best fit decreasing makes at most 11/9 times as many rows as needed, plus 4 (D. Johnson et al.,
     "Worst-case performance bounds for simple one-dimensional packing algorithms", 1974).
     """
     found: list[list[_Row]] = []
@@ -154,7 +156,7 @@ def _packed(rows: Sequence[_Row], size: int) -> list[list[_Row]]:
 
 
 def _check_packing(network: Network) -> None:
-    """Refuse networks in which texts of one row would see each other (NNM704)."""
+    """Raise NNM704 for networks in which texts of one row would attend to each other."""
     words = {layer.operator.name for layer in network.order}
     mixing = [layer for layer in network.order if layer.operator.name == "attend"]
     apart = all("segments" in layer.tensors for layer in mixing)
@@ -162,13 +164,13 @@ def _check_packing(network: Network) -> None:
         raise DataError(
             "NNM704",
             "packing=True puts several texts into a row, which this model does not keep apart",
-            hint="leave packing out, or write segments=attention_mask at attend layers, and "
+            hint="leave packing out, or write segments=attention_mask in attend layers, and "
             "positions as an embedding of position_ids",
         )
 
 
 def check_network(network: Network) -> None:
-    """Refuse networks that do not go on with texts (NNM717)."""
+    """Raise NNM717 for networks that do not continue texts."""
     known = {"input_ids", *DEFAULTS}
     strange = [vertex.block for vertex in network.inputs if vertex.block not in known]
     if strange or [output.name for output in network.outputs] != ["logits"]:
@@ -176,15 +178,15 @@ def check_network(network: Network) -> None:
         inputs = ", ".join(vertex.block for vertex in network.inputs)
         raise DataError(
             "NNM717",
-            f"the model makes {outputs} of {inputs}: it does not go on with texts",
-            hint="models that give logits for each token learn from texts, or from pairs of them",
+            f"the model computes {outputs} from {inputs}: it does not continue texts",
+            hint="only models that return logits for each token learn from texts, or from pairs",
         )
 
 
 def _row(text: Example, encode: Callable[[str], list[int]], ends: Sequence[int]) -> _Row:
-    """Return the tokens of an example; what is given as text ends with the token that ends texts.
+    """Return the tokens of an example; a text gets the token that ends texts.
 
-    A tuple of a prompt and a text stands for both, of which the second is learnt.
+    A tuple of a prompt and a text means both, of which only the second is learnt.
     """
     if not isinstance(text, tuple):
         return _Row(_tokens(text, encode, ends))

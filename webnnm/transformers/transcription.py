@@ -1,4 +1,4 @@
-"""Transcripts of speech: windows of half a minute, each written down with its times.
+"""Transcripts of speech: windows of half a minute, each transcribed with timestamps.
 
 Source: A. Radford et al., arXiv:2212.04356, section 4.5, and whisper/transcribe.py of
 https://github.com/openai/whisper.
@@ -27,19 +27,19 @@ from webnnm.transformers.timestamps import PROGRESS
 from webnnm.transformers.tokenizer import Tokenizer
 
 STEP = 2
-"""Frames from one time to the next, 0.02 s."""
+"""Frames from one timestamp to the next, 0.02 s."""
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SHORTEST = RATE // 10
-"""Samples that are worth listening to."""
+"""The fewest samples that are transcribed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When a window is written anew at the next temperature, or passed over.
+    """When a window is transcribed again at the next temperature, or skipped.
 
-    - `compression`: texts that zlib makes so many times smaller repeat themselves.
-    - `logarithm`: of the probability of a token, on average: below it a text is a guess.
-    - `silence`: the probability that nobody speaks; above it guesses are passed over.
+    - `compression`: the ratio of compression by zlib above which a text counts as repetitive.
+    - `logarithm`: the average log probability of a token below which a text counts as a guess.
+    - `silence`: the probability that nobody speaks, above which guesses are skipped.
     """
 
     compression: float = 2.4
@@ -49,11 +49,11 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """A part of a transcript.
+    """A segment of a transcript.
 
-    Attributes: `start` and `end` in seconds; `text`; `tokens`, times among them; of the window it
-    is from, `log_probability` of a token on average, `silence`, the probability that nobody speaks,
-    and the `temperature` at which it was written.
+    Attributes: `start` and `end` in seconds; `text`; `tokens`, including timestamps; and of the
+    window that it comes from, `log_probability`, the average over tokens, `silence`, the
+    probability that nobody speaks, and `temperature`, at which it was transcribed.
     """
 
     start: float
@@ -67,7 +67,7 @@ class Segment:
 
 @dataclass(frozen=True, kw_only=True)
 class Transcript:
-    """What was said. Attributes: `text`, its `segments` in order, the `language`."""
+    """A transcript. Attributes: `text`, its `segments` in order, the `language`."""
 
     text: str
     segments: list[Segment] = field(repr=False)
@@ -79,7 +79,7 @@ class Transcript:
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """The tokens of a window, without the one that ends them, and how sure the model is."""
+    """The tokens of a window, without the end token, and the confidence of the model."""
 
     tokens: list[int]
     text: str
@@ -88,7 +88,7 @@ class _Written:
     temperature: float
 
     def is_poor(self, limits: Limits) -> bool:
-        """Tell whether a window is to be written anew."""
+        """Return whether a window has to be transcribed again."""
         if self.is_silent(limits):
             return False
         data = self.text.encode()
@@ -96,12 +96,12 @@ class _Written:
         return compression > limits.compression or self.log_probability < limits.logarithm
 
     def is_silent(self, limits: Limits) -> bool:
-        """Tell whether nobody speaks."""
+        """Return whether nobody speaks."""
         return self.silence > limits.silence and self.log_probability < limits.logarithm
 
 
 class Transcribing:
-    """A transcript that is being written: iterate over its segments, or await the whole."""
+    """A transcript in progress: iterate over its segments, or await the whole."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Transcribing:
         self._stopped = False
 
     def stop(self) -> None:
-        """End the transcript behind the segments that there are."""
+        """End the transcript after the segments so far."""
         self._stopped = True
         self._generator.stop()
 
@@ -161,7 +161,7 @@ class Transcribing:
             start += heard * HOP
 
     async def _written(self, source: dict[str, HostArray]) -> _Written:
-        """Return the tokens of a window, at the first temperature at which they are good."""
+        """Return the tokens of a window, at the first temperature that gives a good result."""
         prompt, silence = await self._prompt(source)
         written: _Written | None = None
         for number, temperature in enumerate(self._temperatures):
@@ -172,8 +172,8 @@ class Transcribing:
         return written
 
     async def _prompt(self, source: dict[str, HostArray]) -> tuple[list[int], float | None]:
-        """Return what a transcript begins with; for models of several languages, what they think
-        of the first token: the language, where it is not known, and the probability of silence."""
+        """Return the tokens that a transcript begins with; for multilingual models, also what the
+        first token reveals: the language, if it is unknown, and the probability of silence."""
         if not self._tokens.languages:
             return self._tokens.prompt(None, self._task), None
         heard: list[Any] = []
@@ -203,7 +203,7 @@ class Transcribing:
         seed: int,
         silence: float | None,
     ) -> _Written:
-        """Return what is written at a temperature."""
+        """Return the result at a temperature."""
         times = self._tokens.times
         sampling = Sampling(
             temperature=temperature, suppress_tokens=self._tokens.hidden, timestamps=times
@@ -227,14 +227,14 @@ class Transcribing:
         return self._tokenizer.decode([t for t in tokens if t < self._tokens.times.end])
 
     def _parts(self, written: _Written, frames: int, begun: float) -> tuple[list[Segment], int]:
-        """Return the segments of a window, and how many of its frames they are about."""
+        """Return the segments of a window, and how many of its frames they cover."""
         tokens, first = written.tokens, self._tokens.times.first
         is_time = [token >= first for token in tokens]
         cuts = [place + 1 for place, pair in enumerate(pairwise(is_time)) if all(pair)]
         ends_alone = is_time[-2:] == [False, True]
         heard = frames
         if cuts and not ends_alone:
-            # What follows the last pair is not said to its end: it is heard again.
+            # What follows the last pair is incomplete: it is heard again.
             heard = STEP * (tokens[cuts[-1] - 1] - first)
         ends = [*cuts, len(tokens)] if ends_alone or not cuts else cuts
         parts = [tokens[a:b] for a, b in zip([0, *ends], ends, strict=False)]

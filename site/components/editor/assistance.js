@@ -375,7 +375,7 @@ export async function rename(view, services) {
   const { head } = selection.main;
   const found = await services.renamed(doc.toString(), head);
   if (!found) {
-    tell(view, "There is no name of yours at the cursor");
+    tell(view, "There is no name defined in this text at the cursor");
     return;
   }
   const { result } = showDialog(view, {

@@ -139,7 +139,7 @@ def _graphs(
 
 
 def _recurrent(network: Network) -> bool:
-    """Tell whether a network has layers that can be loops."""
+    """Return whether a network has layers that can be loops."""
     return any(isinstance(layer.operator.stablehlo, Looped) for layer in network.order)
 
 

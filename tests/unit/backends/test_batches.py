@@ -74,7 +74,7 @@ def test_positions_and_parameters_are_not_rows() -> None:
     assert batched(b.build({"y": b.gather(table, picked, axis=1)})) == frozenset()
 
 
-def test_inputs_of_several_sizes_are_no_batch() -> None:
+def test_inputs_of_several_sizes_are_not_a_batch() -> None:
     b = GraphBuilder()
     x, y = b.input("x", "float32", [4, 2]), b.input("y", "float32", [2])
     w = b.input("param/w", "float32", [2])

@@ -80,7 +80,7 @@ def test_the_rewrite_for_a_trap_concerns_its_probes(trap: Trap, probe: Probe) ->
 
 
 @pytest.mark.parametrize(("trap", "probe"), PROBES)
-def test_outputs_that_nobody_wrote_are_no_answer(trap: Trap, probe: Probe) -> None:
+def test_outputs_that_nobody_wrote_are_not_an_answer(trap: Trap, probe: Probe) -> None:
     trial = Trial(probe)
     assert all(any(answer.values()) for answers in trial.answers for answer in answers)
     assert trial.wrong(memoryview(bytes(len(trial.answer_data)))) == [probe]

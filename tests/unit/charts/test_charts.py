@@ -139,7 +139,7 @@ def test_charts_are_saved_by_the_ending_of_the_name(tmp_path: Path) -> None:
     for suffix, begin in begins.items():
         chart.save(tmp_path / f"chart.{suffix}")
         assert (tmp_path / f"chart.{suffix}").read_bytes().startswith(begin)
-    with pytest.raises(DataError, match=r"no chart is written as \.gif"):
+    with pytest.raises(DataError, match=r"charts cannot be written as \.gif"):
         chart.save(tmp_path / "chart.gif")
 
 
@@ -163,7 +163,7 @@ def test_losses_of_many_decades_have_a_logarithmic_scale() -> None:
 def test_a_curve_of_roc_treats_equal_scores_alike() -> None:
     chart = charts.roc_curve({"yes": [0.5, 0.5]}, {"yes": [True, False]})
     assert chart.description == "ROC curves. yes: area 0.500."
-    with pytest.raises(DataError, match="2 rows of it, 0 others"):
+    with pytest.raises(DataError, match="2 positive and 0 negative rows"):
         charts.roc_curve({"yes": [0.5, 0.5]}, {"yes": [True, True]})
 
 

@@ -213,7 +213,7 @@ def test_every_command_checks_its_place_first(
     ):
         assert main(list(given)) == 2
         told = capsys.readouterr().err
-        assert "NNM807" in told and "make the folder first" in told
+        assert "NNM807" in told and "create the folder first" in told
 
 
 @pytest.mark.usefixtures("never")

@@ -165,7 +165,7 @@ def test_columns_splits_and_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("more", "code", "text"),
     [
-        (("--epochs", "0"), 2, "NNM704: epochs is 0\nhint: give an integer from 1, below 2**64"),
+        (("--epochs", "0"), 2, "NNM704: epochs is 0\nhint: give an integer from 1 to below 2**64"),
         (("--set", "lt=3"), 2, 'NNM703: there is no hyperparameter "lt"'),
         (("--set", "lr"), 2, "NNM704: lr is ''"),
         (("--silence", "E999"), 2, 'NNM703: there is no rule "E999"'),
@@ -186,7 +186,9 @@ def test_errors_are_told_with_their_exit_code(
     assert problem["severity"] == "error"
 
 
-def test_a_split_that_is_no_list_is_usage(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_split_that_is_not_a_list_is_usage(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["review", model, "--data", IRIS, "--split", "0.7,x"])
     assert ended.value.code == 2

@@ -188,7 +188,7 @@ def test_input_that_is_not_a_text() -> None:
             env={**__import__("os").environ, "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:strict"},
         )  # fmt: skip
         assert found.returncode == 2
-        assert found.stderr.startswith(b"NNM715: the standard input is not a text")
+        assert found.stderr.startswith(b"NNM715: the standard input is not text")
 
 
 # Exit codes.

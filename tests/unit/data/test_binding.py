@@ -122,7 +122,7 @@ def test_fixed_sequence_length_is_checked() -> None:
     assert bind(words, padded).masks("training")["words"].tolist() == [[1, 1, 1, 0]] * 2
 
 
-def test_what_is_no_dataset() -> None:
+def test_what_is_not_a_dataset() -> None:
     with pytest.raises(DataError, match="a list is not a dataset") as caught:
         bind(ONE, [1, 2])  # type: ignore[arg-type]
     assert caught.value.code == "NNM714"

@@ -57,7 +57,7 @@ def test_what_has_columns_is_a_table(value: Any) -> None:
     assert table.place(1, 1) == "row 1, column b"
 
 
-def test_names_that_are_no_text_become_text() -> None:
+def test_names_that_are_not_text_become_text() -> None:
     assert table_of(Frame({0: [1], 1: [2]})).names == ("0", "1")
 
 
@@ -72,7 +72,7 @@ def test_names_that_are_no_text_become_text() -> None:
         ({"a": "xyz"}, "column \"a\" is 'xyz'"),
     ],
 )
-def test_what_is_no_table_is_refused(value: Any, words: str) -> None:
+def test_what_is_not_a_table_is_refused(value: Any, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         table_of(value)
     assert caught.value.code == "NNM702"
@@ -131,7 +131,7 @@ def test_missing_words(empty: Any) -> None:
 @pytest.mark.parametrize(
     "cells",
     [
-        ["a", "1", "b", "2"],  # half of them are no majority
+        ["a", "1", "b", "2"],  # half of them are not a majority
         ["1_000", "2_000"],
         ["1,5", "2,5"],
         ["1.2.3", "1.2.4"],
@@ -151,11 +151,11 @@ def test_words(cells: list[str]) -> None:
 def test_dates_are_refused(cells: list[str]) -> None:
     with pytest.raises(DataError, match=r"NNM713: .* holds dates, such as 2024-01-02") as caught:
         read(cells)
-    assert "days since the first one" in str(caught.value)
+    assert "days since the first" in str(caught.value)
     assert read(cells, numeric=False).words[0] == cells[0]
 
 
-def test_dates_of_arrays_are_no_nanoseconds() -> None:
+def test_dates_of_arrays_are_not_nanoseconds() -> None:
     np = pytest.importorskip("numpy")
     for unit in ("D", "ns"):
         days = np.array(["2024-01-02", "2024-01-03"], f"datetime64[{unit}]")

@@ -105,7 +105,7 @@ async def test_words_among_many_numbers_are_mistakes_of_a_label_too() -> None:
         ("a;b\n1;2\n", {}, "NNM713", 'one column only, "column_1": no features'),
         ("a,b\n1,2\n3\n", {}, "NNM713", "row 3, column b is missing"),
         ("a,b\n1,2\n3,4\ntwo,2\n", {}, "NNM713", 'row 4, column a is "two"'),
-        ("a,b\n1,2\n,4\n", {}, "NNM713", "row 3, column a is empty; missing are 1 of a, in 2"),
+        ("a,b\n1,2\n,4\n", {}, "NNM713", "row 3, column a is empty; missing cells: 1 of a, in 2"),
         ("a,b\n1,2\n5,\nNaN,4\n", {}, "NNM713", "row 3, column b is empty; .* 1 of a, 1 of b"),
         ("a,b\n1,x\nInfinity,y\n2,x", {}, "NNM707", 'row 3, column a is "Infinity"'),
         ("a,b\n1,x\n2,x\n", {}, "NNM706", "column b has the same label in all rows"),
@@ -133,7 +133,7 @@ async def test_what_is_wrong_is_named(
 async def test_another_delimiter_is_proposed() -> None:
     with pytest.raises(DataError) as caught:
         await CSVDataset.create(text="a;b\n1;2")
-    assert caught.value.hint == "delimiter=';' tells that it separates the columns"
+    assert caught.value.hint == "set delimiter=';' if it separates the columns"
     data = await CSVDataset.create(text="a;b\n1;2,5\n3;4,5", delimiter=";", split=ALL)
     assert data.labels() == ["2,5", "4,5"]
 

@@ -48,7 +48,7 @@ def test_rows_and_cells(text: str, expected: list[list[str]]) -> None:
     ("text", "delimiter", "expected"),
     [
         ("1;2,5\n", ";", [["1", "2,5"]]),
-        ("1\t2\n\t\n", "\t", [["1", "2"], ["", ""]]),  # two empty cells are no blank line
+        ("1\t2\n\t\n", "\t", [["1", "2"], ["", ""]]),  # two empty cells are not a blank line
         ("a b\nc d\n", " ", [["a", "b"], ["c", "d"]]),
         ("a|'b'\n", "|", [["a", "'b'"]]),
     ],
@@ -116,8 +116,8 @@ def test_rows_are_counted_from_the_first_and_lines_as_an_editor_does() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,2\n3\n", "row 3, column b is missing: the row has 1 cells, row 1 2"),
-        ("a,b\n1,2,3\n", "row 2, column 3 is one too many: the row has 3 cells, row 1 2"),
+        ("a,b\n1,2\n3\n", "row 3, column b is missing: the row has 1 cells, row 1 has 2"),
+        ("a,b\n1,2,3\n", "row 2, column 3 is one too many: the row has 3 cells, row 1 has 2"),
         ("a,b\n#\n\n1,2,3\n", r"row 2 \(line 4\), column 3 is one too many"),
         ("1,2\n3\n", "row 2, column column_2 is missing"),
         ('a,b\n1,"2\n3,4\n', "row 2, column 2: its quote is not closed"),
@@ -126,10 +126,10 @@ def test_rows_are_counted_from_the_first_and_lines_as_an_editor_does() -> None:
         ('"a', "row 1, column 1: its quote is not closed"),
         ('1,"a""b","c,""\n', "row 1, column 3: its quote is not closed"),
         ('1,2\n"' + "x" * 200_000, "row 2, column 1: its quote is not closed"),
-        ("a,b,a\n1,2,3\n", 'row 1 calls columns 1 and 3 "a"'),
+        ("a,b,a\n1,2,3\n", 'row 1 names columns 1 and 3 "a"'),
     ],
 )
-def test_what_is_no_table_is_refused_with_row_and_column(text: str, words: str) -> None:
+def test_what_is_not_a_table_is_refused_with_row_and_column(text: str, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         read_csv(text)
     assert caught.value.code == "NNM713"

@@ -42,7 +42,7 @@ def test_an_unknown_word_gives_zeros_or_an_error() -> None:
     assert (caught.value.code, caught.value.hint) == ("NNM706", 'did you mean "purple"?')
     with pytest.raises(DataError) as caught:
         strict.encode(words("x"))
-    assert caught.value.hint == "known are purple, red"
+    assert caught.value.hint == "known: purple, red"
 
 
 def test_another_treatment_of_unknown_words_is_refused() -> None:
@@ -69,7 +69,7 @@ def test_missing_numbers_are_filled_if_that_was_fitted() -> None:
     assert list(NumberEncoder("age", 7.5).encode(column)[0]) == [1, 7.5]
 
 
-def test_too_many_words_are_no_categories() -> None:
+def test_too_many_words_are_not_categories() -> None:
     many = [f"row {number}" for number in range(1001)]
     assert len(OneHotEncoder.fit("id", many[:1000]).categories) == 1000
     with pytest.raises(DataError, match="column id has 1001 different words") as caught:
@@ -119,7 +119,7 @@ def test_a_hint_lists_some_of_many_labels() -> None:
     encoder = LabelEncoder("digit", tuple(map(str, range(10))))
     with pytest.raises(DataError) as caught:
         encoder.encode(["twelve"])
-    assert caught.value.hint == "known are 0, 1, 2, 3, 4, 5, 6, 7 … (10 in all)"
+    assert caught.value.hint == "known: 0, 1, 2, 3, 4, 5, 6, 7 … (10 in all)"
 
 
 def test_one_label_is_refused() -> None:

@@ -34,7 +34,7 @@ def test_folds_depend_on_the_seed_alone() -> None:
 
 @pytest.mark.parametrize("k", [1, 0, -2, 7, 2.0])
 def test_impossible_numbers_of_folds_are_refused(k: int) -> None:
-    with pytest.raises(DataError, match="folds of 6 rows") as caught:
+    with pytest.raises(DataError, match="folds for 6 rows") as caught:
         fold_rows(6, k)
     assert (caught.value.code, caught.value.hint) == ("NNM704", "2 … 6 folds")
 

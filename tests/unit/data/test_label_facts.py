@@ -89,7 +89,7 @@ def test_rare_yes_among_many_decisions_is_unbalanced() -> None:
     assert (
         settle(choose("sigmoid", (19,), "FOL"), "sigmoid", (19,), labels=found).alpha == found.share
     )
-    with pytest.raises(DataError, match=r"NNM604.*several ones"):
+    with pytest.raises(DataError, match=r"NNM604.*more than one 1"):
         choose("softmax", (19,), None, found)
 
 
@@ -195,7 +195,7 @@ def test_masked_positions_do_not_count() -> None:
     assert label_facts(HostArray.of([[0, 1, 1]], "int32"), field).shape == ()
 
 
-def test_nothing_valid_is_no_error() -> None:
+def test_nothing_valid_is_not_an_error() -> None:
     found = facts([[1.0, 2.0]], mask=[[0, 0]])
     assert (found.maximum, found.share, found.outliers) == (0, 0, False)
 

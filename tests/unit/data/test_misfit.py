@@ -28,9 +28,9 @@ def refused(labels: Any, text: str = TEXT, **options: Any) -> DataError:
 @pytest.mark.parametrize(
     ("labels", "message", "hint"),
     [
-        ([n + 1 for n in NUMBERS], "labels count from 1 to 3, classes from 0 to 2", "subtract 1"),
-        ([float(n) for n in NUMBERS], "whole numbers 0 … 2, as float32", "give integers"),
-        ([2 * (n // 2) for n in NUMBERS], "whole numbers 0 … 2, not all of 0 … 2", "kinds="),
+        ([n + 1 for n in NUMBERS], "are numbered from 1 to 3, classes from 0 to 2", "subtract 1"),
+        ([float(n) for n in NUMBERS], "integers 0 … 2, as float32", "give integers"),
+        ([2 * (n // 2) for n in NUMBERS], "integers 0 … 2, not all of 0 … 2", "kinds="),
         ([2 * (n % 2) - 1 for n in NUMBERS], "labels are −1 and 1", "make them 0 and 1"),
         ([n + 0.5 for n in NUMBERS], "the model takes [3], rows are []", "write shape=[1]"),
         ([n + 3 for n in NUMBERS], "labels go up to 5, the model has 3", "write shape=[6]"),
@@ -47,7 +47,7 @@ def test_labels_are_told_apart(labels: Any, message: str, hint: str) -> None:
 def test_yes_and_no_are_not_two_classes_by_themselves(column: Any) -> None:
     two = TEXT.replace("[3]", "[2]")
     error = refused(column * 6, two)
-    assert "0 and 1 as float32, which read as yes and no, not as 2 classes" in error.message
+    assert "0 and 1 as float32, which means yes and no, not 2 classes" in error.message
     assert "shape=[1]" in error.hint
     assert review(two, Dataset(ROWS, column * 6, kinds={"model": "classes"}))
 
@@ -64,7 +64,7 @@ def test_more_classes_than_scores_are_a_finding_with_a_hint() -> None:
     labels = [n + 1 for n in NUMBERS]
     found = review(TEXT, Dataset(ROWS, labels, kinds={"model": "classes"})).findings
     (one,) = [finding for finding in found if finding.id == "E103"]
-    assert "labels count from 1 to 3" in one.message and "subtract 1" in one.message
+    assert "labels are numbered from 1 to 3" in one.message and "subtract 1" in one.message
 
 
 @pytest.mark.parametrize("side", ["input", "output"])
@@ -76,18 +76,18 @@ def test_words_are_told(side: str) -> None:
     assert "TableDataset" in caught.value.hint
 
 
-def test_numbers_that_are_ragged_are_no_words() -> None:
+def test_numbers_that_are_ragged_are_not_words() -> None:
     with pytest.raises(DataError) as caught:
         Dataset([[1.0, 2.0], [3.0]], [0, 1])
     assert "ragged" in caught.value.message
 
 
-def test_times_are_no_numbers() -> None:
+def test_times_are_not_numbers() -> None:
     numpy = pytest.importorskip("numpy")
     days = numpy.array(["2020-01-01", "2020-02-02"], "datetime64[D]")
     with pytest.raises(DataError) as caught:
         Dataset(days, [0, 1])
-    assert "datetime64[D] are no numbers" in caught.value.message
+    assert "datetime64[D] are not numbers" in caught.value.message
     assert "subtract the first one" in caught.value.hint
 
 
@@ -107,7 +107,7 @@ def test_a_text_over_sequences_is_reviewed_without_data() -> None:
 
 
 @pytest.mark.parametrize("model", [None, 3])
-def test_what_is_no_model_is_refused(model: Any) -> None:
+def test_what_is_not_a_model_is_refused(model: Any) -> None:
     with pytest.raises(DataError) as caught:
         review(model)
     assert caught.value.code == "NNM703" and "a text in the notation" in caught.value.hint

@@ -133,12 +133,12 @@ def test_of_sequences_the_positions_that_count_are_measured() -> None:
     assert (feature.mean, feature.minimum, feature.maximum) == (3, 1, 5)
 
 
-def test_tokens_are_no_measurements() -> None:
+def test_tokens_are_not_measurements() -> None:
     words = [HostArray.of([3, 1], "int32"), HostArray.of([7], "int32")]
     assert quality(words, [0.5, 1.5], length="max", split=(1, 0, 0)).features == ()
 
 
-def test_one_hot_inputs_are_no_measurements() -> None:
+def test_one_hot_inputs_are_not_measurements() -> None:
     data = Dataset(
         {"x": [[0, 1], [1, 0]]}, {"y": [0.5, 1.5]}, kinds={"x": "onehot"}, split=(1, 0, 0)
     )

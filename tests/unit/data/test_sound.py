@@ -26,14 +26,14 @@ def test_channels_are_mixed(samples: Any) -> None:
     assert (sound.samples.tolist(), sound.seconds) == ([0.25, 0.5, 1.0], 1.0)
 
 
-def test_what_is_no_sound_is_named() -> None:
+def test_what_is_not_a_sound_is_named() -> None:
     with pytest.raises(DataError, match=r"sound of the shape \[1, 1, 1\]"):
         Sound([[[1.0]]], 8000)
     with pytest.raises(DataError, match="samples are int32, not numbers from −1 to 1"):
         Sound(array("h", [1, 2]), 8000)
     with pytest.raises(DataError, match="rate is 0"):
         Sound([1.0], 0)
-    with pytest.raises(DataError, match="sound cannot be made of a int"):
+    with pytest.raises(DataError, match="sound cannot be made from a int"):
         asyncio.run(load_sound(5))
 
 
@@ -69,7 +69,7 @@ def test_there_are_no_microphones_on_desktops() -> None:
         async with Microphone():
             pass
 
-    with pytest.raises(BackendError, match="microphones are opened in pages alone"):
+    with pytest.raises(BackendError, match="microphones can only be opened in pages"):
         asyncio.run(opened())
 
 

@@ -133,7 +133,7 @@ def test_lists_are_taken_as_they_are() -> None:
         ((0.7, 0.3, 0.3), "does not fit 10 rows"),
         (([0], [1], [10]), "testing: row 10 of 0 … 9"),
         (([-1], [], []), "training: row -1"),
-        (([0], [], [1, 0]), "row 0 is in training and again in testing"),
+        (([0], [], [1, 0]), "row 0 is in both training and testing"),
         (([0], 0.3, [1]), "mixes the number 0.3 with lists"),
     ],
 )

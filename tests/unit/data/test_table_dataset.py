@@ -29,8 +29,8 @@ from webnnm import DataError, NNModel, TableDataset
         ({"features": 2.5}, "features is 2.5"),
         ({"features": [None]}, "features is [None]"),
         ({"categorical": [[]]}, "categorical is [[]]"),
-        ({"kinds": {}}, "a TableDataset finds kinds itself"),
-        ({"labels": ["a"]}, "a TableDataset finds labels itself"),
+        ({"kinds": {}}, "a TableDataset determines kinds itself"),
+        ({"labels": ["a"]}, "a TableDataset determines labels itself"),
         ({"names": 2.5}, "names is 2.5"),
     ],
 )

@@ -126,7 +126,7 @@ def test_signatures_and_declarations_are_read_as_ever() -> None:
     [
         (lambda x: x if x[0, 0] > 0 else -x, "NNM721", "the value of a traced array"),
         (lambda x: x @ x, "NNM720", "have no matrix product"),
-        (lambda x: 1.0, "NNM303", "returned 1.0, which is no array"),
+        (lambda x: 1.0, "NNM303", "returned 1.0, which is not an array"),
     ],
 )
 async def test_errors_name_the_line_of_the_function(function: Any, code: str, message: str) -> None:

@@ -43,7 +43,7 @@ def test_the_worst_element_is_named() -> None:
     assert check_gradients(lambda x: xp.sum(wrong_at_one_place(x)), x, tolerance=0.02).ok
 
 
-def test_a_gradient_between_the_slopes_of_a_kink_is_no_fault() -> None:
+def test_a_gradient_between_the_slopes_of_a_kink_is_not_a_fault() -> None:
     x = xp.asarray([0.0, 1e-4, 1.0])
     found = check_gradients(lambda x: xp.sum(xp.maximum(x, xp.zeros_like(x))), x)
     assert [each.verdict for each in found.comparisons] == ["at a kink", "at a kink", "agrees"]
@@ -81,7 +81,7 @@ def test_containers_are_named_by_their_keys_and_large_ones_sampled() -> None:
 def test_what_has_no_gradient_is_refused() -> None:
     with pytest.raises(ArrayTypeError, match="int32 has no gradient"):
         check_gradients(xp.sum, xp.asarray([1, 2]))
-    with pytest.raises(ArrayValueError, match="gradients are those of one number"):
+    with pytest.raises(ArrayValueError, match="gradients are taken of one number"):
         check_gradients(xp.sin, xp.asarray([1.0, 2.0]))
     with pytest.raises(ArrayTypeError, match="no array"):
         check_gradients(lambda: xp.asarray(1.0))

@@ -81,7 +81,7 @@ def test_rules_that_do_not_fit_say_so(function: Any, message: str) -> None:
         custom_gradient(function)(x())
 
 
-def test_what_is_no_array_is_refused() -> None:
+def test_what_is_not_an_array_is_refused() -> None:
     with pytest.raises(ArrayTypeError, match="a str is not an array"):
         checkpoint(lambda a: a)("text")
 

@@ -150,7 +150,7 @@ def test_wrong_calls_say_what_is_wrong() -> None:
     state = adam.init(params)
     with pytest.raises(ArrayTypeError, match="float32, not int32"):
         adam.init({"w": xp.asarray([1, 2])})
-    with pytest.raises(ArrayValueError, match="gradients are not built"):
+    with pytest.raises(ArrayValueError, match="gradients are not structured"):
         adam.update({"v": xp.ones(2)}, state, params)
     with pytest.raises(ArrayValueError, match=r"a gradient is \[3\], its parameter \[2\]"):
         adam.update({"w": xp.ones(3)}, state, params)

@@ -104,7 +104,7 @@ def test_dict_of_an_earlier_and_of_a_later_version() -> None:
         ),
     ],
 )
-def test_dict_that_is_no_history(values: dict[str, Any], says: str) -> None:
+def test_dict_that_is_not_a_history(values: dict[str, Any], says: str) -> None:
     with pytest.raises(DataError, match=says) as caught:
         History.from_dict(values)
     assert caught.value.code == "NNM702"

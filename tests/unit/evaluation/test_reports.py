@@ -187,10 +187,10 @@ def test_a_mask_fits_and_leaves_something() -> None:
         evaluate([[0.5, 0.5]] * 2, [0, 1], "classes", mask=[1, 1, 1])
     assert caught.value.code == "NNM702"
     for kind in ("classes", "continuous", "multilabel"):
-        with pytest.raises(DataError, match="no row counts") as caught:
+        with pytest.raises(DataError, match="no row of the targets") as caught:
             evaluate([0.5, 0.5], [0, 1], kind, mask=[0, 0])  # type: ignore[arg-type]
         assert caught.value.code == "NNM705"
-    with pytest.raises(DataError, match="no row counts"):
+    with pytest.raises(DataError, match="no row of the targets"):
         evaluate([[0.5, 0.5]] * 2, [-1, -1], "classes")
 
 
@@ -260,7 +260,7 @@ def test_regression_of_constants_and_columns() -> None:
     assert regression([1, 2, 3], [1, 2, 3]).r2 == 1
     with pytest.raises(DataError, match="do not match"):
         regression([1], [1, 2])
-    with pytest.raises(DataError, match="no row counts"):
+    with pytest.raises(DataError, match="no row of the targets"):
         regression([], [])
 
 
@@ -345,13 +345,13 @@ def test_of_many_classes_the_worst_are_listed() -> None:
     actual = [number for number in range(30) for _ in range(2)]
     predicted = [0 if number == 17 else number for number in actual]
     lines = str(classification(one_hot(predicted, 30), actual, kind="classes")).splitlines()
-    assert lines[2] == "the 20 classes of lowest F1 of 30"
+    assert lines[2] == "the 20 of 30 classes with the lowest F1"
     assert lines[3].split() == ["class", "precision", "recall", "F1", "ROC-AUC", "support"]
     assert [line.split()[0] for line in lines[4:7]] == ["17", "0", "1"]
     assert len(lines) == 24
     many = multilabel(one_hot(predicted, 30), one_hot(actual, 30))
     lines = str(many).splitlines()
-    assert lines[2] == "the 20 labels of lowest F1 of 30"
+    assert lines[2] == "the 20 of 30 labels with the lowest F1"
     assert lines[4].split()[0] == "17"
     numbers = regression(one_hot(predicted, 30), one_hot(actual, 30))
     assert len(str(numbers).splitlines()) == 1

@@ -114,12 +114,12 @@ def test_large_logits_stay_exact() -> None:
     assert single.roc_auc == 0.5, "the logits differ, although both probabilities are 1"
 
 
-def test_a_probability_of_0_is_no_certainty() -> None:
+def test_a_probability_of_0_is_not_a_certainty() -> None:
     report = classification([[1.0, 0.0]], [1], kind="classes")
     assert report.log_loss == pytest.approx(-math.log(1e-7))
 
 
-def test_rows_that_are_no_distributions_are_made_ones() -> None:
+def test_rows_that_are_not_distributions_are_made_ones() -> None:
     # Sigmoids of several classes: divided by the sum; a linear output: cut to 0 … 1 before.
     report = classification([[0.5, 0.25, 0.25, 1.0], [-3, 2, 0, 0]], [3, 0], kind="classes")
     assert report.scores is not None
@@ -285,7 +285,7 @@ def test_perfect_forecasts_have_no_error() -> None:
     assert (report.roc_auc, report.top_k(1)) == (1, 1)
 
 
-def test_outputs_that_are_no_numbers_leave_metrics_undefined() -> None:
+def test_outputs_that_are_not_numbers_leave_metrics_undefined() -> None:
     report = classification([[math.nan] * 3, [0.0, 0.0, 1.0]], [0, 2], kind="classes")
     assert math.isnan(report.log_loss)
     assert math.isnan(report.brier_score)
@@ -301,10 +301,10 @@ def test_outputs_that_are_no_numbers_leave_metrics_undefined() -> None:
 )
 def test_counts_alone_have_no_metrics_of_scores(name: str) -> None:
     report = ClassificationReport(((1, 0), (0, 1)), ("a", "b"))
-    with pytest.raises(AttributeError, match="made of counts"):
+    with pytest.raises(AttributeError, match="made from counts"):
         getattr(report, name)
     assert name not in report.to_dict()
-    with pytest.raises(AttributeError, match="made of counts"):
+    with pytest.raises(AttributeError, match="made from counts"):
         report.top_k(1)
 
 

@@ -149,13 +149,13 @@ CASES = [
     Case(
         "E117",
         output("MSE", numbers(0, 1, minimum=-20, maximum=40), operator="tanh"),
-        "m ends in tanh, which goes from -1 to 1; its targets go from -20 to 40",
+        "m ends in tanh, with results between -1 and 1; its targets go from -20 to 40",
         output("MSE", numbers(0, 1, minimum=-20, maximum=40), operator="add"),
     ),
     Case(
         "E117",
         output("MSE", numbers(0, 1, minimum=-2, maximum=2), operator="relu", standardized=True),
-        "relu, which goes from 0 on; its standardised targets go from -2 to 2",
+        "relu, with results of 0 or more; its standardised targets go from -2 to 2",
         output("MSE", numbers(0, 1, minimum=0, maximum=90), operator="relu"),
     ),
     Case(
@@ -222,7 +222,7 @@ CASES = [
     Case(
         "E628",
         data(class_names={"iris": ("no", "No ", "maybe", "YES", "yes", "un_sure", "Un sure")}),
-        'differ in spelling alone: "no" and "No "; "YES" and "yes"; "un_sure" and "Un sure"',
+        'differ only in spelling: "no" and "No "; "YES" and "yes"; "un_sure" and "Un sure"',
         data(class_names={"iris": ("no", "yes", "a", "A", "-1", "1")}),
     ),
     Case(
@@ -299,7 +299,7 @@ def test_rows_that_a_text_calls_a_sequence_may_be_padded() -> None:
     assert "E604" not in found
 
 
-def test_margins_of_pictures_are_no_padding() -> None:
+def test_margins_of_pictures_are_not_padding() -> None:
     text = "m:input shape=[20, 8]; m:output shape=[2]; "
     text += "m:layers reduceMean(axes=[1]), matmul(w), softmax();"
     draw = Random(3)
@@ -310,7 +310,7 @@ def test_margins_of_pictures_are_no_padding() -> None:
     assert "E623" not in told(text, Dataset(rows, [n % 2 for n in range(60)]))
 
 
-def test_words_that_are_padding_are_no_features_to_drop() -> None:
+def test_words_that_are_padding_are_not_features_to_drop() -> None:
     text = "m:input int32 shape=[] sequence={words:12}; m:output shape=[2]; m:layers "
     text += "embedding(t, size=9, shape=[4]), lstm(w, r, hiddenSize=4), matmul(v), softmax();"
     rows = [[1 + n % 8] * (1 + n % 4) + [0] * (11 - n % 4) for n in range(40)]
@@ -449,7 +449,7 @@ def test_columns_of_zero_may_be_what_a_join_left() -> None:
         ([zero] * 30 + [good], False),  # the margin of pictures
     ):
         hit = rule.test(data(features={"m": features}))
-        assert hit is not None and hit.remedy.startswith("Look first") is looks
+        assert hit is not None and hit.remedy.startswith("First check") is looks
 
 
 def test_letters_are_as_frequent_as_they_are() -> None:

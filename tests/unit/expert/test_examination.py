@@ -538,14 +538,14 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
     ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 1e+07"),
     ("E614", lambda: pressure(0), "34 cells of column 4 are 0"),
-    ("E615", lambda: telling(0), "column 4 alone tells the class of 100.0% of the rows"),
+    ("E615", lambda: telling(0), "column 4 alone predicts the class of 100.0% of the rows"),
     ("E615", lambda: degrees(0), "column 4 alone gives the target (rank correlation 1.0000)"),
-    ("E615", bills, "column 4 is 0 or not, and tells by that alone the class in 97% of the rows"),
+    ("E615", bills, "column 4 is 0 or not, and that alone predicts the class in 97% of the rows"),
     ("E615", rates, "column 4 is the mean of the class over all rows with the same value"),
     ("E615", lambda: rates("training"), "is the mean of the class over training rows with"),
     ("E615", lambda: rates(quantity=True), "column 4 is the mean of the target over all rows"),
-    ("E615", letters, "column 4 is 0 or not, and tells by that alone the class in 90% of the rows"),
-    ("E616", sorted_rows, "column 4 counts the rows, from 0 to 299"),
+    ("E615", letters, "column 4 is 0 or not, and that alone predicts the class in 90% of the rows"),
+    ("E616", sorted_rows, "column 4 numbers the rows, from 0 to 299"),
     ("E616", lambda: patients("patient_id"), "patient_id: 90 of 90 testing rows"),
     ("E617", lambda: combined(0), "column 4 is a combination of column 0, column 3"),
     ("E617", doubled, "column 4 is the same as column 2"),
@@ -560,9 +560,9 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E620", lambda: relative("last"), "every row continues the one before, 1 further"),
     ("E620", lambda: growing("steps", method="random"), "every row continues the one before"),
     ("E620", series, "every row continues the one before, 1 further"),
-    ("E620", lambda: recordings("person"), "consecutive rows are alike, and the split takes them"),
-    ("E620", lambda: days(hidden=True), "of the variance of the target, without those that stand"),
-    ("E621", lambda: twice(other=True), "have an equal one of another class, as rows 0, 300"),
+    ("E620", lambda: recordings("person"), "rows are alike, and the split separates them"),
+    ("E620", lambda: days(hidden=True), "of the variance of the target, without those near"),
+    ("E621", lambda: twice(other=True), "are equal to a row of another class, such as rows 0, 300"),
     ("E622", lambda: north_and_south(method="sequential"), "column 0 has mean"),
     ("E622", lambda: levels(forgotten=True), "the mean of model has mean -0.03074 in training, 11"),
     ("E622", lambda: levels(night=True), "the mean of model has mean -0.03074 in training, -1."),
@@ -614,7 +614,7 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
         lambda: ways(mirrored),
         "augmented rows look like another class, 0 of them as they are",
     ),
-    ("E627", shuffled, "the nearest training rows tell the class in"),
+    ("E627", shuffled, "the nearest training rows predict the class in"),
 ]
 
 SILENT: list[tuple[str, Callable[[], Dataset]]] = [
@@ -736,8 +736,8 @@ def test_a_number_of_the_row_hides_no_leak() -> None:
     bills = [3000 * y + draw.gauss(500, 60) for y in Y]
     rows = joined(joined(X, bills), range(ROWS))
     found = examine(Dataset(rows, Y, standardize=True))
-    assert found["E616"].message.startswith("column 5 counts the rows")
-    assert found["E615"].message == "column 4 alone tells the class of 100.0% of the rows"
+    assert found["E616"].message.startswith("column 5 numbers the rows")
+    assert found["E615"].message == "column 4 alone predicts the class of 100.0% of the rows"
 
 
 def test_two_categories_with_missing_cells_are_not_the_same() -> None:
@@ -749,7 +749,7 @@ def test_two_categories_with_missing_cells_are_not_the_same() -> None:
 
 def test_rows_of_one_patient_are_to_be_kept_together() -> None:
     found = examine(patients("patient_id"))["E616"]
-    assert found.remedy.startswith("Divide the rows by it")
+    assert found.remedy.startswith("Split the rows by it")
 
 
 def test_the_last_value_of_a_window_is_told_as_such() -> None:
@@ -805,7 +805,7 @@ def test_words_that_tell_the_class_in_any_order_are_told_from_those_whose_order_
             row[draw.randrange(8)] = 1
     words = HostArray.of(rows, "int32")
     assert (
-        "tell the class of 100%"
+        "predict the class of 100%"
         in examine(Dataset(words, [n % 2 for n in range(ROWS)]))["E319"].message
     )
     first = [int(row[0] > row[1]) for row in rows]
@@ -846,7 +846,7 @@ def sentences(kind: str) -> Dataset:
 def test_numbers_of_words_tell_nothing_by_their_neighbours() -> None:
     found = examine(sentences("words"))
     assert found["E903"].evidence == {"size": 60}
-    assert found["E627"].remedy.startswith("If these are numbers of words or categories")
+    assert found["E627"].remedy.startswith("If these are ids of words or categories")
     assert examine(shuffled())["E627"].remedy == ""
     for kind in ("counts", "pixels", "grades"):
         assert "E903" not in examine(sentences(kind))
@@ -864,7 +864,7 @@ async def test_a_review_tells_what_an_examination_found() -> None:
     (finding,) = [one for one in review(text, telling(0)).findings if one.id == "E615"]
     assert (finding.severity, finding.confidence) == ("warning", 0.7)
     (bill,) = [one for one in review(text, bills()).findings if one.id == "E615"]
-    assert bill.severity == "advice" and bill.remedy.startswith("See whether it is known before")
+    assert bill.severity == "advice" and bill.remedy.startswith("Check whether it is known before")
     iris = text.replace("5", "4").replace("[2]", "[3]")
     found = review(iris, await IrisDataset.create(standardize=True)).findings
     assert not {one.id for one in found} & CHECKS.keys()
@@ -880,12 +880,12 @@ def test_only_what_slides_over_pictures_needs_their_channels_in_order() -> None:
     assert "E630" not in {one.id for one in review(text.format(""), data).findings}
 
 
-def test_what_a_column_tells_of_a_target_is_no_drift() -> None:
+def test_what_a_column_tells_of_a_target_is_not_drift() -> None:
     found = examine(rents(month=True))
     assert (
         "the target" not in found["E622"].message and "column 2 has mean" in found["E622"].message
     )
-    assert examine(rents())["E622"].remedy.startswith("Give what it drifts with as a column")
+    assert examine(rents())["E622"].remedy.startswith("Add the cause of the drift as a column")
 
 
 def growing(kind: str = "lags", method: Any = "sequential") -> Dataset:
@@ -928,7 +928,7 @@ def test_a_window_over_a_series_that_grows_may_be_a_sequence_or_have_classes() -
     assert classes.remedy.startswith("Learn the change") and "the target" not in classes.remedy
 
 
-def test_rows_that_moved_for_another_reason_are_no_windows() -> None:
+def test_rows_that_moved_for_another_reason_are_not_windows() -> None:
     assert not examine(north_and_south(method="sequential"))["E622"].remedy
     slow = [[float(n // 40), float(n // 40), X[n][0]] for n in range(ROWS)]
     assert not examine(Dataset(slow, Y, method="sequential"))["E622"].remedy
@@ -944,7 +944,7 @@ def test_windows_of_several_series_are_to_be_kept_together() -> None:
         rows += [level[n : n + 8] for n in range(33)]
     found = examine(Dataset(rows, [n // 33 % 2 for n in range(297)], standardize=True))["E620"]
     assert found.message.startswith("every row continues the one before, 1 further, but for 8")
-    assert found.remedy.startswith("Hold whole series back")
+    assert found.remedy.startswith("Hold back whole series")
     assert not examine(series())["E620"].remedy
 
 
@@ -955,7 +955,7 @@ def test_dates_are_later_in_later_rows() -> None:
 
 
 def test_many_columns_that_lack_a_few_cells_are_filled_in() -> None:
-    assert examine(phones(0.1, columns=12))["E633"].remedy.startswith("Fill the cells in")
+    assert examine(phones(0.1, columns=12))["E633"].remedy.startswith("Fill in the cells")
     assert not examine(phones())["E633"].remedy
     text = "m:input shape=[5]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
     assert review(text, phones()).finding("E633").severity == "warning"

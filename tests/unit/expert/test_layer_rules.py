@@ -197,19 +197,19 @@ CASES = [
     Case(
         "E408",
         classified("matmul(w, shape=[32]), relu(), matmul(u, shape=[1]), matmul(v), softmax()"),
-        "matmul2 gives 1 of 32 numbers on to 8 classes",
+        "matmul2 passes 1 of 32 numbers on to 8 classes",
         classified("matmul(w, shape=[32]), relu(), matmul(u, shape=[8]), matmul(v), softmax()"),
     ),
     Case(
         "E409",
         facts("matmul(w), dropout(0.3), softmax()"),
-        "dropout1 drops the answers of m themselves",
+        "dropout1 drops predictions of m",
         facts("dropout(0.3), matmul(w), softmax()"),
     ),
     Case(
         "E410",
         hidden(", trainable=false"),
-        "w1 keep the values that chance gave them",
+        "w1 keep their random initial values",
         facts(
             "matmul(w, shape=[8], trainable=false), relu(), matmul(v), softmax()",
             trained_before=True,
@@ -248,7 +248,7 @@ CASES = [
     Case(
         "E505",
         facts("matmul(w), softmax(), softmax()"),
-        "softmax1 stands before another softmax at m",
+        "softmax1 comes before another softmax at m",
         facts("matmul(w), softmax()"),
     ),
     Case(
@@ -392,7 +392,7 @@ def test_a_code_that_is_as_wide_as_the_row_can_copy_it(layers: str, speaks: bool
 
 
 def test_attention_without_order_is_a_note_where_words_tell_the_class_in_any() -> None:
-    bag = Suspicion("words without their order tell the class of 97%", {"share": 0.97})
+    bag = Suspicion("words without their order predict the class of 97%", {"share": 0.97})
     known = facts(f"{WORDS}attend(q, k, v), {ENDS}", data=DataFacts(suspicions={"E319": bag}))
     hit = RULES["E319"].test(known)
     assert hit is not None and hit.severity == "info" and hit.message.endswith("class of 97%")

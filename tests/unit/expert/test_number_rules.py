@@ -67,7 +67,7 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
     assert LATER[rule.test.__module__.rpartition(".")[2]](case.before)
 
 
-def test_uneven_classes_that_weights_leave_less_uneven_are_no_mistake() -> None:
+def test_uneven_classes_that_weights_leave_less_uneven_are_not_a_mistake() -> None:
     assert RULES["E121"].test(weighted(yes=0.9)) is None
 
 
@@ -86,7 +86,7 @@ def test_what_the_targets_are_must_not_be_seen(layers: str, label: str, mended: 
     text = WORDS.format("8, shape=[8]").replace("shape=[8];", "shape=[8] sequence=true;")
     data = TextDataset(TOKENS, 10)
     message = review(text + layers, data).finding("E330").message
-    assert message == f"{label} sees the next positions, which the targets are"
+    assert message == f"{label} sees the next positions, which are the targets"
     assert "E330" not in {finding.id for finding in review(text + mended, data).findings}
     inputs, _ = data.arrays("full")
     other = Dataset(inputs, [sum(row) % 8 for row in inputs["model"].tolist()])

@@ -66,7 +66,7 @@ CASES = [
     Case(
         "E325",
         trained(gradient_clipping="agc", agc_lambda=1e-6),
-        "agc_lambda 1e-06 cuts",
+        "agc_lambda 1e-06 clips",
         trained(gradient_clipping="agc"),
     ),
     Case(

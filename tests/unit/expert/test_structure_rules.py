@@ -137,7 +137,7 @@ CASES = [
     Case(
         "E308",
         facts("matmul(w, shape=[5]), softmax(), dropout(0.2), matmul(v)"),
-        "softmax1 flows on into matmul2",
+        "softmax1 feeds matmul2",
         facts("matmul(w, shape=[5]), relu(), dropout(0.2), matmul(v), softmax()"),
     ),
     Case(
@@ -146,7 +146,7 @@ CASES = [
             "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), sigmoid(); "
             "n:output shape=[2]; n:layers mul(2, node=m), tanh(), matmul(v);"
         ),
-        "sigmoid1 flows on into matmul2",
+        "sigmoid1 feeds matmul2",
         facts(
             "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), sigmoid(); "
             "n:output shape=[2]; n:layers mul(2, node=m:input), tanh(), matmul(v);"
@@ -167,7 +167,7 @@ CASES = [
     Case(
         "E329",
         facts(scouting=ScoutingFacts(loss=4e7)),
-        "the loss is 4e+07 times that of knowing nothing",
+        "the loss is 4e+07 times that of a constant prediction",
         facts(scouting=ScoutingFacts(loss=1.5)),
     ),
     Case("E311", facts(diverged="epoch 2, batch 7"), "not finite at epoch 2, batch 7", facts()),
@@ -188,7 +188,7 @@ CASES = [
     Case(
         "E403",
         facts(WIDE, {"regularization": "off"}),
-        "may learn its rows by heart",
+        "may memorise its rows",
         facts(WIDE, {"regularization": "L2"}),
     ),
     Case("E404", facts("dropout(0.8), matmul(w)"), "drops 80%", facts("dropout(0.7), matmul(w)")),

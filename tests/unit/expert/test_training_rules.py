@@ -184,7 +184,7 @@ CASES = [
     Case(
         "E912",
         after(moved={"w": 80.0, "v": 0.7}, settings={"lr": 3.0}),
-        "w moved by 80 times its length, at lr 3",
+        "w moved by 80 times its norm, at lr 3",
         after(moved={"w": 8.0, "v": 0.7}),
     ),
     Case(
@@ -220,7 +220,7 @@ CASES = [
     Case(
         "E918",
         after([1.0, 0.2, 0.4, 0.5, 0.6, 0.7], settings={"restore_best": False}),
-        "the last epoch, with a loss of 0.7 of knowing nothing; in the last 1 epochs it went up",
+        "the last epoch, with a loss of 0.7 times that of a constant prediction; in the last 1",
         after([1.0, 0.2, 0.4, 0.5, 0.6, 0.7]),
     ),
     Case(
@@ -232,7 +232,7 @@ CASES = [
     Case(
         "E920",
         after([1.6, 0.9, 0.9], record={"penalty": 48.0}, settings={"lambda1": 1.0}),
-        "the penalty of the weights was 48 in the first epoch, the loss 1.6",
+        "the penalty on the weights was 48 in the first epoch, the loss 1.6",
         after([1.6, 0.9, 0.9], record={"penalty": 0.1}, settings={"lambda1": 1e-4}),
     ),
     Case(
@@ -244,7 +244,7 @@ CASES = [
     Case(
         "E922",
         beside(classes([36, 34], [50, 50], [52, 48])),
-        "m finds the class of 70% of the training rows, their nearest neighbours tell that of 98%",
+        "m predicts the class of 70% of the training rows, their nearest neighbours that of 98%",
         beside(GOOD),
     ),
     Case(
@@ -491,7 +491,7 @@ def test_losses_below_zero_have_no_ratio() -> None:
     assert RULES["E907"].test(after(losses, validation)) is None
 
 
-def test_a_best_epoch_that_was_kept_is_no_harm() -> None:
+def test_a_best_epoch_that_was_kept_does_no_harm() -> None:
     rising = [0.9, 0.5, 0.7, 0.9, 1.1, 1.2]
     severities: list[str | None] = []
     for held, kept in ((GOOD, True), (GOOD, False), (POOR, True)):
@@ -502,7 +502,7 @@ def test_a_best_epoch_that_was_kept_is_no_harm() -> None:
     assert severities == ["info", None, None]
 
 
-def test_letters_of_a_text_that_come_seldom_are_no_classes_that_were_missed() -> None:
+def test_letters_of_a_text_that_come_seldom_are_not_classes_that_were_missed() -> None:
     text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers "
     text += "embedding(t, size=2, shape=[4]), gru(w, r, hiddenSize=4, returnSequence=true), "
     text += "matmul(v), softmax();"
@@ -516,7 +516,7 @@ def test_letters_of_a_text_that_come_seldom_are_no_classes_that_were_missed() ->
 @pytest.mark.parametrize(("loss", "outliers", "told"), [
     ("HUL", True, False), ("MAE", True, False), ("HUL", False, True), ("MSE", True, True),
 ])  # fmt: skip
-def test_r2_of_targets_with_outliers_is_no_measure_of_a_robust_loss(
+def test_r2_of_targets_with_outliers_is_not_a_measure_of_a_robust_loss(
     loss: str, outliers: bool, told: bool
 ) -> None:
     predictions = {"m": PredictionFacts(r2=0.7)}

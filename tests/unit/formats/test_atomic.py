@@ -189,7 +189,7 @@ def test_a_file_that_is_read_only_is_not_replaced(
     monkeypatch.setattr(os, "access", lambda place, mode: (place, mode) != (path, os.W_OK))
     with pytest.raises(DataError, match="the file there is read-only") as caught:
         write_atomically(path, [b"new"])
-    assert "give a place that you may write to" in caught.value.hint
+    assert "give a path that you may write to" in caught.value.hint
     assert path.read_bytes() == b"old"
 
 
@@ -214,7 +214,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     )
     assert ended.stdout.splitlines() == [
         f"NNM807: {path} cannot be written: File too large",
-        "hint: free some space, or give another place; the previous file is unchanged",
+        "hint: free some space, or give another path; the previous file is unchanged",
     ]
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -223,10 +223,10 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.ENOSPC, "free some space, or give another place"),
-        (errno.EDQUOT, "free some space, or give another place"),
-        (errno.EROFS, "give a place that you may write to"),
-        (errno.EACCES, "give a place that you may write to"),
+        (errno.ENOSPC, "free some space, or give another path"),
+        (errno.EDQUOT, "free some space, or give another path"),
+        (errno.EROFS, "give a path that you may write to"),
+        (errno.EACCES, "give a path that you may write to"),
         (errno.EIO, ""),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_folder_that_goes_on_the_way(tmp_path: Path) -> None:
 
     with pytest.raises(DataError, match="No such file") as caught:
         write_atomically(folder / "a.bin", parts())
-    assert caught.value.hint == "make the folder first, or give another place"
+    assert caught.value.hint == "create the folder first, or give another path"
 
 
 def test_a_place_is_tried_before_anything_is_written(tmp_path: Path) -> None:

@@ -59,10 +59,10 @@ def head(version: int = 6, count: int = 0) -> bytes:
     [
         (b"", "NNM801", "the file ends within its version"),
         (b"GGUF" + bytes(20), "NNM802", "its version is"),
-        (head(5), "NNM802", "its version is 5; 6 is read"),
+        (head(5), "NNM802", "its version is 5; only version 6"),
         (head(count=2**31), "NNM801", "the file ends within its tensors"),
         (WHOLE[:-40], "NNM801", "the file ends within"),
-        (WHOLE + b"more", "NNM802", "4 bytes follow its end"),
+        (WHOLE + b"more", "NNM802", "4 bytes follow the last alias"),
         (b"".join(chunks("m", {"t": ("F32", [3], bytes(8))})), "NNM802", r"F32\[3\] has 8 bytes"),
         (b"".join(chunks("m", {"t": ("F32", [1] * 9, bytes(4))})), "NNM802", "9 dimensions"),
         (b"".join(chunks("m", {}, {"a": "b"})), "NNM802", 'calls "b" "a" as well'),

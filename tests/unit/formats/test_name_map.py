@@ -241,7 +241,7 @@ def test_json_says_the_same() -> None:
         *('{"w": {"part": "x", "index": 0, "of": 3, "axes": 1}}', '{"a": "b", "a": "c"}'),
     ],
 )
-def test_texts_that_are_no_name_map(text: str) -> None:
+def test_texts_that_are_not_a_name_map(text: str) -> None:
     with pytest.raises(DataError, match="not a name map") as caught:
         read_names(text)
     assert caught.value.code == "NNM704"
@@ -280,10 +280,10 @@ def same(value: float, expected: float) -> None:
         assert (value, math.copysign(1, value)) == (expected, math.copysign(1, expected))
 
 
-def test_integers_are_no_floats() -> None:
+def test_integers_are_not_floats() -> None:
     whole = {"x": HostArray.of([1, 2], "int32")}
     error = refused(whole, {"x": (2,)}, {})
-    assert error.code == "NNM806" and "its type is another one" in error.message
+    assert error.code == "NNM806" and "the types differ" in error.message
     strange = read(
         struct.pack("<Q", 64)
         + b'{"x":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}}'.ljust(64)

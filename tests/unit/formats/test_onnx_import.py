@@ -39,7 +39,7 @@ def test_sizes_come_by_name_or_for_a_whole_input() -> None:
     [
         ({}, 'dimension 0, "batch", of input "x" is free'),
         ({"batch": 2}, 'dimension 2 of input "x" is free'),
-        ({"batch": 2, "x": [2, 4, 5]}, "is 3, 4 was given"),
+        ({"batch": 2, "x": [2, 4, 5]}, "is 3, but 4 was given"),
         ({"x": [2, 3]}, "has 3 dimensions"),
         ({"batch": -1, "x": [-1, 3, 5]}, "sizes are 0"),
         ({"x": [1, 3, 5], "bach": 1}, 'did you mean "batch"'),
@@ -137,7 +137,7 @@ def test_functions_are_expanded_with_their_attributes() -> None:
     [
         ("y = Sofmax(x)", "NNM812", 'the nearest one is "Softmax"'),
         ("y = own.Thing(x)", "NNM812", "own.Thing"),
-        ("y = Relu(z)", "NNM811", '"z" is used, but not made before'),
+        ("y = Relu(z)", "NNM811", '"z" is used before it is computed'),
         ("y = Relu(x, x)", "NNM811", "has 2 inputs"),
         ("y = Add(x)", "NNM811", "has 1 inputs"),
         ("y, z = Relu(x)", "NNM812", "output 1"),
@@ -161,7 +161,7 @@ def test_types_that_webnn_lacks_are_named() -> None:
 
 def test_values_are_made_once() -> None:
     of = graph([node("y = Relu(x)"), node("y = Neg(x)")], [info("x", 2)], ["y"])
-    assert "two nodes make" in refused(model(of))
+    assert "two nodes compute" in refused(model(of))
 
 
 def test_a_small_file_cannot_ask_for_much() -> None:

@@ -47,7 +47,7 @@ def test_parts_of_one_layer_become_one_product_and_come_apart_again() -> None:
         [5, 7, 0, 0], [6, 8, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 6, 8], [0, 0, 7, 9],
     ]  # fmt: skip
     config = peft.adapter_config(
-        numbers, ["h.mlp"], dropout=0.1, turned=False, task=None, base=None
+        numbers, ["h.mlp"], dropout=0.1, transposed=False, task=None, base=None
     )
     told = json.loads(config)
     assert (told["r"], told["lora_alpha"], told["target_modules"]) == (4, 8, ["attn"])
@@ -72,7 +72,7 @@ def test_other_ranks_and_scales_become_one() -> None:
 
 def test_ranks_of_single_layers_are_written_and_read() -> None:
     numbers = {"x.q": (2, 4.0), "x.o": (6, 12.0)}
-    config = peft.adapter_config(numbers, ["y.q"], dropout=0, turned=True, task=None, base=None)
+    config = peft.adapter_config(numbers, ["y.q"], dropout=0, transposed=True, task=None, base=None)
     told = json.loads(config)
     assert told["target_modules"] == ["x.o", "x.q"]  # "q" alone would mean y.q, too
     assert told["rank_pattern"] == {"x.o": 6} and told["alpha_pattern"] == {"x.o": 12}
@@ -81,7 +81,7 @@ def test_ranks_of_single_layers_are_written_and_read() -> None:
     assert {name: each.scale for name, each in found.items()} == {"x.q": 2, "x.o": 2}
 
 
-def test_what_is_no_matrix_of_a_layer_has_no_place() -> None:
+def test_what_is_not_a_matrix_of_a_layer_has_no_place() -> None:
     assert peft.place_of(Transposed("fc.weight"), 3) == peft.Place("fc", 0, 3, True)
     for source in ("fc.bias", Reshaped("fc.weight", (2, 3))):
         assert peft.place_of(source, 3) is None
@@ -90,10 +90,12 @@ def test_what_is_no_matrix_of_a_layer_has_no_place() -> None:
 def test_files_that_cannot_be_taken_are_named() -> None:
     whole = pair("q", matrix(2, 3), matrix(3, 2))
     one = dict([next(iter(whole.items()))])
-    assert 'of "q" the file has lora_A alone' in refused(one)
-    assert 'tensor "q.lora_magnitude" is no factor' in refused({"q.lora_magnitude": matrix(1, 1)})
+    assert 'for "q" the file has only lora_A' in refused(one)
+    assert 'tensor "q.lora_magnitude" is not a factor' in refused(
+        {"q.lora_magnitude": matrix(1, 1)}
+    )
     assert "lora_A is [2, 3], lora_B [3, 4]" in refused(pair("q", matrix(2, 3), matrix(3, 4)))
-    assert '"q": rank 3 in the config, lora_A [2, 3]' in refused(whole, r=3)
+    assert '"q": the rank is 3 in the config, but lora_A is [2, 3]' in refused(whole, r=3)
     assert "the file has no tensors" in refused({})
     assert '"use_dora" is true' in refused(whole, use_dora=True)
     assert '"modules_to_save" is ["lm_head"]' in refused(whole, modules_to_save=["lm_head"])
@@ -101,6 +103,6 @@ def test_files_that_cannot_be_taken_are_named() -> None:
     assert "NNM802" in refused(whole, r="two")
     with pytest.raises(DataError, match=r"there is no adapter_config\.json"):
         peft.read_adapter(file(whole), None)
-    place = peft.Place("q", 0, 5, turned=True)
+    place = peft.Place("q", 0, 5, transposed=True)
     with pytest.raises(DataError, match='"q" has 5 columns, the adapter 3'):
         peft.part_of(peft.LowRank(matrix(3, 2), matrix(2, 3), 1.0), place, 5)

@@ -163,10 +163,11 @@ def test_a_size_after_a_stride_is_read_off_the_tensor_that_has_it() -> None:
 @pytest.mark.parametrize(
     ("layers", "column", "message"),
     [
-        ("lstm(w, r, hiddenSize=3)", 10, '"lstm1": its graph is another one for every size'),
+        ("lstm(w, r, hiddenSize=3)", 10, '"lstm1": its graph differs between sizes'),
         ("gather(shape={sequence:50%}, axis='sequence'), reduceSum(axes='sequence')", 10,
          "a size is not a multiple of an open size plus a number"),
-        ("positionalEncoding(), reduceSum(axes='sequence')", 10, "it has a table float32[?, 4]"),
+        ("positionalEncoding(), reduceSum(axes='sequence')", 10,
+         "it has a different table float32[?, 4]"),
     ],
 )  # fmt: skip
 def test_what_needs_its_size_is_nnm902_at_its_place(layers: str, column: int, message: str) -> None:

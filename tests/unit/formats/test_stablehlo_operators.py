@@ -86,7 +86,7 @@ def test_a_mapping_of_another_type_than_inferred_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         graph_text([own(stablehlo=lambda h, x: h.reshape(x, (2, 1)))])
     assert caught.value.code == "NNM901"
-    assert "gives tensor<2x1xf32>, its type is tensor<2xf32>" in caught.value.message
+    assert "returns tensor<2x1xf32>, but its type is tensor<2xf32>" in caught.value.message
 
 
 def test_a_mapping_of_ones_own() -> None:
@@ -134,7 +134,7 @@ def test_inputs_become_constants_where_there_are_values() -> None:
     assert "dense<[1.000000e+00, 2.000000e+00]>" in text
 
 
-def test_a_bound_that_is_no_number_is_none() -> None:
+def test_a_bound_that_is_not_a_number_is_none() -> None:
     b = GraphBuilder()
     x = b.input("x", "int8", [2])
     text = graph_text([b.build({"y": b.clamp(x, min_value=math.nan, max_value=5.5)})])

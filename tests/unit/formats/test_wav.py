@@ -55,9 +55,9 @@ def test_data_of_unknown_size_end_with_the_file() -> None:
         (b"OggS" + bytes(40), "NNM802", "does not begin with RIFF and WAVE"),
         (packed([0.5] * 9, 8000)[:-4], "NNM801", 'the file ends within "data"'),
         (packed([], 8000)[:12], "NNM802", "it has no data"),
-        (file(2, 4, b""), "NNM802", "samples of kind 2 with 4 bits are not read"),
+        (file(2, 4, b""), "NNM802", "samples of kind 2 with 4 bits are not supported"),
         (file(PCM, 16, b"", channels=0), "NNM802", "0 channels"),
-        (b"RIFF\0\0\0\0WAVEdata" + bytes(8), "NNM802", "data come before their format"),
+        (b"RIFF\0\0\0\0WAVEdata" + bytes(8), "NNM802", "data come before the format"),
         (b"RIFF\0\0\0\0WAVEfmt \4\0\0\0" + bytes(4), "NNM801", "ends within its format"),
     ],
 )

@@ -60,7 +60,7 @@ def test_the_middle_of_the_longest_fall_is_suggested() -> None:
     assert valley(rates, [1, 2, 3, 4, 5, 6, 7]) == 1e-6
 
 
-def test_noise_at_the_start_is_no_fall() -> None:
+def test_noise_at_the_start_is_not_a_fall() -> None:
     rates = [1e-6 * 1.2**step for step in range(100)]
     falling = [1 - 0.9 * max(0, min(1, (step - 50) / 30)) for step in range(90)]
     noisy = [loss + 0.2 * (step * 37 % 11 - 5) / 5 for step, loss in enumerate(falling)]

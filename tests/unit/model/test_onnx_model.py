@@ -121,7 +121,7 @@ async def test_weights_lie_in_a_file_beside_the_model(tmp_path: Path) -> None:
     async with await webnnm.load_onnx(tmp_path / "net.onnx", backend="numpy") as net:
         assert (await net.run({"x": [[1.0, 0.0]]}))["y"].tolist() == [[1.0, 2.0]]
     (tmp_path / "net.onnx").write_bytes(external("../net.data"))
-    with pytest.raises(DataError, match="outside of its folder"):
+    with pytest.raises(DataError, match="outside its folder"):
         await webnnm.load_onnx(tmp_path / "net.onnx", backend="numpy")
     (tmp_path / "net.onnx").write_bytes(external("gone.data"))
     with pytest.raises(DataError, match="NNM715"):

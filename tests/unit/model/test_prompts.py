@@ -74,7 +74,7 @@ def test_masks_are_put_back_into_their_pictures() -> None:
         ({}, "NNM710", "input_points is needed"),
         ({"input_points": POINTS}, "NNM710", "input_labels is needed"),
         ({"input_labels": LABELS}, "NNM710", "input_points is needed"),
-        ({"input_points": POINTS, "input_labels": [[[1]]]}, "NNM702", "each point has a label"),
+        ({"input_points": POINTS, "input_labels": [[[1]]]}, "NNM702", "one label for each point"),
         ({"input_points": [[1, 2]], "input_labels": [[1]]}, "NNM702", "[1, 2] was given"),
         ({"input_boxes": [[1, 2, 3, 4]]}, "NNM702", "input_boxes is [batch, prompts, 4]"),
         (

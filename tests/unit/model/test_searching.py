@@ -102,8 +102,8 @@ async def test_a_training_that_diverges_is_the_last() -> None:
 
 WRONG = [
     ({"with": (1, 3)}, {}, "neither a hyperparameter nor \\$with in the text"),
-    ({"lr": (1, 3)}, {}, "the text has \\$width, the space has not"),
-    ({"width": [8], "lr": (1, 3)}, {"lr": 0.1}, "given and searched for"),
+    ({"lr": (1, 3)}, {}, "the text has \\$width, the space does not"),
+    ({"width": [8], "lr": (1, 3)}, {"lr": 0.1}, "both fixed and searched"),
     ({"width": (8, 4)}, {}, '"width" has the choices'),
     ({"width": []}, {}, '"width" has the choices'),
     ({"width": [8]}, {"eta": 1}, "eta 1"),

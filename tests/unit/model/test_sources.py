@@ -229,7 +229,7 @@ async def test_damaged_files_in_snapshots_are_refused() -> None:
         damaged = saved[:position] + bytes([saved[position] ^ 255]) + saved[position + 1 :]
         with pytest.raises(DataError, match="NNM803"):
             await NNModel.load(damaged, backend="numpy", log=lambda line: None)
-        # The checksum is no defence against those who write one.
+        # The checksum is not a defence against those who write one.
         try:
             text, files = text_and_files(read(damaged))
             check(text, files)

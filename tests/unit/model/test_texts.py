@@ -32,6 +32,6 @@ async def test_format_takes_a_text_a_tree_or_a_model() -> None:
     assert [format_model(each) for each in (GOOD, parse(GOOD), model)] == [canonical] * 3
 
 
-def test_format_refuses_what_is_no_model() -> None:
+def test_format_refuses_what_is_not_a_model() -> None:
     with pytest.raises(NotationError):
         format_model("m:input shape=[4")

@@ -44,7 +44,7 @@ def test_a_training_is_more_than_inferences_and_grows_with_the_rows() -> None:
     assert seconds_on_numpy(network, None) < seconds(10) == seconds(20) < seconds(20_000)
 
 
-def test_a_sequence_that_has_to_be_longer_is_no_error() -> None:
+def test_a_sequence_that_has_to_be_longer_is_not_an_error() -> None:
     layers = "conv1d(f, filters=2, kernel=40), reduceMean(axes=[sequence]), matmul(w);"
     text = f"m:input shape=[3] sequence=true; m:output shape=[2]; m:layers {layers}"
     assert seconds_on_numpy(elaborate(parse(text)), None) > 0

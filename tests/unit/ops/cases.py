@@ -40,7 +40,7 @@ class Case:
         return self.sample.values[index] if index < len(self.sample.values) else None
 
     def allows(self, dtype: DataType) -> bool:
-        """Tell whether every operand may have this type."""
+        """Return whether every operand may have this type."""
         slots = self.operator.operands
         return not self.sample.dtypes and bool(slots) and all(dtype in s.dtypes for s in slots)
 

@@ -259,18 +259,18 @@ def test_names_and_sequence_of_the_result() -> None:
     ("code", "layer", "says"),
     [
         ("NNM406", "attend(q, k, v, ¦heads=3)", "4 features, 3 heads"),
-        ("NNM406", "attend(q, k, v, heads=4, ¦kvHeads=3)", "4 heads, 3 of keys"),
-        ("NNM406", "¦attend(q, k, v, heads=4, rope=true)", "1 features has no pairs"),
+        ("NNM406", "attend(q, k, v, heads=4, ¦kvHeads=3)", "4 heads are not a multiple of 3"),
+        ("NNM406", "¦attend(q, k, v, heads=4, rope=true)", "does not split into pairs"),
         ("NNM406", "¦attend(q, k, v, heads=2, rope=[1, 0.5])", "2 rates for 1 pairs"),
         ("NNM303", "attend(q, k, v, ¦rope=[1, 0])", "above 0"),
         ("NNM302", "¦attend(q, k)", "takes 3"),
-        ("NNM303", "attend(q, k, v, ¦dropout=1)", "below 1"),
+        ("NNM303", "attend(q, k, v, ¦dropout=1)", "less than 1"),
         ("NNM303", "attend(q, k, v, ¦heads=0)", "not an integer from 1"),
         ("NNM303", "attend(q, k, v, ¦rope=-1)", "above 0"),
         ("NNM205", "attend(q, k, v, ¦to=nothing)", "nothing"),
         ("NNM205", "attend(q, k, v, ¦mask=nothing)", "nothing"),
         ("NNM301", "attend(q, k, v, ¦head=2)", "head"),
-        ("NNM404", "attend(q, k, ¦input, headSize=3)", "to 3 in all heads, v is [4]"),
+        ("NNM404", "attend(q, k, ¦input, headSize=3)", "to 3 in all heads, but v is [4]"),
         ("NNM402", "attend(q, k, v, shape=¦[3])", "declared [3], inferred [4]"),
     ],
 )
@@ -295,9 +295,9 @@ def test_masks_are_of_the_sequence() -> None:
 @pytest.mark.parametrize(
     ("code", "layer", "says"),
     [
-        ("NNM411", "attend(q, k, v, ¦segments=n)", 'segments of "others"'),
-        ("NNM405", "attend(q, k, v, ¦segments=two)", "are not one number for each token"),
-        ("NNM304", "attend(q, k, v, ¦positions=own)", "positions turn queries and keys by rope"),
+        ("NNM411", "attend(q, k, v, ¦segments=n)", 'segments along "others"'),
+        ("NNM405", "attend(q, k, v, ¦segments=two)", "are not one number per token"),
+        ("NNM304", "attend(q, k, v, ¦positions=own)", "positions need rope"),
         ("NNM304", "attend(q, k, v, to=far, ¦segments=own)", "that are the same tokens"),
     ],
 )
@@ -365,13 +365,13 @@ def test_cells_of_a_grid_know_how_far_they_are_apart() -> None:
 @pytest.mark.parametrize(
     ("code", "layer", "says"),
     [
-        ("NNM304", "¦attend(q, k, v, relativeHeight=h)", "of all tokens of a grid"),
+        ("NNM304", "¦attend(q, k, v, relativeHeight=h)", "need all tokens of one grid"),
         ("NNM404", "attend(q, k, v, heads=2, ¦relativeHeight=h, relativeWidth=w)", "heads of size"),
         ("NNM404", "¦attend(q, k, v, relativeHeight=h, relativeWidth=h)", "6 tokens of size 4"),
         (
             "NNM304",
             "attend(q, k, v, ¦to=input, relativeHeight=h, relativeWidth=w)",
-            "have no distance",
+            "there is no distance between",
         ),
     ],
 )
@@ -381,7 +381,7 @@ def test_errors_of_grids(code: str, layer: str, says: str) -> None:
     fails(code, source, says=says)
 
 
-def test_a_sequence_is_no_grid() -> None:
+def test_a_sequence_is_not_a_grid() -> None:
     tables = "m:param h shape=[3, 4], w shape=[5, 4];"
     layer = "¦attend(q, k, v, relativeHeight=h, relativeWidth=w)"
     fails("NNM304", text(layer, tables), says="without a sequence")

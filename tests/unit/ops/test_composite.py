@@ -363,11 +363,11 @@ def foreign(b: Any, x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "code", "says"),
     [
-        (nothing, "NNM303", 'the decomposition of "broken" gives None, not a tensor'),
+        (nothing, "NNM303", 'the decomposition of "broken" returns None, not a tensor'),
         (foreign, "NNM303", "not a tensor of its builder"),
-        (pair, "NNM302", "gives 2 results, not 1"),
+        (pair, "NNM302", "returns 2 results, not 1"),
         (misspelt, "NNM204", 'no operator "sigmod"; did you mean "sigmoid"?'),
-        (endless, "NNM207", "does not end"),
+        (endless, "NNM207", "does not terminate"),
     ],
 )
 def test_decompositions_that_are_wrong(function: Any, code: str, says: str) -> None:
@@ -388,7 +388,7 @@ def test_other_errors_of_a_decomposition_stay_what_they_are() -> None:
 def test_gradient_rules_give_one_gradient_per_operand() -> None:
     composite("broken", gradient=lambda b, g, y, x, z: [g])(lambda b, x, z: x + z)
     x, z = inputs((3,), (3,))
-    with pytest.raises(WebNNMError, match="gives 1 gradients for 2 operands"):
+    with pytest.raises(WebNNMError, match="returns 1 gradients for 2 operands"):
         gradients(call("broken", x, z).reduce_sum(), [x])
 
 
@@ -397,7 +397,7 @@ def test_gradient_rules_give_one_gradient_per_operand() -> None:
     [
         (lambda b, x: b.reduce_sum(x), "NNM405", "for batch [2]", "count axes from the end"),
         (lambda b, x: b.transpose(x), "NNM405", "for batch [2]", "count axes from the end"),
-        (lambda b, x: b.greater(x, 1), "NNM501", "gives uint8, not float32", 'result="uint8"'),
+        (lambda b, x: b.greater(x, 1), "NNM501", "returns uint8, not float32", 'result="uint8"'),
     ],
 )
 def test_layers_that_cannot_be_derived(function: Any, code: str, says: str, hint: str) -> None:
@@ -469,7 +469,7 @@ def test_listings_have_the_operator_until_it_is_taken_back() -> None:
     assert ops.lookup("relu") is not None
 
 
-def test_operator_without_a_layer_is_no_word_of_the_notation() -> None:
+def test_operator_without_a_layer_is_not_a_word_of_the_notation() -> None:
     composite("hidden", layer=None)(lambda b, x: x)
     assert ops.method("hidden") is not None
     fails("NNM204", model("¦hidden()"))
@@ -482,7 +482,7 @@ def test_operator_without_a_layer_is_no_word_of_the_notation() -> None:
         ({}, lambda: None, "has no operand"),
         ({}, lambda b, x, **options: x, "has **options"),
         ({}, lambda b, x, y=1: x, "has the default of y"),
-        ({}, lambda b, x, *xs: x, "has *xs beside other operands"),
+        ({}, lambda b, x, *xs: x, "has *xs next to other operands"),
         ({"checks": {"bta": abs}}, lambda b, x, *, beta=1: x, 'has no option "bta"'),
         ({"types": "flaot"}, lambda b, x: x, 'unknown data type "flaot"'),
         ({"types": {"y": "any"}}, lambda b, x: x, 'has no operand "y"'),

@@ -110,14 +110,14 @@ def refused(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError
             (X,),
             {"window_dimensions": (1, 1), "padding": (1, 0, 0, 0)},
             "NNM408",
-            ("window 0 of 6 lies in the padding alone",),
+            ("window 0 of 6 lies entirely in the padding",),
         ),
         (
             "average_pool2d",
             (X,),
             {"window_dimensions": (1, 1), "strides": (3, 4), "output_shape_rounding": "ceil"},
             "NNM408",
-            ("window 2 of 3 lies in the padding alone",),
+            ("window 2 of 3 lies entirely in the padding",),
         ),
     ],
     ids=str,
@@ -132,8 +132,8 @@ def test_tensors(
 
 
 MODELS = [
-    ("NNM405", "[8]", "¦conv2d(f, filters=4, kernel=3)", "3 feature dimensions, [8] has 1"),
-    ("NNM405", "[3, 3, 3, 3]", "¦maxPool2d()", "3 feature dimensions, [3, 3, 3, 3] has 4"),
+    ("NNM405", "[8]", "¦conv2d(f, filters=4, kernel=3)", "3 feature dimensions, but [8] has 1"),
+    ("NNM405", "[3, 3, 3, 3]", "¦maxPool2d()", "3 feature dimensions, but [3, 3, 3, 3] has 4"),
     ("NNM405", "[3, 8, 8]", "¦conv2d(k, filters=4)", "the filter [3, 3]"),
     ("NNM405", "[3, 8, 8]", "¦conv1d(f, filters=4, kernel=3)", "3 feature dimensions"),
     ("NNM411", "[8]", "¦conv1d(f, filters=4, kernel=3)", "no sequence"),
@@ -148,7 +148,7 @@ MODELS = [
     ("NNM303", "[4, 8, 8]", "maxPool2d(¦window=[1, 2, 3])", "expected a number, [height, width]"),
     ("NNM303", "[4, 8, 8]", "maxPool2d(¦window={height:2})", "expected {height:"),
     ("NNM303", "[4, 8, 8]", "maxPool2d(¦strides=0)", "0 is less than 1"),
-    ("NNM303", "[4, 8, 8]", "conv2d(big, ¦padding=[1, 2])", "expected four numbers"),
+    ("NNM303", "[4, 8, 8]", "conv2d(big, ¦padding=[1, 2])", "expected four non-negative numbers"),
     ("NNM303", "[4, 8, 8]", "conv2d(big, ¦padding=full)", "expected"),
     ("NNM303", "[4, 8, 8]", "conv2d(big, ¦filterLayout=iohw)", "oihw or hwio"),
     ("NNM301", "[4, 8, 8]", "conv2d(big, ¦stride=2)", "no option"),

@@ -219,7 +219,7 @@ def test_activations_as_values(name: str, options: dict[str, Any]) -> None:
     np.testing.assert_allclose(value(fused, IMAGE), value(apart, IMAGE), rtol=1e-6)
 
 
-def test_what_is_no_activation_is_refused() -> None:
+def test_what_is_not_an_activation_is_refused() -> None:
     with pytest.raises(WebNNMError):
         value(image(activation=3), IMAGE)
     with pytest.raises(WebNNMError):

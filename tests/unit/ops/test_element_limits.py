@@ -125,7 +125,7 @@ def test_axes_of_the_transformer_list(options: dict[str, Any], expected: list[An
 @pytest.mark.parametrize(
     ("code", "words", "call"),
     [
-        ("NNM303", 'axes of "argMax": [0, 1] is not one axis',
+        ("NNM303", 'axes of "argMax": [0, 1] is not a single axis',
          lambda b, x: b.arg_max(x, axes=[0, 1])),
         ("NNM301", 'no option "axes"', lambda b, x: b.arg_max(x, 0, axes=[0])),
         ("NNM303", "neither true nor false", lambda b, x: b.arg_max(x, 0, select_last_index=3)),
@@ -168,7 +168,7 @@ BYTES = "m:constants s float32 [4] 0.5, z int8 [4] 1, w int8 [2] 1;"
     ("code", "layers", "says"),
     [
         ("NNM304", "¦prelu()", '"prelu" needs slope='),
-        ("NNM302", "prelu(a, ¦b)", "takes one slope, 2 given"),
+        ("NNM302", "prelu(a, ¦b)", "takes one slope, 2 were given"),
         ("NNM401", "quantizeLinear(¦scale=s, zeroPoint=z)", "scale [4] does not divide [2, 3]"),
         ("NNM401", "quantizeLinear(1, ¦w)", "scale [] and zeroPoint [2] differ"),
         ("NNM304", "¦quantizeLinear(scale=s)", '"quantizeLinear" needs zeroPoint='),

@@ -104,7 +104,7 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OperatorError, match=r"\[3, 3\] and \[2, 3\] do not fit"):
         b.solve(b.input("a", "float32", [3, 3]), x)
     large = b.input("large", "float32", [65, 65])
-    with pytest.raises(OperatorError, match="up to 64 rows are written with others"):
+    with pytest.raises(OperatorError, match="composes it of others for at most 64 rows"):
         linear_systems.inverse.decompose(b, large)
 
 

@@ -82,7 +82,7 @@ def test_top_elements_and_their_places(largest: bool) -> None:
 
 def test_more_elements_than_there_are() -> None:
     b = GraphBuilder()
-    with pytest.raises(OperatorError, match="k=4, but there are 3 along axis 1"):
+    with pytest.raises(OperatorError, match="k=4, but there are 3 elements along axis 1"):
         b.top_k(b.input("x", "float32", [2, 3]), k=4)
 
 

@@ -154,7 +154,7 @@ async def test_several_inputs_and_outputs_are_named() -> None:
         ({"n_repeats": 0}, "n_repeats is 0"),
         ({"max_samples": 1.5}, "max_samples is 1.5"),
         ({"max_samples": 0}, "max_samples is 0"),
-        ({"scoring": "accuracy"}, 'scoring="accuracy" is no score of this output'),
+        ({"scoring": "accuracy"}, 'scoring="accuracy" is not a score of this output'),
     ],
 )
 async def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -94,7 +94,7 @@ async def test_measurements_come_back_in_their_units() -> None:
     own = await model.predict(scaled, raw=True)
     assert abs(float(own.mean())) < 0.1, "raw answers are the network's own"
     np.testing.assert_allclose(data.decode("model", own), await model.predict(x), rtol=1e-4)
-    with pytest.warns(UserWarning, match="decode takes those"):
+    with pytest.warns(UserWarning, match="decode takes the values"):
         data.decode("model", await model.predict(x))
 
 
@@ -332,7 +332,7 @@ async def test_words_that_were_not_there_are_told() -> None:
         {"colour": ["red", "blue"] * 3, "kind": ["a", "b"] * 3}, unknown="error", **ALL
     )
     model = await create("m:input shape=[2]; m:output shape=[2]; m:layers matmul(w);", data)
-    with pytest.raises(DataError, match="known are blue, red") as caught:
+    with pytest.raises(DataError, match="known: blue, red") as caught:
         await model.predict(["green"])
     assert caught.value.code == "NNM706"
 
@@ -412,7 +412,7 @@ async def test_pictures_are_standardised_by_channel() -> None:
         (np.zeros((4, WIDTH, HEIGHT, 3)), r"\[6, 5, 3\].*in another order"),
         (bytes(100), "100 pixels do not divide"),
         (photo(pixels()[0, :, :, 0], "L"), r'mode "L", 1 channels.*pictures 3'),
-        (photo(pixels()[0], "P"), "known are L, LA, RGB, RGBA"),
+        (photo(pixels()[0], "P"), "known modes: L, LA, RGB, RGBA"),
         (photo(pixels()[0, :4], "RGB"), r"6 × 4 pixels.*6 × 5"),
         (of_canvas(pixels()[0], 17), "transparent pixels"),
         (np.ones((4, HEIGHT, WIDTH, 3)), "all pixels are 0 or 1"),

@@ -102,7 +102,7 @@ async def test_outputs_have_losses_of_their_own() -> None:
     for loss in ({"second": squares}, {"m": weighed, "second": squares}):
         _, found = await trained(BOTH, dataset, loss_weights="off", loss=loss)
         assert far(found, wanted) <= 1e-6
-    with pytest.raises(DataError, match="NNM704: the model has 2 outputs, and one loss"):
+    with pytest.raises(DataError, match="NNM704: the model has 2 outputs, but one loss"):
         await trained(BOTH, dataset, loss=squares)
     with pytest.raises(DataError, match='NNM710: loss: no output "n"'):
         await trained(BOTH, dataset, loss={"n": squares})
@@ -161,7 +161,7 @@ async def test_a_snapshot_keeps_the_name_of_the_function() -> None:
         ),
         (lambda y, t: (y - t) ** 2, ArrayValueError, r"returned float32\[4, 2\], not float32\[4\]"),
         (lambda y, t, w: (y - t) ** 2, ArrayValueError, r"float32\[4, 2\], not float32\[\]"),
-        (lambda y, t: 0.0, ArrayTypeError, "returned 0.0, which is no array"),
+        (lambda y, t: 0.0, ArrayTypeError, "returned 0.0, which is not an array"),
         (lambda y, t: print(end=""), ArrayTypeError, "returned nothing"),
         (lambda y, t: xp.any(y > t, axis=-1), ArrayTypeError, "returned bool, which has no grad"),
         (lambda y, t: float(y[0, 0]), TracedValueError, r"the loss <lambda>\(\) \(test_own.*line"),
@@ -175,7 +175,7 @@ async def test_what_is_wrong_with_a_function_is_said(loss: Any, kind: Any, messa
 
 async def test_settings_that_a_function_cannot_follow_are_refused() -> None:
     dataset = Dataset(ROWS, [row % 2 for row in range(14)], split=(0.7, 0.3, 0))
-    with pytest.raises(DataError, match=r"NNM704: label_smoothing is 0\.1, and the loss squares"):
+    with pytest.raises(DataError, match=r"NNM704: label_smoothing is 0\.1, but the loss squares"):
         await trained(CLASSES, dataset, loss=squares, label_smoothing=0.1)
     with pytest.raises(DataError, match="NNM704: loss is 3"):
         await trained(CLASSES, dataset, loss=3)

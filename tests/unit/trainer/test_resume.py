@@ -333,7 +333,7 @@ async def refused(model: NNModel, **settings: Any) -> str:
     return str(caught.value)
 
 
-async def test_another_training_is_no_resumed_one() -> None:
+async def test_another_training_is_not_a_resumed_one() -> None:
     model = await create()
     assert "no training to resume" in await refused(model)
     await model.train(SETTINGS, optimizer="adam", **until(2))
@@ -413,12 +413,12 @@ async def test_a_checkpoint_that_makes_no_sense_is_refused() -> None:
 
 
 RANDOM: dict[str, tuple[Any, str]] = {
-    "gone": (None, "rng does not say seed"),
-    "no position of the dropout": ({"seed": 0, "shuffling": 2}, "rng does not say dropout"),
+    "gone": (None, "rng has no seed"),
+    "no position of the dropout": ({"seed": 0, "shuffling": 2}, "rng has no dropout"),
     "another seed": ({"seed": 1, "shuffling": 2, "dropout": 10}, "rng says seed is 1"),
     "another order": ({"seed": 0, "shuffling": 3, "dropout": 10}, "rng says shuffling is 3"),
     "other masks": ({"seed": 0, "shuffling": 2, "dropout": 9}, "rng says dropout is 9"),
-    "no numbers": ([0, 2, 10], "rng are not a JSON object"),
+    "no numbers": ([0, 2, 10], "rng is not a JSON object"),
 }
 
 

@@ -37,7 +37,7 @@ def test_weight_decay_averages_over_eight_epochs_at_least() -> None:
     assert chosen(60_000, lr=0.01)["weight_decay"] == 0.0042
     assert chosen(60_000, lr=0.001)["weight_decay"] == 0.042
     assert chosen(60_000, weight_decay=0.1)["weight_decay"] == 0.1
-    # Decay that is a part of the gradient is no average of gradients.
+    # Decay that is a part of the gradient is not an average of gradients.
     assert chosen(60_000, optimizer="sgdm")["weight_decay"] == 1e-4
 
 

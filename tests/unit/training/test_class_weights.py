@@ -129,7 +129,7 @@ async def test_balanced_labels_weigh_yes_as_much_as_no() -> None:
     model.close()
 
 
-async def test_padded_positions_are_no_noes() -> None:
+async def test_padded_positions_are_not_noes() -> None:
     rows = [[[0.5], [1.5]], [[2.5]]]
     yes = [[[1, 0], [1, 1]], [[0, 1]]]
     data = Dataset(rows, yes, split=(1, 0, 0), length=4)

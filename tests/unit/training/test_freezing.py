@@ -138,7 +138,7 @@ def step(text: str, optimizer: str, freeze: float) -> StepGraph:
 
 @pytest.mark.parametrize(("optimizer", "slots"), [("rlion", 1), ("adam", 2)])
 @pytest.mark.parametrize("freeze", [0.0, 0.2, 0.5])
-def test_frozen_parameters_are_no_state_of_the_step(
+def test_frozen_parameters_are_not_state_of_the_step(
     freeze: float, optimizer: str, slots: int
 ) -> None:
     found = step(PLAIN_IRIS, optimizer, freeze)

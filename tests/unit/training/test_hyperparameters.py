@@ -230,7 +230,7 @@ def test_what_is_much_too_long_is_refused_in_a_line(value: Any) -> None:
 
 
 @pytest.mark.parametrize("word", ["patience", "optimizer", "seeds", "restore_best", "freeze"])
-def test_none_is_no_value_where_there_is_a_default(word: str) -> None:
+def test_none_is_not_a_value_where_there_is_a_default(word: str) -> None:
     refused("NNM704", **{word: None})
 
 

@@ -240,7 +240,7 @@ def test_activations_and_their_default_losses(activation: str, loss: str) -> Non
     assert is_fused(default_loss(found), found.kind) == (activation != "linear")
 
 
-def test_softmax_over_another_axis_is_no_head() -> None:
+def test_softmax_over_another_axis_is_not_a_head() -> None:
     b = GraphBuilder()
     z = b.input("z", "float32", [2, 3, 4])
     assert activation_of(b.softmax(z, axis=1)).kind == "linear"

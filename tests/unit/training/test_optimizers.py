@@ -159,7 +159,7 @@ def test_defaults_of_the_specification() -> None:
 
 
 def test_what_optimizers_tell_of_themselves() -> None:
-    """E.7 leaves automatic L2 out where the decay is no part of the gradient."""
+    """E.7 leaves automatic L2 out where the decay is not a part of the gradient."""
     assert {n for n in NAMES if OPTIMIZERS[n].decoupled} == {"lion", "rlion", "adamw"}
     assert {n for n in NAMES if OPTIMIZERS[n].corrected} == {"adam", "adamw"}
     assert {n: len(OPTIMIZERS[n].slots) for n in NAMES} == SLOTS

@@ -58,7 +58,9 @@ def test_activations_are_seen_through_other_orders_of_their_elements(kind: str, 
         lambda b, p: b.reshape(p, new_shape=[2, 60]),
     ],
 )
-def test_a_softmax_elsewhere_is_no_head(finish: Callable[[GraphBuilder, Operand], Operand]) -> None:
+def test_a_softmax_elsewhere_is_not_a_head(
+    finish: Callable[[GraphBuilder, Operand], Operand],
+) -> None:
     b = GraphBuilder()
     found = activation_of(finish(b, b.softmax(b.input("z", "float32", SHAPE), axis=1)))
     assert (found.kind, found.elsewhere) == ("linear", True)
@@ -72,7 +74,7 @@ def test_classes_may_become_last() -> None:
     assert found.logits.shape == (2, 4, 5, 3)
 
 
-def test_classes_that_lie_flat_with_others_are_no_classes() -> None:
+def test_classes_that_lie_flat_with_others_are_not_classes() -> None:
     b = GraphBuilder()
     p = b.softmax(b.input("z", "float32", SHAPE), axis=3)
     assert activation_of(b.reshape(p, new_shape=[2, 60])).elsewhere

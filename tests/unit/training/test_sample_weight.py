@@ -229,15 +229,15 @@ async def test_tables_have_a_column_of_weights() -> None:
 @pytest.mark.parametrize(
     ("weights", "text"),
     [
-        ([1, 2], r"NNM702: sample_weight is \[2\], and there are 3 rows"),
-        ([[1, 2, 3]], r"NNM702: sample_weight is \[1, 3\], and there are 3 rows"),
+        ([1, 2], r"NNM702: sample_weight has the shape \[2\], but there are 3 rows"),
+        ([[1, 2, 3]], r"NNM702: sample_weight has the shape \[1, 3\], but there are 3 rows"),
         ([1, -1, 1], "NNM704: sample_weight: row 1 has -1"),
         ([0, 0, 5], "NNM704: sample_weight is 0 for all 2 training rows"),
         ([1, float("nan"), 1], "NNM707: sample_weight: row 1"),
         ("trust", "NNM702: sample_weight: "),
     ],
 )
-def test_what_is_no_weight(weights: Any, text: str) -> None:
+def test_what_is_not_a_weight(weights: Any, text: str) -> None:
     with pytest.raises(DataError, match=text):
         Dataset([[1.0], [2.0], [3.0]], [1.5, 2.5, 3.5], split=(2, 0, 1), sample_weight=weights)
 

@@ -152,7 +152,7 @@ async def test_texts_that_teach_nothing_are_refused(tmp_path: Path) -> None:
     model = await loaded(tmp_path)
     with pytest.raises(DataError, match="NNM711: text 1 has 1 tokens"):
         model.texts([[1, 2], [3]])
-    with pytest.raises(DataError, match="NNM711: text 0 has 5 tokens, 3 of them a prompt"):
+    with pytest.raises(DataError, match="NNM711: text 0 has 5 tokens, 3 of them in the prompt"):
         model.texts([([1, 2, 3], [4, 5])], length=3)
     with pytest.raises(DataError, match="NNM704: length is 1"):
         model.texts([[1, 2]], length=1)
@@ -162,5 +162,7 @@ async def test_texts_that_teach_nothing_are_refused(tmp_path: Path) -> None:
 
 async def test_other_models_do_not_learn_from_texts(tmp_path: Path) -> None:
     model = await loaded(tmp_path, architecture="LlamaModel")
-    with pytest.raises(DataError, match="NNM717: the model makes last_hidden_state of input_ids"):
+    with pytest.raises(
+        DataError, match="NNM717: the model computes last_hidden_state from input_ids"
+    ):
         model.texts([[1, 2]])

@@ -37,7 +37,7 @@ def test_text_is_in_canonical_form() -> None:
 
 def test_unknown_types_list_those_that_are_known() -> None:
     message = refused({"model_type": "lama"})
-    assert message.startswith('NNM817: config.json: model_type "lama" is unknown; known are ')
+    assert message.startswith('NNM817: config.json: model_type "lama" is unknown; known: ')
     assert 'did you mean "llama"?' in message
     assert 'NNM817: config.json: there is no "model_type"' in refused({})
 
@@ -159,7 +159,7 @@ CLIP: Mapping[str, Any] = {
         ("text_config", {"hidden_act": "xielu"}, '"text_config.hidden_act" is "xielu"'),
         ("vision_config", {"num_experts": 4}, '"vision_config.num_experts" is 4'),
         ("vision_config", {"hidden_size": 0}, '"vision_config.hidden_size" is 0'),
-        ("vision_config", {"image_size": 16}, '"image_size" is 16 x 16, patches are larger'),
+        ("vision_config", {"image_size": 16}, '"image_size" is 16 x 16, smaller than a patch'),
     ],
 )
 def test_keys_of_parts_are_named_with_their_place(
@@ -186,7 +186,7 @@ def test_a_part_is_an_object() -> None:
 
 def test_a_tower_alone_has_no_other() -> None:
     message = refused({"model_type": "clip_text_model", "architectures": ["CLIPVisionModel"]})
-    assert "the folder has a CLIPTextModel alone" in message
+    assert "the folder has only a CLIPTextModel" in message
 
 
 UNET: Mapping[str, Any] = {
@@ -216,21 +216,21 @@ SAM: Mapping[str, Any] = {"model_type": "sam"}
         (UNET, {"_class_name": "UNet2DModel"}, '_class_name "UNet2DModel" is unknown'),
         (UNET, {"addition_embed_type": "text_time"}, '"addition_embed_type" is "text_time"'),
         (UNET, {"resnet_time_scale_shift": "scale_shift"}, '"resnet_time_scale_shift"'),
-        (UNET, {"sample_size": 5}, "height and width are multiples of 2"),
+        (UNET, {"sample_size": 5}, "height and width must be multiples of 2"),
         (UNET, {"sample_size": "5"}, '"sample_size" is "5"'),
-        (UNET, {"attention_head_dim": 5}, "8 channels are not shared evenly by 5 heads"),
+        (UNET, {"attention_head_dim": 5}, "5 heads do not divide 8 channels evenly"),
         (UNET, {"attention_head_dim": [2]}, "an integer from 1, or 2 of them"),
-        (UNET, {"block_out_channels": [8, 10]}, "4 groups do not share evenly"),
+        (UNET, {"block_out_channels": [8, 10]}, "4 groups do not divide evenly"),
         (UNET, {"block_out_channels": []}, '"block_out_channels" is []'),
         (UNET, {"down_block_types": ["DownBlock2D"]}, "2 kinds of blocks, one for each level"),
         (UNET, {"up_block_types": ["UpBlock2D", "AttnUpBlock2D"]}, '"AttnUpBlock2D"'),
         (UNET, {"cross_attention_dim": [10, 10]}, '"cross_attention_dim" is [10, 10]'),
         (VAE, {"up_block_types": ["UpDecoderBlock2D", "AttnUpDecoderBlock2D"]}, "AttnUpDecoder"),
-        (VAE, {"sample_size": 1}, "at least 2 for so many levels"),
+        (VAE, {"sample_size": 1}, "at least 2 for this many levels"),
         (VAE, {"mid_block_add_norm": True}, '"mid_block_add_norm" is true'),
         (SAM, {"vision_config": {"global_attn_indexes": 3}}, '"vision_config.global_attn_indexes"'),
         (SAM, {"vision_config": {"window_size": -1}}, '"vision_config.window_size" is -1'),
-        (SAM, {"vision_config": {"image_size": [64, 32]}}, "as high as wide"),
+        (SAM, {"vision_config": {"image_size": [64, 32]}}, "must be square"),
         (SAM, {"mask_decoder_config": {"hidden_size": 64}}, '"mask_decoder_config.hidden_size"'),
         (SAM, {"mask_decoder_config": {"num_attention_heads": 3}}, "2 times 3 heads"),
         (SAM, {"prompt_encoder_config": {"image_size": 512}}, "models with 1024 can be loaded"),

@@ -88,14 +88,14 @@ def file_of(spec: str, **numbers: int) -> bytes:
         (file_of("TransformerSpec"), "NNM817", 'models of the kind "TransformerSpec"'),
         (file_of("WhisperSpec", activation=9), "NNM818", "the activation 9 is unknown"),
         (file_of("WhisperSpec", activation=3, alibi=1), "NNM818", "decoder/alibi is not"),
-        (file_of("WhisperSpec", activation=3), "NNM818", "norms behind layers"),
+        (file_of("WhisperSpec", activation=3), "NNM818", "post-norm layers"),
         (
             file_of("WhisperSpec", activation=3, pre_norm=1),
             "NNM818",
             "no tensor decoder/embeddings/weight of 2 dimensions",
         ),
         (whole("F32", without="decoder/layer_1/ffn/linear_0/bias"), "NNM805", "decoder_up_b2"),
-        (whole("F32", keys=1.0), "NNM818", "keys with a bias are not supported"),
+        (whole("F32", keys=1.0), "NNM818", "a bias for keys is not supported"),
     ],
 )
 def test_what_is_wrong_is_named(data: bytes, code: str, words: str, tmp_path: Path) -> None:

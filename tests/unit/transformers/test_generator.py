@@ -222,7 +222,7 @@ async def test_stop_and_a_newer_generation_end_it() -> None:
 REFUSED: list[tuple[str, str, Callable[[str], str]]] = [
     ("only causal attention", "NNM411", lambda text: text.replace("causal=true", "causal=false")),
     (
-        "looks at other tokens",
+        "reads other tokens",
         "NNM717",
         lambda text: text.replace("decoder(repeat=2)", "reverse(axes=[words])"),
     ),

@@ -174,7 +174,7 @@ async def test_a_conversation_keeps_its_cache(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metadata", "code", "words"),
     [
-        ({"general.architecture": "rwkv"}, "NNM817", 'architecture "rwkv" are not read'),
+        ({"general.architecture": "rwkv"}, "NNM817", 'architecture "rwkv" cannot be loaded'),
         ({"llama.block_count": None}, "NNM818", "num_hidden_layers"),
         ({"llama.attention.head_count": [4, 2]}, "NNM818", "not one number"),
         ({"llama.rope.scaling.type": "yarn"}, "NNM818", 'has no "factor"'),

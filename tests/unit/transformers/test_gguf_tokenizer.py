@@ -155,7 +155,7 @@ def test_conversations() -> None:
     with pytest.raises(DataError, match="no chat template of a known form") as caught:
         conversation(said, "[INST]")
     assert caught.value.code == "NNM718"
-    with pytest.raises(DataError, match="is no message"):
+    with pytest.raises(DataError, match="is not a message"):
         conversation([{"role": "user"}], template)
 
 
@@ -164,8 +164,8 @@ def test_conversations() -> None:
     [
         ({"model": "bert"}, 'of the kind "bert"'),
         ({"tokens": []}, "it has no tokens"),
-        ({"tokens": 5}, '"tokens" is no list'),
-        ({"tokens": [1, 2]}, "an item that is no str"),
+        ({"tokens": 5}, '"tokens" is not a list'),
+        ({"tokens": [1, 2]}, "an item that is not of type str"),
         ({"token_type": [1]}, "tokens have 1 types"),
         ({"pre": "dbrx"}, 'splits texts as "dbrx"'),
     ],

@@ -28,9 +28,9 @@ async def test_texts_become_tokens_and_come_back() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", TEXT[:-9], '{"model": {"type": "BPE"}}'])
-async def test_what_is_no_tokenizer_is_refused(text: str) -> None:
+async def test_what_is_not_a_tokenizer_is_refused(text: str) -> None:
     pytest.importorskip("tokenizers")
-    with pytest.raises(DataError, match=r"NNM718: tokenizer\.json is no tokenizer"):
+    with pytest.raises(DataError, match=r"NNM718: tokenizer\.json is not a tokenizer"):
         await json_tokenizer(text)
 
 

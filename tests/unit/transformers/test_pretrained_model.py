@@ -112,7 +112,7 @@ def test_tensors_do_not_grow_with_calls(tmp_path: Path) -> None:
     [
         ({}, "NNM710: input_ids is needed"),
         ({"inputs_ids": IDS}, 'did you mean "input_ids"?'),
-        ({"input_ids": [1, 2, 3]}, "NNM702: input_ids is [batch, tokens], [3] was given"),
+        ({"input_ids": [1, 2, 3]}, "NNM702: input_ids is [batch, tokens], but [3] was given"),
         ({"input_ids": [[1, 31]]}, "NNM711: input_ids: 31 is not from 0 to 30"),
         ({"input_ids": [[-1, 3]]}, "NNM711: input_ids: -1 is not from 0 to 30"),
         ({"input_ids": IDS, "attention_mask": [[1, 1]]}, "NNM702: attention_mask is [1, 2]"),

@@ -196,7 +196,7 @@ async def test_what_does_not_compute_in_float16_is_named(tmp_path: Path) -> None
         await loaded(tmp_path, dtype="bfloat16")
     t5 = {"model_type": "t5", "vocab_size": 9, "d_model": 4, "d_kv": 2, "d_ff": 4, "num_heads": 2}
     for config, message in (
-        (t5, "activations of t5 leave its range"),
+        (t5, "activations of t5 exceed its range"),
         ({"model_type": "vit"}, "the model reads pixel_values"),
     ):
         (tmp_path / "config.json").write_text(json.dumps(config))

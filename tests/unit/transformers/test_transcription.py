@@ -198,8 +198,8 @@ def test_segments_come_one_by_one_and_stop() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"language": "de"}, "the model knows English alone"),
-        ({"task": "translate"}, "the model knows English alone"),
+        ({"language": "de"}, "the model knows only English"),
+        ({"task": "translate"}, "the model knows only English"),
         ({"many": True, "language": "fr"}, "language is 'fr'"),
         ({"many": True, "language": "de", "task": "sing"}, "task is 'sing'"),
     ],
@@ -276,13 +276,13 @@ def test_a_model_of_several_languages_is_told_one_draws_and_stops() -> None:
     assert count == 2
 
 
-def test_without_a_rate_samples_are_no_sound() -> None:
+def test_without_a_rate_samples_are_not_sound() -> None:
     pytest.importorskip("tokenizers")
 
     async def use(model: Any) -> Any:
         return await model.transcribe(tone(0.5))
 
-    with pytest.raises(DataError, match="samples without their rate"):
+    with pytest.raises(DataError, match="samples without a rate"):
         asyncio.run(heard(use))
 
 

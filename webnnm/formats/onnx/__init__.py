@@ -1,1 +1,1 @@
-"""ONNX: models of other programs as graphs, and graphs as models for other programs."""
+"""ONNX: imports models of other programs as graphs, and exports graphs as ONNX models."""

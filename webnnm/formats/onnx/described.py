@@ -1,4 +1,4 @@
-"""What a model of ONNX is, in words: its inputs and outputs, its weights, its operators."""
+"""A description of an ONNX model: its inputs and outputs, its weights, its operators."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from webnnm.formats.onnx.tensors import NAMES
 
 @dataclass(frozen=True)
 class ValueInfo:
-    """The type of an input or output: free dimensions are names, or None without one.
+    """The type of an input or output: free dimensions are names, or None if they have none.
 
     >>> print(ValueInfo("float32", ("batch", 3, None)))
     float32[batch, 3, ?]
 
-    `shape` is None where not even the number of dimensions is known.
+    `shape` is None if not even the number of dimensions is known.
     """
 
     dtype: str
@@ -38,7 +38,7 @@ class ValueInfo:
 
 
 def inputs(graph: GraphProto) -> dict[str, ValueInfo]:
-    """Return the inputs that data are given for."""
+    """Return the inputs that take data."""
     return values(data_inputs(graph))
 
 
@@ -78,7 +78,7 @@ def nodes(graph: GraphProto) -> Iterator[NodeProto]:
 
 
 def value_rows(graph: GraphProto) -> Iterator[dict[str, str]]:
-    """Yield name, operator and, as far as the file says, type of each value that nodes compute."""
+    """Yield the name, operator and, if the file says so, type of each value that nodes compute."""
     infos = [*graph.value_info, *graph.output]
     types = values(info for info in infos if info.type is not None)
     for node in graph.node:
@@ -89,7 +89,7 @@ def value_rows(graph: GraphProto) -> Iterator[dict[str, str]]:
 
 
 def description(model: ModelProto) -> str:
-    """Return a model in a few lines."""
+    """Return a description of a model in a few lines."""
     graph = model.graph or GraphProto()
     opsets = ", ".join(f"{each.domain or 'ai.onnx'} {each.version}" for each in model.opset_import)
     producer = f"{model.producer_name} {model.producer_version}".strip() or "an unknown program"

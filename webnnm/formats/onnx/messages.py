@@ -1,7 +1,7 @@
-"""The messages of ONNX files, and what number each field has in the wire format.
+"""The messages of ONNX files, and the number of each field in the wire format.
 
 Names and numbers are those of `onnx.proto3` (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3);
-fields that nothing here reads are left out, and passed over when a file has them.
+fields that nothing here reads are left out, and skipped when a file has them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Kind = Literal["int", "float", "double", "string", "bytes", "message"]
 
 
 class Field(NamedTuple):
-    """How a field of a message is written; `message` names the type of a kind of this name."""
+    """How a field of a message is written; for messages, `message` is the name of the type."""
 
     number: int
     kind: Kind
@@ -51,12 +51,12 @@ class Message:
     __slots__ = ()
     FIELDS: ClassVar[dict[str, Field]]
     DEFAULTS: ClassVar[dict[str, Any]]
-    """What a field that is absent from a file means."""
+    """The value of a field that is absent from a file."""
 
 
 @dataclass(slots=True)
 class StringStringEntryProto(Message):
-    """A pair of texts."""
+    """A pair of strings."""
 
     key: str = one(1, "string", "")
     value: str = one(2, "string", "")
@@ -147,7 +147,7 @@ class TensorProto(Message):
 
 @dataclass(slots=True)
 class SparseTensorProto(Message):
-    """A tensor by those of its values that are not 0, and where they stand."""
+    """A sparse tensor: its values that are not 0, and their indices."""
 
     values: TensorProto | None = optional(1, "TensorProto")
     indices: TensorProto | None = optional(2, "TensorProto")

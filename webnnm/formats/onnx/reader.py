@@ -1,9 +1,9 @@
 """From the bytes of an ONNX file to its messages, with tensors as views of the bytes.
 
 The wire format is that of Protocol Buffers (https://protobuf.dev/programming-guides/encoding):
-fields one behind the other, each a number with a wire type, then a varint, 4 or 8 bytes, or a
-length and as many bytes. Every length is held against what is left, so that work and memory are
-bounded by the size of the file, and nothing in a file is executed.
+a sequence of fields, each a number with a wire type, then a varint, 4 or 8 bytes, or a length and
+as many bytes. Every length is checked against what is left, so that work and memory are bounded by
+the size of the file, and nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from webnnm.core.errors import DataError
 from webnnm.formats.onnx.messages import TYPES, Field, Message, ModelProto
 
 MOST_NESTED = 64
-"""Messages within messages at most: a graph in a branch of a graph takes four of them."""
+"""The deepest nesting of messages: a graph in a branch of a graph takes four levels."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE = {"int": _VARINT, "float": _FIXED32, "double": _FIXED64}
 _STRUCT = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
@@ -35,8 +35,8 @@ def read_model(data: Any) -> ModelProto:
 
     Tensors are views of the data, which has to stay as it is.
 
-    Raises `DataError` NNM801 for a file that ends within a field, NNM811 for what is not an ONNX
-    model.
+    Raises `DataError` NNM801 for a file that ends within a field, NNM811 for one that is not an
+    ONNX model.
     """
     model = decode(ModelProto, memoryview(data).cast("B"))
     if model.graph is None:
@@ -47,7 +47,7 @@ def read_model(data: Any) -> ModelProto:
 
 
 def decode(type: type[M], data: memoryview[int], depth: int = 0) -> M:
-    """Return the message of a type in some bytes."""
+    """Return the message of a type that some bytes hold."""
     if depth > MOST_NESTED:
         raise invalid(f"its messages are nested more than {MOST_NESTED} deep")
     found = type()
@@ -69,7 +69,7 @@ _NUMBERS: dict[type[Message], dict[int, tuple[str, Field, str]]] = {}
 
 
 def _by_number(type: type[Message]) -> dict[int, tuple[str, Field, str]]:
-    """Return name, field and what errors call it, by its number."""
+    """Return the name, the field and its name in errors, by number."""
     if type not in _NUMBERS:
         _NUMBERS[type] = {
             field.number: (name, field, f"{type.__name__}.{name}")
@@ -82,7 +82,7 @@ def fields(data: memoryview[int], where: str) -> Iterator[tuple[int, int, int | 
     """Yield number, wire type and value of each field: an integer, or a view of its bytes."""
     at, end = 0, len(data)
     while at < end:
-        # Nearly all keys and most lengths take one byte: files have tens of thousands of them.
+        # Nearly all keys and most lengths take one byte, and files have tens of thousands of them.
         key, at = (data[at], at + 1) if data[at] < 128 else _varint(data, at, where)
         number, wire = key >> 3, key & 7
         if number == 0:
@@ -103,14 +103,14 @@ def fields(data: memoryview[int], where: str) -> Iterator[tuple[int, int, int | 
                 "NNM801",
                 f"the file ends within field {number} of {where}: {length} bytes are announced, "
                 f"{end - at} are there",
-                hint="it was cut off: get it again",
+                hint="it was cut off: download it again",
             )
         yield number, wire, data[at : at + length]
         at += length
 
 
 def _varint(data: memoryview[int], at: int, where: str) -> tuple[int, int]:
-    """Return an unsigned number of 7 bits a byte, the lowest first, and where it ends."""
+    """Return an unsigned number of 7 bits a byte, lowest first, and the position after it."""
     value = shift = 0
     while at < len(data) and shift < 70:
         byte = data[at]
@@ -122,12 +122,14 @@ def _varint(data: memoryview[int], at: int, where: str) -> tuple[int, int]:
     if shift >= 70:
         raise invalid(f"a number in {where} has more than 10 bytes")
     raise DataError(
-        "NNM801", f"the file ends within a number of {where}", hint="it was cut off: get it again"
+        "NNM801",
+        f"the file ends within a number of {where}",
+        hint="it was cut off: download it again",
     )
 
 
 def _value(field: Field, wire: int, value: int | memoryview[int], where: str, depth: int) -> Any:
-    """Return the value of a field in Python."""
+    """Return the value of a field as a Python object."""
     if wire != _WIRE.get(field.kind, _BYTES):
         raise invalid(f"{where} has wire type {wire}")
     if isinstance(value, int):
@@ -145,7 +147,7 @@ def _packed(field: Field, data: memoryview[int], where: str) -> Any:
         return _packed_integers(data, where)
     size = _STRUCT[field.kind].size
     if len(data) % size:
-        raise invalid(f"{where} has {len(data)} bytes, no multiple of {size}")
+        raise invalid(f"{where} has {len(data)} bytes, not a multiple of {size}")
     return data.cast("f" if field.kind == "float" else "d")
 
 
@@ -157,7 +159,7 @@ def _packed_integers(data: memoryview[int], where: str) -> Iterator[int]:
 
 
 def _signed(value: int) -> int:
-    """Return a varint as a signed integer of 64 bits, as all integers of ONNX but uint64 are."""
+    """Return a varint as a signed 64-bit integer, as all integers of ONNX but uint64 are."""
     return value - (1 << 64) if value >> 63 else value
 
 
@@ -165,11 +167,13 @@ def _text(data: memoryview[int], where: str) -> str:
     try:
         return str(data, "utf-8")
     except UnicodeDecodeError as error:
-        raise invalid(f"{where} is not a text: {error.reason} at byte {error.start}") from error
+        raise invalid(
+            f"{where} is not valid UTF-8: {error.reason} at byte {error.start}"
+        ) from error
 
 
 def invalid(reason: str) -> DataError:
-    """Return NNM811, the error of a file that is not a valid ONNX model."""
+    """Return NNM811, the error for a file that is not a valid ONNX model."""
     return DataError(
         "NNM811", f"this is not an ONNX model: {reason}", hint="check what the path leads to"
     )

@@ -1,4 +1,4 @@
-"""Tensors of ONNX as host arrays, and host arrays as tensors of ONNX."""
+"""Converts ONNX tensors to host arrays and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.formats.onnx.messages import TensorProto
 from webnnm.formats.onnx.reader import invalid
 
 BOOL = 9
-"""The truth values of ONNX; they are uint8 in WebNN, 0 and 1."""
+"""The booleans of ONNX; they are uint8 in WebNN, 0 and 1."""
 
 NAMES: Mapping[int, str] = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
@@ -43,15 +43,15 @@ DTYPES: Mapping[int, DataType] = {
 CODES: Mapping[DataType, int] = {name: code for code, name in DTYPES.items() if code != BOOL}
 
 External = Callable[[str, int, int | None], Any]
-"""What fetches bytes of another file: by its name, the first byte, and how many, None for all."""
+"""Fetches bytes of another file, by its name, the first byte, and the count (None: all)."""
 
 
 def no_external(location: str, _offset: int, _length: int | None) -> Any:
-    """Stand where other files cannot be reached."""
+    """Raise an error, as the default if other files cannot be reached."""
     raise DataError(
         "NNM811",
         f'the weights of this model are in another file, "{location}"',
-        hint="load it by its path or its address, with that file beside it",
+        hint="load the model by its path or URL, with that file next to it",
     )
 
 
@@ -63,17 +63,17 @@ def dtype(code: int, where: str) -> DataType:
     raise DataError(
         "NNM814",
         f"{where} is of type {name}, which WebNN does not have",
-        hint=f"types that it has are {', '.join(sorted({NAMES[code] for code in DTYPES}))}",
+        hint=f"supported types are {', '.join(sorted({NAMES[code] for code in DTYPES}))}",
     )
 
 
 def host_array(tensor: TensorProto, external: External = no_external) -> HostArray:
-    """Return a tensor as a host array: a view of the file if its data are there as bytes.
+    """Return a tensor as a host array: a view of the file if its data are stored as bytes.
 
     >>> host_array(TensorProto(dims=[2], data_type=1, float_data=[1.0, 2.0])).tolist()
     [1.0, 2.0]
 
-    Raises `DataError` NNM811 for data of another size than the shape's, NNM814 for a type that
+    Raises `DataError` NNM811 for data whose size differs from the shape's, NNM814 for a type that
     WebNN does not have.
     """
     where = f'tensor "{tensor.name}"'
@@ -89,21 +89,23 @@ def host_array(tensor: TensorProto, external: External = no_external) -> HostArr
     else:
         data = _listed(tensor, found, expected, where)
     if len(data) != expected:
-        raise invalid(f"{where} has {len(data)} bytes, its shape {show(shape)} takes {expected}")
+        raise invalid(
+            f"{where} has {len(data)} bytes, but its shape {show(shape)} takes {expected}"
+        )
     return HostArray(found, shape, data)
 
 
 def _listed(tensor: TensorProto, dtype: DataType, expected: int, where: str) -> Any:
-    """Return the bytes of a tensor whose values are in a list of numbers."""
+    """Return the bytes of a tensor whose values are stored as a list of numbers."""
     values: Any = tensor.int32_data or tensor.int64_data or tensor.uint64_data or tensor.float_data
     if len(values) > expected * (1 + (dtype in ("int4", "uint4"))):
-        raise invalid(f"{where} has {len(values)} values, its shape takes {expected} bytes")
+        raise invalid(f"{where} has {len(values)} values, but its shape takes {expected} bytes")
     try:
         if dtype == "float16":  # their bits, as integers
             return struct.pack(f"<{len(values)}H", *values)
         if dtype in ("int4", "uint4"):  # two in each integer
             return struct.pack(f"<{len(values)}B", *values)
-        if dtype == "uint64":  # the reader takes all integers for signed ones
+        if dtype == "uint64":  # the reader takes all integers as signed
             values = [value & (1 << 64) - 1 for value in values]
         return memoryview(pack(values, dtype)).cast("B")
     except struct.error as error:
@@ -118,9 +120,11 @@ def _external(tensor: TensorProto, external: External, expected: int) -> Any:
         offset = int(entries.get("offset", "0"))
         length = int(entries["length"]) if "length" in entries else expected
     except ValueError as error:
-        raise invalid(f'tensor "{tensor.name}" lies at {entries}') from error
+        raise invalid(f'tensor "{tensor.name}" is stored at {entries}') from error
     if not location or offset < 0 or length != expected:
-        raise invalid(f'tensor "{tensor.name}" lies at {entries}, its shape takes {expected} bytes')
+        raise invalid(
+            f'tensor "{tensor.name}" is stored at {entries}, its shape takes {expected} bytes'
+        )
     return external(location, offset, length)
 
 

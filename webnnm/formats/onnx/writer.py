@@ -1,4 +1,4 @@
-"""From the messages of ONNX to the bytes of a file."""
+"""From ONNX messages to the bytes of a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def written(message: Message) -> bytes:
 
 
 def chunks(message: Message) -> list[Chunk]:
-    """Return a message as pieces of bytes, of which those of tensors are not copied."""
+    """Return a message as pieces of bytes; those of tensors are not copied."""
     pieces: list[Chunk] = []
     _write(message, pieces)
     return pieces
@@ -52,7 +52,7 @@ def _write(message: Message, pieces: list[Chunk]) -> int:
 def _write_one(field: Field, value: Any, pieces: list[Chunk]) -> int:
     """Append a field with one value, and return its length."""
     if field.kind == "message":
-        # What comes before a message tells its length, which is known afterwards.
+        # The prefix of a message holds its length, which is known only afterwards.
         place = len(pieces)
         pieces.append(b"")
         length = _write(value, pieces)
@@ -74,19 +74,19 @@ def _write_bytes(field: Field, value: Chunk, pieces: list[Chunk]) -> int:
 
 @cache
 def _key(number: int, wire: int) -> bytes:
-    """Return what comes before a field."""
+    """Return the prefix of a field."""
     return varint(number << 3 | wire)
 
 
 def _packed(field: Field, values: Any) -> bytes:
-    """Return numbers one behind the other."""
+    """Return numbers packed one after the other."""
     if field.kind == "int":
         return b"".join(map(varint, values))
     return struct.pack(f"<{len(values)}{_FORMATS[field.kind]}", *values)
 
 
 def varint(value: int) -> bytes:
-    """Return an integer of 64 bits as bytes of 7 bits each, the lowest first.
+    """Return a 64-bit integer as bytes of 7 bits each, lowest first.
 
     >>> varint(300).hex(), varint(-1).hex()
     ('ac02', 'ffffffffffffffffff01')

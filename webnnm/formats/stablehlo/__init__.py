@@ -1,1 +1,1 @@
-"""StableHLO: graphs as MLIR text, for XLA and everything else that reads it (spec J)."""
+"""StableHLO: graphs as MLIR text, for XLA and any other reader (spec J)."""

@@ -1,4 +1,4 @@
-"""The structural checker: the types of every operation of a module agree with its signature."""
+"""The structural checker: checks that the types of every operation agree with its signature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ELEMENTS = (*FLOATS, "i64", "i32", "i8", "i4", "ui64", "ui32", "ui8", "ui4", "i1
 
 
 def check_stablehlo(text: str) -> int:
-    """Check the text of a module as `export_stablehlo` writes it; return its operations' number.
+    """Check the text of a module as `export_stablehlo` writes it; return its number of operations.
 
     >>> from webnnm import GraphBuilder
     >>> from webnnm.formats.stablehlo.lowering import graph_text
@@ -22,8 +22,8 @@ def check_stablehlo(text: str) -> int:
     >>> check_stablehlo(text)
     3
 
-    There is one module with one function `main`; values are defined once, before they are used,
-    and used with their types; what an operation gives follows from its operands and attributes.
+    There must be one module with one function `main`; values must be defined once, before they are
+    used, and used with their types; results must follow from operands and attributes.
 
     Raises `ModelError` NNM904 with the line of what is wrong.
     """
@@ -40,7 +40,7 @@ def check_stablehlo(text: str) -> int:
 
 
 def _same(operation: Read) -> None:
-    """Operands and the result have one type."""
+    """Check that the operands and the result have the same type."""
     (result,) = operation.results
     if not operation.operands:
         operation.fail("it has no operand")
@@ -59,12 +59,12 @@ def _with_operands(count: int) -> Signature:
 
 
 def _as_truth(operation: Read) -> None:
-    """The result tells of the elements of operands, which have one type."""
+    """Check that the result is a boolean for each element of operands of the same type."""
     (result,), first = operation.results, operation.operands[0]
     if not all(operand.fits(first) for operand in operation.operands):
         operation.fail("the operands differ in type")
     if not result.fits(Tensor(first.shape, "i1")):
-        operation.fail(f"{result} does not tell of {first}")
+        operation.fail(f"{result} does not hold a boolean for each element of {first}")
 
 
 def _convert(operation: Read) -> None:
@@ -79,7 +79,7 @@ def _select(operation: Read) -> None:
     if len(chosen) != 2 or not all(value.fits(result) for value in chosen):
         operation.fail("both values have the type of the result")
     if not condition.fits(Tensor(result.shape, "i1")):
-        operation.fail(f"{condition} does not decide on {result}")
+        operation.fail(f"{condition} is not a condition for {result}")
 
 
 def _clamp(operation: Read) -> None:
@@ -115,4 +115,4 @@ SIGNATURES: Mapping[str, Callable[[Read], None]] = {
     "stablehlo.constant": _constant,
     **STRUCTURED,
 }
-"""The operations that modules have, each with the check of its types."""
+"""The operations of modules, each with the check of its types."""

@@ -1,4 +1,4 @@
-"""What lowerings write with: the vocabulary of StableHLO as short methods."""
+"""The interface of lowerings: the vocabulary of StableHLO as short methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pairs = Sequence[tuple[Dim, Dim]]
 
 
 def unwritten(*_: object) -> list[Value]:
-    """Stand where nothing writes graphs."""
+    """Raise an error, as the default if nothing writes graphs."""
     raise NotImplementedError
 
 
@@ -25,8 +25,8 @@ def unwritten(*_: object) -> list[Value]:
 class Dialect(Movement):
     """The emitter that every lowering gets as `h`.
 
-    Operands are values with `dtype`, `shape` and `rank`; numbers beside them take their type.
-    `shape` is that of the result which the operator's own rule infers; `written` writes graphs.
+    Operands are values with `dtype`, `shape` and `rank`; numbers among them take their type.
+    `shape` is that of the result, as the operator's own rule infers it; `written` writes graphs.
 
     >>> h = Dialect()
     >>> x = Value("float32", (2, 3))
@@ -54,13 +54,13 @@ class Dialect(Movement):
         going: Callable[..., Value],
         step: Callable[..., Sequence[Value]],
     ) -> tuple[Value, ...]:
-        """Return what values become by steps that are repeated while a condition holds."""
+        """Return the values after a loop, whose body is repeated while a condition holds."""
         types: list[Type] = [(value.dtype, value.shape) for value in first]
         regions = self.region(types, lambda *v: [going(*v)]), self.region(types, step)
         return self.emit("stablehlo.while", first, types, *regions)
 
     def inline(self, build: Callable[..., Any], *values: Value | None) -> list[Value]:
-        """Write what a function of a graph builder and operands builds; None stays None."""
+        """Write the graph that a function of a builder and operands builds; None stays None."""
         return self.written(self, build, values)
 
     def count(self, x: Value, axes: Sequence[int]) -> Dim:
@@ -71,7 +71,7 @@ class Dialect(Movement):
         return total
 
     def first(self, x: Value, axis: int, dtype: DataType, *, largest: bool) -> Value:
-        """Return where along an axis the largest or smallest element stands, the first of ties."""
+        """Return the index of the largest or smallest element along an axis, the first of ties."""
         shape = (*x.shape[:axis], *x.shape[axis + 1 :])
         places = self.iota(x.shape, axis, dtype)
         start = self.lowest(x.dtype) if largest else self.highest(x.dtype)
@@ -135,7 +135,7 @@ class Dialect(Movement):
         contracting: tuple[Sequence[int], Sequence[int]],
         batching: tuple[Sequence[int], Sequence[int]] = ((), ()),
     ) -> Value:
-        """Sum the products over contracting dimensions; those of the batch stand first."""
+        """Sum the products over contracting dimensions; batch dimensions come first."""
         shape = [x.shape[k] for k in batching[0]]
         for value, batch, inner in zip((x, y), batching, contracting, strict=True):
             shape += [n for k, n in enumerate(value.shape) if k not in (*batch, *inner)]
@@ -177,10 +177,10 @@ class Dialect(Movement):
         groups: int = 1,
         reverse: bool = False,
     ) -> Value:
-        """Slide a filter over images, whose cells `spread` puts apart.
+        """Convolve images with a filter; `spread` dilates the images.
 
         `layouts` are the letters of the dimensions, such as "nchw" and "oihw"; the result has the
-        first and is of the given shape. `reverse` turns the filter by half a circle.
+        first layout and the given shape. `reverse` flips the filter in both dimensions.
         """
         image, cells = (
             ", ".join(layout.translate(_LETTERS)) for layout in (layouts[0], layouts[1])
@@ -202,13 +202,13 @@ class Dialect(Movement):
         )
 
     def running_sum(self, x: Value, axis: int) -> Value:
-        """Return for each element the sum of those up to it along an axis."""
+        """Return the cumulative sums along an axis."""
         size = x.shape[axis]
         if isinstance(size, int):
             window = [size if k == axis else 1 for k in range(x.rank)]
             padding = [(size - 1 if k == axis else 0, 0) for k in range(x.rank)]
             return self.reduce_window("add", x, window, padding=padding)
-        # A window has to be known when the module is written: a product with ones up to each.
+        # Windows need sizes that are known at export: otherwise a product with ones.
         rows, columns = (self.iota((size, size), k, "int32") for k in (0, 1))
         before = self.convert(self.compare("LE", rows, columns), x.dtype)
         order = [k for k in range(x.rank) if k != axis]
@@ -216,7 +216,7 @@ class Dialect(Movement):
         return self.transpose(sums, [*range(axis), len(order), *range(axis, len(order))])
 
     def _neutral(self, kind: str, x: Value) -> Value:
-        """Return what does not change the combination."""
+        """Return the neutral element of the combination."""
         if kind in ("maximum", "minimum"):
             bound = self.lowest(x.dtype) if kind == "maximum" else self.highest(x.dtype)
             return self.constant(bound, x.dtype)

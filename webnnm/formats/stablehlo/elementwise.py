@@ -1,4 +1,4 @@
-"""Element by element: functions, comparisons, choices, with broadcasting."""
+"""Element-wise operations: functions, comparisons, selections, with broadcasting."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NAMES = {
     "shift_right_logical": "shift_right_logical",
     **{f"bitwise_{name}": name for name in ("and", "or", "xor", "not")},
 }
-"""Methods that are operations of the dialect on operands of one type."""
+"""Methods that are operations of the dialect on operands of the same type."""
 
 Given = Value | float | Dim
 
 
 def common_shape(*shapes: Dims) -> Dims:
-    """Return the shape to which all broadcast, aligned at their ends.
+    """Return the shape to which all shapes broadcast, aligned at their ends.
 
     >>> common_shape((2, 1), (3,), ())
     (2, 3)
@@ -41,14 +41,14 @@ def common_shape(*shapes: Dims) -> Dims:
         different = {size for size in sizes if size != 1}
         if len(different) > 1:
             listed = " and ".join(str(shape) for shape in shapes)
-            raise OperatorError("NNM902", f"{listed} broadcast for some sizes alone")
+            raise OperatorError("NNM902", f"{listed} broadcast only for some sizes")
         found.append(different.pop() if different else 1)
     return tuple(found)
 
 
 @dataclass
 class Elementwise(Runtime):
-    """An emitter of operations on elements; numbers take the type of the tensors beside them."""
+    """An emitter of element-wise operations; numbers take the type of the tensors among them."""
 
     chlo: bool = True
 
@@ -75,7 +75,7 @@ class Elementwise(Runtime):
         ]
 
     def truth(self, x: Value) -> Value:
-        """Return whether elements differ from 0; what a comparison gave is taken as it was."""
+        """Return whether elements differ from 0; the result of a comparison is used as it is."""
         x = self.truths.get(x, x)
         return x if x.dtype == "bool" else self.compare("NE", x, 0)
 
@@ -87,7 +87,7 @@ class Elementwise(Runtime):
         return self.one(name, operands, "bool", shape, comparison_direction=way)
 
     def select(self, condition: Value, x: Given, y: Given) -> Value:
-        """Return the first value where the condition is not 0, else the second."""
+        """Return the first value where the condition is not 0, otherwise the second."""
         chosen = self.together(x, y)
         truth = self.truth(condition)
         shape = common_shape(truth.shape, chosen[0].shape)
@@ -95,15 +95,15 @@ class Elementwise(Runtime):
         return self.one("stablehlo.select", operands, chosen[0].dtype, shape)
 
     def clamp(self, low: float, x: Value, high: float) -> Value:
-        """Return values within two bounds."""
+        """Return values clamped between two bounds."""
         bounds = [self.constant(bound, x.dtype) for bound in (low, high)]
         return self.one("stablehlo.clamp", [bounds[0], x, bounds[1]], x.dtype, x.shape)
 
     def below(self, x: Value, largest: Value) -> Value:
-        """Return x − its largest elements, exactly 0 at those.
+        """Return x minus its largest elements, exactly 0 at those.
 
-        XLA may compute x anew, unrounded, to subtract a rounded maximum: at 10³⁸ the two differ by
-        10³¹ at the largest element itself. A product with 0 is NaN for infinities, as ∞ − ∞ is.
+        XLA may recompute x, unrounded, and subtract a rounded maximum: at 10³⁸ the two differ by
+        10³¹ at the largest element itself. A product with 0 is NaN for infinities, as is ∞ − ∞.
         """
         top = self.compare("GE", x, largest)
         return self.select(top, self.multiply(x, 0), self.subtract(x, largest))
@@ -115,23 +115,23 @@ class Elementwise(Runtime):
         return error_function(self, x)
 
     def wide(self, x: Value) -> Value:
-        """Return halves as float32, for sums that leave their range; all else as it is."""
+        """Return float16 as float32, for sums that leave its range; other types as they are."""
         return self.convert(x, "float32") if x.dtype == "float16" else x
 
     def lowest(self, dtype: Element) -> float:
-        """Return what no number of a type is less than."""
+        """Return the least value of a type."""
         if dtype == "bool":
             return 0
         return -math.inf if is_float(dtype) else integer_range(dtype)[0]
 
     def highest(self, dtype: Element) -> float:
-        """Return what no number of a type is greater than."""
+        """Return the greatest value of a type."""
         if dtype == "bool":
             return 1
         return math.inf if is_float(dtype) else integer_range(dtype)[1]
 
     def inside(self, indices: Value, n: Dim) -> Value:
-        """Return indices as int32, negative ones counted from the end, all within 0 … n − 1."""
+        """Return indices as int32 clamped to 0 … n − 1, negative ones counted from the end."""
         if indices.dtype != "uint32":
             wrapped = self.add(indices, n)
             indices = self.select(self.compare("LT", indices, 0), wrapped, indices)

@@ -1,4 +1,4 @@
-"""Operations and values of a module, collected in order, each said once."""
+"""Operations and values of a module, collected in order, without duplicates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Type = tuple[Element, Dims]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Value:
-    """A result of an operation, or an argument; it is itself alone."""
+    """A result of an operation, or an argument; compared by identity."""
 
     dtype: Element
     shape: Dims
@@ -30,7 +30,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Region:
-    """What an operation does with parts of its operands: arguments, operations, results."""
+    """A region of an operation: arguments, operations, results."""
 
     arguments: tuple[Value, ...]
     operations: list[Operation]
@@ -39,7 +39,7 @@ class Region:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operation:
-    """An operation of StableHLO or CHLO; `attributes` are written by name as they stand."""
+    """An operation of StableHLO or CHLO; `attributes` are written by name as they are."""
 
     name: str
     operands: tuple[Value, ...]
@@ -50,7 +50,7 @@ class Operation:
 
 @dataclass
 class Emitter:
-    """Collects operations; what was said before is not said again."""
+    """Collects operations; equal operations are emitted once."""
 
     operations: list[Operation] = field(default_factory=list[Operation])
     _known: dict[Any, tuple[Value, ...]] = field(default_factory=dict[Any, Any])
@@ -63,7 +63,7 @@ class Emitter:
         *regions: Region,
         **attributes: str,
     ) -> tuple[Value, ...]:
-        """Add an operation with results of these types, or find the one that says the same."""
+        """Add an operation with results of these types, or return the results of an equal one."""
         written = ", ".join(f"{key} = {value}" for key, value in sorted(attributes.items()))
         key = (name, tuple(map(id, operands)), tuple(types), written)
         if not regions and key in self._known:
@@ -87,9 +87,9 @@ class Emitter:
         return self.emit(name, operands, [(dtype, shape)], *regions, **attributes)[0]
 
     def region(self, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> Region:
-        """Return a region with arguments of these types; `body` gets them, and gives its results.
+        """Return a region with arguments of these types; `body` gets them and returns its results.
 
-        Regions see nothing of what stands outside them.
+        Regions capture nothing from outside.
         """
         outer = self.operations, self._known
         self.operations, self._known = [], {}

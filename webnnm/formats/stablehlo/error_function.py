@@ -1,4 +1,4 @@
-"""The Gauss error function by polynomials, for consumers that do not know CHLO."""
+"""The Gauss error function by polynomials, for readers without CHLO."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 NEAR = (1.12837916, -0.376126061, 0.112834308, -0.0268486111, 0.00517977982,
         -0.000794258307, 7.64778017e-05)  # fmt: skip
-"""erf(x)/x for |x| < 1 in powers of x², fitted for the least largest error: 4e-9."""
+"""erf(x)/x for |x| < 1 in powers of x², a minimax fit with an error of 4e-9."""
 
 FAR = (-1.24888878, 0.870573128, 0.745850866, -0.34434038, -0.0257996516)
 """ln(erfc(x)/t) + x² for x ≥ 1 in powers of t = 2/(2 + x), fitted in the same way."""
@@ -16,7 +16,7 @@ FAR = (-1.24888878, 0.870573128, 0.745850866, -0.34434038, -0.0257996516)
 def error_function(h: Any, x: Any) -> Any:
     """Return erf x with an error below 1e-8, to which the rounding of the data type adds.
 
-    `h` is what lowerings get.
+    `h` is the emitter that lowerings get.
     """
     wide = h.wide(x)
     size = h.abs(wide)

@@ -36,10 +36,10 @@ def graph_text(
 ) -> str:
     """Return the module of a graph.
 
-    Several `graphs` are those of one text for different sizes: what differs between them is left
-    open. Every input is an argument, every output a result, under its name or the one that `names`
-    gives it. Inputs of which `constants` has values become constants. With `loops` what runs over
-    steps is a loop. `source` is the text that the places of nodes refer to.
+    Several `graphs` are those of one text for different sizes: sizes that differ between them are
+    left open. Every input is an argument and every output a result, under its name or the one that
+    `names` gives it. Inputs with values in `constants` become constants. With `loops`, operators
+    that run over steps become loops. `source` is the text that the places of nodes refer to.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -47,7 +47,7 @@ def graph_text(
     >>> print(graph_text([b.build({"y": b.relu(x)})]).splitlines()[3].strip())
     %1 = "stablehlo.maximum"(%arg0, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 
-    Raises `ModelError` NNM901 for an operator without mapping, NNM902 for a graph that needs a
+    Raises `ModelError` NNM901 for an operator without a mapping, NNM902 for a graph that needs a
     size when it is written.
     """
     graphs = [simplified(graph, loops=loops) for graph in graphs]
@@ -83,7 +83,7 @@ def lower(
 
 
 def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | None]) -> list[Value]:
-    """Write what a function builds of operands, in as many trials as their open sizes have."""
+    """Write what a function builds from operands, with as many trials as their open sizes."""
     sizes = [size for value in values if value is not None for size in value.shape]
     trials = max((len(size.values) for size in sizes if isinstance(size, Size)), default=1)
     graphs: list[Graph] = []
@@ -119,18 +119,18 @@ def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tupl
     results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
     converted: list[Value] = []
     for result, (dtype, shape) in zip(results, types, strict=True):
-        # What comparisons give is a number where it can be seen.
+        # The result of a comparison is a number where it is visible.
         value = h.convert(result, dtype) if result.dtype == "bool" else result
         if (value.dtype, value.shape) != (dtype, shape):
             wanted = tensor_type(dtype, shape)
-            message = f'the lowering of "{operator.name}" gives {value}, its type is {wanted}'
+            message = f'the lowering of "{operator.name}" returns {value}, but its type is {wanted}'
             raise ModelError("NNM901", message, hint="its stablehlo= and infer= have to agree")
         converted.append(value)
     return tuple(converted)
 
 
 def _constant(h: Dialect, twins: Twins) -> Value:
-    """Write a constant: numbers, or what follows from an open size."""
+    """Write a constant: numbers, or values that follow from an open size."""
     arrays = [node.array for node in twins.nodes if isinstance(node, ConstantNode)]
     shape, found = pattern(arrays)
     dtype = arrays[0].dtype
@@ -144,9 +144,9 @@ def _constant(h: Dialect, twins: Twins) -> Value:
 
 
 def simplified(graph: Graph, *, loops: bool = False) -> Graph:
-    """Return the graph with everything decomposed that is written by way of other operators.
+    """Return the graph with all operators decomposed that have no lowering of their own.
 
-    With `loops` what runs over steps is left as it is, where it can be written as a loop.
+    With `loops`, operators that run over steps are kept if they can be written as loops.
     """
 
     def apart(lowering: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Shapes and places of elements: reshaping, cutting, joining, picking, placing."""
+"""Data movement: reshaping, slicing, concatenating, gathering, scattering."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Movement(Elementwise):
         return self.one("stablehlo.dynamic_reshape", [x, self.sizes(shape)], x.dtype, shape)
 
     def broadcast(self, x: Value, shape: Sequence[Dim], axes: Sequence[int] | None = None) -> Value:
-        """Return a tensor repeated to a shape; `axes` tell where its dimensions go."""
+        """Return a tensor broadcast to a shape; `axes` says where its dimensions go."""
         return self.broadcast_in_dim(x, tuple(shape), axes)
 
     def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
@@ -37,7 +37,7 @@ class Movement(Elementwise):
         return self.one("stablehlo.transpose", [x], x.dtype, shape, permutation=written)
 
     def reverse(self, x: Value, axes: Sequence[int]) -> Value:
-        """Return a tensor with the order along axes reversed."""
+        """Return a tensor reversed along axes."""
         if not axes:
             return x
         return self.one("stablehlo.reverse", [x], x.dtype, x.shape, dimensions=integers(axes))
@@ -49,7 +49,7 @@ class Movement(Elementwise):
         sizes: Sequence[Dim],
         strides: Sequence[int] | None = None,
     ) -> Value:
-        """Return a box of `sizes` cells from `starts`, every stride-th of them."""
+        """Return a slice of `sizes` elements from `starts`, every stride-th of them."""
         steps = strides or [1] * x.rank
         shape = tuple(-(-size // step) for size, step in zip(sizes, steps, strict=True))
         if shape == x.shape:
@@ -67,13 +67,13 @@ class Movement(Elementwise):
         return self.one("stablehlo.real_dynamic_slice", operands, x.dtype, shape)
 
     def cut(self, x: Value, axis: int, start: Dim, size: Dim) -> Value:
-        """Return some cells along an axis."""
+        """Return a slice along an axis."""
         starts = [start if k == axis else 0 for k in range(x.rank)]
         sizes = [size if k == axis else n for k, n in enumerate(x.shape)]
         return self.slice(x, starts, sizes)
 
     def concatenate(self, parts: Sequence[Value], axis: int) -> Value:
-        """Return tensors joined along an axis."""
+        """Return tensors concatenated along an axis."""
         if len(parts) == 1:
             return parts[0]
         first, total = parts[0], parts[0].shape[axis]
@@ -84,7 +84,7 @@ class Movement(Elementwise):
         return self.one(name, parts, first.dtype, shape, dimension=integer(axis))
 
     def pad(self, x: Value, low: Sequence[Dim], high: Sequence[Dim], value: float = 0) -> Value:
-        """Return a tensor with so many cells of a value before and behind it; less than 0 cuts."""
+        """Return a tensor padded with a value at both ends; negative padding crops."""
         if not any([*low, *high]):
             return x
         sides = zip(x.shape, low, high, strict=True)
@@ -101,7 +101,7 @@ class Movement(Elementwise):
         return self.one("stablehlo.dynamic_pad", operands, x.dtype, shape)
 
     def iota(self, shape: Sequence[Dim], axis: int, dtype: Element) -> Value:
-        """Return for each element its place along an axis."""
+        """Return the index of each element along an axis."""
         shape, written = tuple(shape), integer(axis)
         if is_static(shape):
             return self.one("stablehlo.iota", [], dtype, shape, iota_dimension=written)
@@ -109,7 +109,7 @@ class Movement(Elementwise):
         return self.one("stablehlo.dynamic_iota", operands, dtype, shape, iota_dimension=written)
 
     def take(self, x: Value, indices: Value, axis: int) -> Value:
-        """Return what stands at int32 indices along an axis, in place of that axis."""
+        """Return the elements at int32 indices along an axis; the indices replace that axis."""
         k = indices.rank
         shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
         offsets = [d for d in range(len(shape)) if not axis <= d < axis + k]
@@ -153,14 +153,14 @@ class Movement(Elementwise):
         )
 
     def replaced(self, x: Value, update: Value, place: Value) -> Value:
-        """Return `x` with what stands at an int32 place of its first axis replaced."""
+        """Return `x` with the slice at an int32 index of its first axis replaced."""
         rows = self.reshape(update, (1, *update.shape))
         places = [place, *[self.constant(0, "int32")] * update.rank]
         name = "stablehlo.dynamic_update_slice"
         return self.one(name, [x, rows, *places], x.dtype, x.shape)
 
     def coordinates(self, indices: Value, sizes: Sequence[Dim]) -> Value:
-        """Return coordinates, the last dimension of `indices`, as int32 within their axes."""
+        """Return coordinates, the last dimension of `indices`, as int32 clamped to their axes."""
         columns = [
             self.inside(self.cut(indices, indices.rank - 1, axis, 1), size)
             for axis, size in enumerate(sizes)
@@ -168,7 +168,7 @@ class Movement(Elementwise):
         return self.concatenate(columns, indices.rank - 1)
 
     def along(self, indices: Value, axis: int, size: Dim) -> Value:
-        """Return the coordinates that stand for indices along an axis, one for each element."""
+        """Return the full coordinates of indices along an axis, one for each element."""
         shape = (*indices.shape, 1)
         columns = [
             self.reshape(self.inside(indices, size), shape)

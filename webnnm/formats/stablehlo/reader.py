@@ -1,4 +1,4 @@
-"""Reads the text of a module as far as its checks need: operations, types, attributes, places."""
+"""Reads the text of a module as far as checks need it: operations, types, attributes, lines."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Tensor:
         return len(self.shape)
 
     def fits(self, other: Tensor) -> bool:
-        """Tell whether both can be the type of one value."""
+        """Return whether both can be the type of one value."""
         return self.element == other.element and alike(self.shape, other.shape)
 
 
 def alike(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    """Tell whether two shapes can be the same."""
+    """Return whether two shapes can be the same."""
     return len(one) == len(other) and all(
         a == b or a is None or b is None for a, b in zip(one, other, strict=True)
     )
@@ -52,7 +52,7 @@ def alike(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
 
 @dataclass(frozen=True)
 class Read:
-    """An operation as it was read: its line, and the types that its signature says."""
+    """An operation as it was read: its line, and the types in its signature."""
 
     line: int
     name: str
@@ -62,7 +62,7 @@ class Read:
     regions: tuple[ReadRegion, ...]
 
     def attribute(self, name: str) -> str:
-        """Return the text of an attribute, "" where it is not there."""
+        """Return the text of an attribute, "" if it is missing."""
         return self.attributes.get(name, "")
 
     def integers(self, name: str) -> list[int]:
@@ -79,13 +79,13 @@ class Read:
         return [int(word) for word in found[1].split(",")] if found and found[1] else []
 
     def fail(self, message: str) -> NoReturn:
-        """Raise the error of this operation."""
+        """Raise an error about this operation."""
         raise wrong(self.line, f"{self.name}: {message}")
 
 
 @dataclass(frozen=True)
 class ReadRegion:
-    """A region: its arguments and results, and what stands in it."""
+    """A region: its arguments and results, and its operations."""
 
     arguments: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
@@ -93,8 +93,8 @@ class ReadRegion:
 
 
 def wrong(line: int, message: str) -> ModelError:
-    """Return the error of a line."""
-    return ModelError(CODE, f"line {line}: {message}", hint="the text was changed, or cut off")
+    """Return an error about a line."""
+    return ModelError(CODE, f"line {line}: {message}", hint="the text was changed or cut off")
 
 
 def types(text: str, line: int) -> tuple[Tensor, ...]:
@@ -136,7 +136,7 @@ class Reader:
             if self._line() != bracket:
                 raise wrong(self.line, f'"{bracket.strip()}" expected')
         if any(line.strip() for line in self.lines[self.line :]):
-            raise wrong(self.line + 1, "there is something behind the module")
+            raise wrong(self.line + 1, "there is text after the module")
         return operations
 
     def _line(self) -> str:
@@ -158,7 +158,7 @@ class Reader:
         return found
 
     def _body(self) -> tuple[tuple[Read, ...], tuple[Tensor, ...]]:
-        """Read operations up to what returns, and the types of what it returns."""
+        """Read operations up to the return, and the types of what it returns."""
         operations: list[Read] = []
         while True:
             text = self._line().strip()
@@ -203,7 +203,7 @@ class Reader:
             return regions, end[2:]
 
     def _used(self, names: str, declared: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Check that values are defined, and with the types that the signature says."""
+        """Check that values are defined, and have the types of the signature."""
         words = [word.strip() for word in names.split(",")] if names.strip() else []
         if len(words) != len(declared):
             raise wrong(self.line, f"{len(words)} values and {len(declared)} types")
@@ -212,7 +212,7 @@ class Reader:
                 raise wrong(self.line, f'"{word}" is not a value')
             known = next((scope[word] for scope in self.scopes if word in scope), None)
             if known is None:
-                raise wrong(self.line, f"{word} is not defined before")
+                raise wrong(self.line, f"{word} is used before it is defined")
             if known != type:
                 raise wrong(self.line, f"{word} is {known}, not {type}")
         return declared
@@ -231,7 +231,7 @@ class Reader:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Split attributes at the commas that stand in no brackets.
+    """Split attributes at the commas outside of brackets.
 
     >>> _attributes("a = #x<b = [0, 1], c = 2>, d = 3 : i64")
     {'a': '#x<b = [0, 1], c = 2>', 'd': '3 : i64'}

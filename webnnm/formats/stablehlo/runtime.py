@@ -1,4 +1,4 @@
-"""Sizes while a module runs: read off tensors, computed, put together into shapes."""
+"""Sizes at run time: read from tensors, computed, assembled into shapes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from webnnm.formats.stablehlo.text import Element, dense, integer, integers, num
 
 @dataclass
 class Runtime(Emitter):
-    """An emitter of constants, and of the sizes that a module learns when it runs.
+    """An emitter of constants, and of the sizes that a module determines at run time.
 
-    `symbols` are the open sizes, each with a tensor and an axis where it can be read; `truths` the
-    results of comparisons that were converted to numbers, by what they were converted to.
+    `symbols` are the open sizes, each with a tensor and an axis where it can be read; `truths` are
+    the results of comparisons that were converted to numbers, keyed by these.
     """
 
     symbols: dict[Size, tuple[Value, int]] = field(default_factory=dict[Size, tuple[Value, int]])
     truths: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def constant(self, value: float | Dim, dtype: Element, shape: Dims = ()) -> Value:
-        """Return a number, repeated to a shape; an open size is computed."""
+        """Return a number, broadcast to a shape; an open size is computed."""
         if isinstance(value, Size):
             return self.broadcast_in_dim(self.convert(self.size(value), dtype), shape)
         if not is_static(shape):
@@ -52,7 +52,7 @@ class Runtime(Emitter):
         return found
 
     def region(self, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> Region:
-        """Return a region, in which open sizes are read off its arguments."""
+        """Return a region in which open sizes are read from its arguments."""
         outer = self.symbols, self.truths
         self.symbols, self.truths = {}, {}
 
@@ -67,13 +67,13 @@ class Runtime(Emitter):
             self.symbols, self.truths = outer
 
     def learn(self, value: Value) -> None:
-        """Note where sizes can be read that do not follow from known ones."""
+        """Note where to read sizes that do not follow from known ones."""
         learn(value, self.symbols)
 
     def size(self, size: Dim) -> Value:
         """Return a size as an int32 scalar: a multiple of a known one, or of two, plus a number.
 
-        Raises `OperatorError` NNM902 where it is not.
+        Raises `OperatorError` NNM902 for any other size.
         """
         if isinstance(size, int):
             return self.constant(size, "int32")
@@ -103,9 +103,9 @@ class Runtime(Emitter):
         )
 
     def broadcast_in_dim(self, x: Value, shape: Dims, axes: Sequence[int] | None = None) -> Value:
-        """Return a tensor repeated to a shape; `axes` are where its dimensions go, else the last.
+        """Return a tensor broadcast to a shape; `axes` says where its dimensions go, else last.
 
-        An operand that has the shape comes back as it is.
+        An operand that already has the shape is returned as it is.
         """
         if x.shape == shape:
             return x

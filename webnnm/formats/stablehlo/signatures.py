@@ -1,4 +1,4 @@
-"""What operations that move or combine elements say of the types of their results."""
+"""The result types of operations that move or combine elements."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Sizes = Sequence[int | None]
 
 
 def _expect(operation: Read, result: Tensor, shape: Sizes, element: str) -> None:
-    """Refuse a result of another type."""
+    """Raise an error for a result of another type."""
     if not result.fits(Tensor(tuple(shape), element)):
         operation.fail(f"its result is {Tensor(tuple(shape), element)}, not {result}")
 
 
 def _dims(operation: Read, name: str, rank: int) -> list[int]:
-    """Return an attribute of different dimensions of a rank."""
+    """Return an attribute of distinct dimensions of a tensor of a rank."""
     found = operation.integers(name)
     if len(set(found)) != len(found) or not all(0 <= axis < rank for axis in found):
         operation.fail(f"{name} {found} are not dimensions of a tensor of rank {rank}")
@@ -27,7 +27,7 @@ def _dims(operation: Read, name: str, rank: int) -> list[int]:
 
 
 def _vector(operation: Read, operand: Tensor, length: int) -> None:
-    """Refuse what is not a vector of so many sizes."""
+    """Raise an error for anything but a vector of this many sizes."""
     if not operand.fits(Tensor((length,), "i32")):
         operation.fail(f"{operand} is not a vector of {length} sizes")
 
@@ -48,7 +48,7 @@ def _broadcast(operation: Read) -> None:
     for operand in sizes:
         _vector(operation, operand, result.rank)
     if len(axes) != x.rank or x.element != result.element:
-        operation.fail(f"{x} does not become {result}")
+        operation.fail(f"{x} does not broadcast to {result}")
     for size, axis in zip(x.shape, axes, strict=True):
         if size not in (1, None) and result.shape[axis] not in (size, None):
             operation.fail(f"{size} cells of {x} do not become {result.shape[axis]}")
@@ -84,11 +84,11 @@ def _slice(operation: Read) -> None:
     names = ("start_indices", "limit_indices", "strides")
     starts, limits, strides = (operation.integers(name) for name in names)
     if not len(starts) == len(limits) == len(strides) == x.rank:
-        operation.fail(f"its box has not {x.rank} dimensions")
+        operation.fail(f"its slice does not have {x.rank} dimensions")
     shape: list[int | None] = []
     for size, start, limit, stride in zip(x.shape, starts, limits, strides, strict=True):
         if not 0 <= start <= limit or (size is not None and limit > size) or stride < 1:
-            operation.fail(f"{start} … {limit} lies not in {size}")
+            operation.fail(f"{start} … {limit} is not within {size}")
         shape.append(-(-(limit - start) // stride))
     _expect(operation, result, shape, x.element)
 
@@ -120,11 +120,11 @@ def _pad(operation: Read) -> None:
     x, value = operation.operands
     (result,) = operation.results
     if value != Tensor((), x.element):
-        operation.fail(f"{value} does not stand beside {x}")
+        operation.fail(f"{value} does not match {x}")
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     low, high, inner = (operation.integers(name) for name in names)
     if not len(low) == len(high) == len(inner) == x.rank:
-        operation.fail(f"its padding has not {x.rank} dimensions")
+        operation.fail(f"its padding does not have {x.rank} dimensions")
     shape = [
         None if size is None else size + before + after + between * max(size - 1, 0)
         for size, before, after, between in zip(x.shape, low, high, inner, strict=True)
@@ -136,7 +136,7 @@ def _dynamic_pad(operation: Read) -> None:
     x, value, *sides = operation.operands
     (result,) = operation.results
     if value != Tensor((), x.element) or len(sides) != 3:
-        operation.fail(f"{value} does not stand beside {x}")
+        operation.fail(f"{value} does not match {x}")
     for operand in sides:
         _vector(operation, operand, x.rank)
     _expect(operation, result, [None] * x.rank, x.element)
@@ -156,7 +156,7 @@ def _reduce(operation: Read) -> None:
     half = len(operation.operands) // 2
     given, starts = operation.operands[:half], operation.operands[half:]
     if len(starts) != half or len(operation.results) != half or not half:
-        operation.fail("tensors, starts and results are not as many")
+        operation.fail("the numbers of tensors, initial values and results differ")
     axes = _dims(operation, "dimensions", given[0].rank)
     left = [size for axis, size in enumerate(given[0].shape) if axis not in axes]
     for x, start, result in zip(given, starts, operation.results, strict=True):
@@ -174,7 +174,7 @@ def _window(operation: Read) -> None:
     columns = [operation.integers(name) for name in names]
     sides = _sides(operation, x.rank)
     if any(len(column) != x.rank for column in columns):
-        operation.fail(f"its windows have not {x.rank} dimensions")
+        operation.fail(f"its windows do not have {x.rank} dimensions")
     shape = [
         _slid(size, low, high, *rest)
         for size, (low, high), *rest in zip(x.shape, sides, *columns, strict=True)
@@ -212,7 +212,7 @@ def _dot(operation: Read) -> None:
         if len(left) != len(right) or not alike(
             [x.shape[axis] for axis in left], [y.shape[axis] for axis in right]
         ):
-            operation.fail(f"dimensions {left} of {x} are not {right} of {y}")
+            operation.fail(f"dimensions {left} of {x} do not match {right} of {y}")
     shape += [x.shape[axis] for axis in rows[0][0]]
     for operand, batch, inner in zip((x, y), rows[0], rows[1], strict=True):
         shape += [n for axis, n in enumerate(operand.shape) if axis not in (*batch, *inner)]
@@ -232,7 +232,7 @@ def _convolution(operation: Read) -> None:
     groups = operation.integers("feature_group_count")[0]
     inner, taken = image["f"], cells["i"]
     if inner is not None and taken is not None and inner != taken * groups:
-        operation.fail(f"{inner} channels, the filter takes {taken} in {groups} groups")
+        operation.fail(f"{inner} channels, but the filter takes {taken} in {groups} groups")
     names = ("window_strides", "lhs_dilation", "rhs_dilation")
     columns = [operation.integers(name) for name in names]
     wanted: dict[str, Any] = {"b": image["b"], "f": cells["o"]}
@@ -258,7 +258,7 @@ def _gather(operation: Read) -> None:
     batch = [n for axis, n in enumerate(indices.shape) if axis != vector]
     depth = indices.shape[vector] if vector < indices.rank else 1
     if depth != len(starts) or len(slices) != x.rank or indices.element not in ("i32", "i64"):
-        operation.fail(f"{indices} do not point into {x}")
+        operation.fail(f"{indices} are not indices into {x}")
     inner = [n for axis, n in enumerate(slices) if axis not in collapsed]
     if len(offsets) != len(inner):
         operation.fail(f"{len(offsets)} offsets for {len(inner)} dimensions of a slice")
@@ -302,19 +302,19 @@ def _size(operation: Read) -> None:
 def _loop(operation: Read) -> None:
     types = operation.operands
     if operation.results != types or len(operation.regions) != 2:
-        operation.fail("a loop gives what it takes, by a condition and a step")
+        operation.fail("a loop returns the types that it takes, and has a condition and a body")
     condition, step = operation.regions
     if condition.arguments != types or condition.results != (Tensor((), "i1"),):
-        operation.fail("its condition does not decide on what is carried")
+        operation.fail("its condition does not take the carried values and return one boolean")
     if step.arguments != types or step.results != types:
-        operation.fail("its step does not carry on what it takes")
+        operation.fail("its body does not return the types that it takes")
 
 
 def _update(operation: Read) -> None:
     x, update, *places = operation.operands
     (result,) = operation.results
     if len(places) != x.rank or any(place != Tensor((), "i32") for place in places):
-        operation.fail(f"{len(places)} places for {x.rank} dimensions")
+        operation.fail(f"{len(places)} indices for {x.rank} dimensions")
     if update.rank != x.rank or update.element != x.element:
         operation.fail(f"{update} does not fit into {x}")
     _expect(operation, result, x.shape, x.element)

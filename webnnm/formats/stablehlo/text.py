@@ -29,7 +29,7 @@ ELEMENTS: dict[Element, str] = {
 }
 
 LONGEST_LIST = 64
-"""Constants of more numbers are written as bytes."""
+"""Constants of more numbers than this are written as bytes."""
 
 
 def tensor_type(dtype: Element, shape: Iterable[Dim]) -> str:
@@ -52,7 +52,7 @@ def integers(values: Iterable[int]) -> str:
 
 
 def booleans(values: Iterable[bool]) -> str:
-    """Return an attribute of several truths."""
+    """Return an attribute of several booleans."""
     listed = ", ".join(str(value).lower() for value in values)
     return f"array<i1: {listed}>" if listed else "array<i1>"
 
@@ -70,7 +70,7 @@ def pairs(values: Sequence[tuple[int, int]]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a string as MLIR has it.
+    """Return a string in MLIR syntax.
 
     >>> quoted('say "é"')
     '"say \\\\22\\\\C3\\\\A9\\\\22"'
@@ -80,13 +80,13 @@ def quoted(text: str) -> str:
 
 
 def symbol(name: str) -> str:
-    """Return the name of a module: a bare word, or a string otherwise."""
+    """Return the name of a module: a bare word if possible, otherwise a string."""
     bare = name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit()
     return f"@{name}" if bare else f"@{quoted(name)}"
 
 
 def number(value: float, dtype: Element) -> str:
-    """Return a number that is read as the same number again.
+    """Return the text of a number, which reads back as the same number.
 
     >>> number(0.5, "float32"), number(2, "int32"), number(math.inf, "float16")
     ('5.000000e-01', '2', '0x7C00')
@@ -105,7 +105,7 @@ def number(value: float, dtype: Element) -> str:
 
 
 def dense(array: HostArray) -> str:
-    """Return the value of a constant: one number if all are the same, else all of them.
+    """Return the text of a constant: one number if all are the same, otherwise all of them.
 
     >>> dense(HostArray.of([[1, 2], [3, 4]], "int32"))
     'dense<[[1, 2], [3, 4]]>'
@@ -119,7 +119,7 @@ def dense(array: HostArray) -> str:
 
 
 def _same(array: HostArray) -> bool:
-    """Tell whether all elements have the same bits."""
+    """Return whether all elements have the same bits."""
     if array.dtype in ("int4", "uint4"):
         return len(set(array.values())) == 1
     data, width = array.data, len(array.data) // max(1, math.prod(array.shape))

@@ -10,12 +10,12 @@ from webnnm.formats.stablehlo.emitter import Operation, Region, Value
 from webnnm.formats.stablehlo.text import quoted, symbol
 
 NAME = "webnnm.name"
-"""The attribute of arguments and results that tells which block, parameter or state they are."""
+"""The attribute of arguments and results that names their block, parameter or state."""
 
 
 @dataclass(frozen=True)
 class Main:
-    """The function of a module: named arguments and results, and all that was said in between."""
+    """The function of a module: named arguments and results, and all operations in between."""
 
     arguments: Sequence[tuple[str, Value]]
     results: Sequence[tuple[str, Value]]

@@ -30,7 +30,7 @@ class Activation:
         return hash((self.name, tuple(self.options.items())))
 
     def __call__(self, b: Builder, x: Tensor) -> Any:
-        """Apply the activation to a tensor. Raises `OperatorError` NNM204 where there is none."""
+        """Apply the activation to a tensor. Raises `OperatorError` NNM204 if it does not exist."""
         try:
             method = getattr(b, snake_case(self.name))
         except AttributeError as error:
@@ -48,11 +48,11 @@ def activation(value: Any, *_: Any) -> Activation:
 
 
 def fused_activation(b: Builder, options: dict[str, Any]) -> Callable[[Any], Any] | None:
-    """Take the 2022 draft's `activation` out of some options: what to do to the result."""
+    """Remove the 2022 draft's `activation` from options; return how it changes the result."""
     fused = options.pop("activation", None)
     return None if fused is None else partial(activation(fused), b)
 
 
 def is_activation(operator: AnyOperator) -> bool:
-    """Tell whether an operator is an element-wise function of one tensor."""
+    """Return whether an operator is an element-wise function of one tensor."""
     return operator.layer is not None and operator.layer.build is build_unary

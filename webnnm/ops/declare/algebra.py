@@ -11,12 +11,12 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 
 def same_as_first(x: TensorType, *_: Any, **__: Any) -> TensorType:
-    """The result has the type of the first operand."""
+    """Infer the type of the first operand."""
     return x
 
 
 def broadcast_type(*types: TensorType, **_: Any) -> TensorType:
-    """The result has the common shape and the type of the last operand."""
+    """Infer the broadcast shape, with the type of the last operand."""
     shape = broadcast(*(type.shape for type in types))
     if shape is None:
         listed = " and ".join(show(type.shape) for type in types)
@@ -25,7 +25,7 @@ def broadcast_type(*types: TensorType, **_: Any) -> TensorType:
 
 
 def chain(derivative: Callable[[Builder, Tensor, Tensor], Tensor]) -> Gradient:
-    """Gradient of an element-wise function of one operand: g · `derivative(b, y, x)`."""
+    """Return the gradient rule of an element-wise function: g · `derivative(b, y, x)`."""
 
     def gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor) -> list[Tensor]:
         return [g * derivative(b, y, x)]

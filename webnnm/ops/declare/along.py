@@ -15,7 +15,7 @@ def cut(b: Builder, x: Tensor, axis: int, start: int, size: int) -> Tensor:
 
 
 def padded(b: Builder, x: Tensor, axis: int, before: int, after: int) -> Tensor:
-    """Return `x` with zeros before and behind along an axis."""
+    """Return `x` with zeros before and after it along an axis."""
     if not before and not after:
         return x
     beginning, ending = ([n if k == axis else 0 for k in range(x.rank)] for n in (before, after))

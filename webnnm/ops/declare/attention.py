@@ -18,7 +18,7 @@ from webnnm.ops.declare.token_cache import TokenCache
 from webnnm.ops.rotary import Turns, require_pairs, rotated, rotated_at, rotated_by
 
 MASKED = {"float32": -1e9, "float16": -65504.0}
-"""What is added to the score of a pair that shall not meet."""
+"""What is added to the score of a pair that is masked out."""
 
 
 def attention(
@@ -46,12 +46,12 @@ def attention(
 ) -> Any:
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
-    `scale` stands in place of 1/√size; `relative` is a table `[buckets, heads]` of what is added to
-    the scores by the distance of two tokens; `grid` are tables for tokens that are cells of a grid,
+    `scale` replaces 1/√size; `relative` is a table `[buckets, heads]` of what is added to the
+    scores by the distance of two tokens; `grid` are tables for tokens that are cells of a grid,
     see `grid_bias`. `segments` and `positions` are numbers `[…, tokens]`: queries see keys of their
-    own segment, and rotary angles go by positions. `drop` is applied to the weights, which are
-    what the softmax gives, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With
-    a `cache`, causal queries meet its keys too; `kept` has the keys of tokens that stay the same.
+    own segment, and rotary angles follow positions. `drop` is applied to the weights, the result
+    of the softmax, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With a
+    `cache`, causal queries see its keys too; `kept` has the keys of tokens that stay the same.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
@@ -72,7 +72,7 @@ def attention(
         places = _with_heads(b, positions)
         queries, keys = (rotated_by(b, x, rope, places) for x in (queries, keys))
     elif rope is not None:
-        # Where later queries meet all keys, the last of both stand at the same position.
+        # Where later queries see all keys, the last query and the last key have the same position.
         start = tokens - length if causal else 0
         queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
     apart = None if grid is None else grid_bias(b, queries, *grid)
@@ -96,7 +96,9 @@ def attention(
 
 def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:
     if heads % shared:
-        raise OperatorError("NNM406", f"{heads} heads do not share {shared} heads of keys evenly")
+        raise OperatorError(
+            "NNM406", f"{heads} heads are not a multiple of {shared} key and value heads"
+        )
     for name, x, n in (("q", q, heads), ("k", k, shared), ("v", v, shared)):
         if x.shape[-1] % n:
             raise OperatorError(
@@ -111,9 +113,9 @@ def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:
 
 
 def require_causal(window: int | None, causal: bool) -> None:
-    """Raise NNM303 for a window of attention that looks to both sides."""
+    """Raise NNM303 for a window of attention that is not causal."""
     if window is not None and not causal:
-        message = f"window={window} limits causal attention, this one is not"
+        message = f"window={window} limits causal attention, but this one is not causal"
         raise OperatorError("NNM303", message, "add causal=true")
 
 
@@ -143,7 +145,7 @@ def _transposed(b: Builder, x: Tensor) -> Any:
 
 
 def _grouped(b: Builder, x: Tensor, shared: int) -> Any:
-    """Put the tokens of all heads that share keys behind one another: one product serves them."""
+    """Put the tokens of all heads that share keys one after the other, for a single product."""
     *lead, heads, tokens, size = x.shape
     if heads == shared:
         return x
@@ -179,7 +181,7 @@ def _weights(
         addends.append(_apart(b, segments) * masked)
     if mask is not None:
         if broadcast(mask.shape, scores.shape) != scores.shape:
-            message = f"mask {show(mask.shape)}, scores […, heads, queries, keys] are "
+            message = f"mask {show(mask.shape)}, but scores […, heads, queries, keys] are "
             raise OperatorError("NNM401", message + show(scores.shape))
         addends.append(_addend(b, mask, masked))
     if addends:

@@ -1,4 +1,4 @@
-"""Windows along one axis of a tensor, on the graph: taken apart, folded back, summed."""
+"""Windows along one axis of a tensor, as graph operations: unfolded, folded, summed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def fold(b: Builder, parts: Tensor, shape: Shape, axis: int, windows: Windows) -
 
 
 def _collected(b: Builder, parts: Tensor, shape: Shape, axis: int, places: Sequence[int]) -> Tensor:
-    """Add up parts of which each belongs to a place along an axis."""
+    """Sum parts, each of which belongs to a place along an axis."""
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
     flat = b.reshape(parts, new_shape=(lead, len(places), tail))
-    # WebNN has no scatter that adds: a product with a 0/1 matrix does.
+    # WebNN has no scatter-add: a product with a 0/1 matrix replaces it.
     few_enough(shape[axis] * len(places), f"{len(places)} parts of {shape[axis]} cells")
     matrix = [[float(cell == place) for place in places] for cell in range(shape[axis])]
     return b.reshape(_product(b, matrix, flat), new_shape=shape)
@@ -58,13 +58,13 @@ def _product(b: Builder, matrix: list[list[float]], x: Tensor) -> Tensor:
     """Multiply the middle dimension of a tensor of rank 3 by a constant matrix."""
     if x.shape[2] > 1:
         return b.matmul(b.constant(matrix, x.dtype), x)
-    # One product instead of one for each row, which takes five times as long.
+    # One product instead of one per row, which takes five times as long.
     transposed = [list(column) for column in zip(*matrix, strict=True)]
     return b.matmul(b.reshape(x, new_shape=x.shape[:2]), b.constant(transposed, x.dtype))
 
 
 MOST_PIECES = 8
-"""Windows of up to so many cells are compared cell by cell, which is several times faster."""
+"""Windows of up to this many cells are compared cell by cell, which is several times faster."""
 
 
 def first_maximum(
@@ -75,7 +75,7 @@ def first_maximum(
     top, left = (b.reshape(tensor, new_shape=shape) for tensor in (top, g))
     if windows.length > MOST_PIECES:
         parts = unfold(b, x, axis, windows)
-        # In float32, whatever the type of x, because float16 counts to 2048 only.
+        # In float32, whatever the type of x, because float16 only counts to 2048.
         order = b.constant([[float(k)] for k in range(windows.length)])
         reached = b.where(b.equal(parts, top), order, b.constant(float(windows.length)))
         first = b.equal(b.reduce_min(reached, axes=[2], keep_dimensions=True), order)
@@ -87,7 +87,7 @@ def first_maximum(
         left = left - sent[-1]  # none is left for later cells
     if _side_by_side(windows):
         return fold(b, b.concat(sent, axis=2), x.shape, axis, windows)
-    # Piece after piece, because to interleave them takes longer than the product.
+    # Piece by piece, because interleaving them takes longer than the product.
     places = [row[k] for k in range(windows.length) for row in windows.nearest]
     return _collected(b, b.concat(sent, axis=1), x.shape, axis, places)
 
@@ -106,6 +106,6 @@ def _piece(b: Builder, x: Tensor, shape: Shape, windows: Windows, k: int) -> Ten
 
 
 def _side_by_side(windows: Windows) -> bool:
-    """Tell whether the windows follow each other without gap, overlap or padding."""
+    """Return whether the windows follow each other without gap, overlap or padding."""
     adjacent = windows.count == 1 or windows.stride == windows.length
     return adjacent and windows.dilation == 1 and not windows.padded

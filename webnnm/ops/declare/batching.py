@@ -1,7 +1,7 @@
-"""The rules by which operators are applied to batches: one application for all examples.
+"""The rules that apply operators to batches: one application for all examples.
 
-A batch has one more dimension than an example has, the first. Operands that are the same for all
-examples come without it.
+A batch has one more dimension than an example, the first one. Operands that are the same for all
+examples do not have it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from webnnm.ops.matmul import transposed
 class Application:
     """An operator to be applied to `size` examples at once.
 
-    Of the operands those marked in `batched` have a batch in front; absent ones are None. `options`
+    The operands marked in `batched` have a leading batch dimension; absent ones are None. `options`
     are those of an example.
     """
 
@@ -39,7 +39,7 @@ class Application:
 
     @property
     def rank(self) -> int:
-        """The rank of the operand that has most dimensions in an example."""
+        """The rank of the operand with the most dimensions in an example."""
         present = [place for place, x in enumerate(self.operands) if x is not None]
         return max(len(self.shape(place)) for place in present)
 
@@ -63,7 +63,7 @@ class Application:
 
 
 Rule = Callable[[Application], Any]
-"""From an application to its result, a tuple of several, or None where the rule does not hold."""
+"""From an application to its result, a tuple of results, or None if the rule does not apply."""
 
 
 def _reshaped(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor:
@@ -71,36 +71,36 @@ def _reshaped(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _to_front(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """Return a tensor with one of its axes as the first."""
+    """Return a tensor with one of its axes moved to the front."""
     order = (axis, *range(axis), *range(axis + 1, x.rank))
     return b.transpose(x, permutation=order) if axis else x
 
 
 def _from_front(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """Return a tensor with its first axis at the place of another."""
+    """Return a tensor with its first axis moved to another place."""
     order = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
     return b.transpose(x, permutation=order) if axis else x
 
 
 def _merged(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """Return a batch as one example, its examples one behind the other along an axis of theirs."""
+    """Return a batch as one example, its examples one after the other along one of their axes."""
     x = _from_front(b, x, axis)
     size = x.shape[axis] * x.shape[axis + 1]
     return b.reshape(x, new_shape=(*x.shape[:axis], size, *x.shape[axis + 2 :]))
 
 
 def _parted(b: Builder, x: Tensor, axis: int, size: int) -> Tensor:
-    """Return what `_merged` has made of a batch of this size as a batch again."""
+    """Split what `_merged` made of a batch of this size into a batch again."""
     sizes = (*x.shape[:axis], size, x.shape[axis] // size, *x.shape[axis + 1 :])
     return _to_front(b, b.reshape(x, new_shape=sizes), axis)
 
 
 def _behind(axes: Sequence[int]) -> tuple[int, ...]:
-    """Return where axes of an example are in a batch."""
+    """Return the positions of an example's axes in a batch."""
     return tuple(axis + 1 for axis in axes)
 
 
-# Operators that treat the batch as one more dimension.
+# Operators that treat the batch as an additional dimension.
 
 IN_BATCHES: Mapping[str, Callable[[int, Any], Any]] = {
     "axis": lambda size, axis: axis + 1,
@@ -114,7 +114,7 @@ IN_BATCHES: Mapping[str, Callable[[int, Any], Any]] = {
     "ending_padding": lambda size, padding: (0, *padding),
     "repetitions": lambda size, times: (1, *times),
 }
-"""What options that speak of all axes, or of some, say in a batch."""
+"""The value in a batch of options that refer to all axes, or to some."""
 
 
 def _options(call: Application) -> dict[str, Any]:
@@ -126,12 +126,12 @@ def _options(call: Application) -> dict[str, Any]:
 
 
 def _elementwise(call: Application) -> Any:
-    """Operands broadcast."""
+    """Apply an operator whose operands broadcast."""
     return call.apply([call.aligned(place, call.rank) for place in range(len(call.operands))])
 
 
 def _axes(call: Application) -> Any:
-    """All operands have the same rank, and options speak of their axes."""
+    """Apply an operator whose operands have equal rank, and whose options refer to their axes."""
     operands = [call.batch(place) for place in range(len(call.operands))]
     return call.apply(operands, **_options(call))
 
@@ -142,7 +142,7 @@ def _expand(call: Application) -> Any:
 
 
 def _blocks(call: Application) -> Any:
-    """Scales and zero points are per block: of the rank of the input, one size with each other."""
+    """Apply an operator with scales and zero points per block, which have the input's rank."""
     if any(call.batched[1:]):
         return call.apply([call.batch(place) for place in range(3)])
     b, (x, *parts) = call.b, call.operands
@@ -153,7 +153,7 @@ def _blocks(call: Application) -> Any:
 
 
 def _matmul(call: Application) -> Any:
-    """The dimensions before the last two broadcast; a matrix that all share is multiplied once."""
+    """Multiply; dimensions before the last two broadcast, a shared matrix is multiplied once."""
     return _product(call.b, *(call.aligned(place, call.rank) for place in range(2)))
 
 
@@ -193,7 +193,7 @@ def _gather(call: Application) -> Any:
         return call.apply([x, indices], axis=axis + 1)
     if not call.batched[0]:
         return _to_front(b, call.apply([x, indices]), axis)
-    # Along the axis, the elements of all examples one behind the other.
+    # Along the axis, the elements of all examples one after the other.
     n, k = x.shape[axis + 1], indices.rank - 1
     first = (axis + 1, *range(1, axis + 1), *range(axis + 2, x.rank))
     rows = b.transpose(x, permutation=(0, *first)) if axis else x
@@ -208,11 +208,11 @@ def _scatter_nd(call: Application) -> Any:
     b, indices = call.b, call.operands[1]
     x, updates = call.batch(0), call.batch(2)
     if not call.batched[1]:
-        # Coordinates that all examples share are those of rows with an element of each.
+        # Coordinates that all examples share address rows with one element of each example.
         axis, place = indices.shape[-1], indices.rank - 1
         operands = [_from_front(b, x, axis), indices, _from_front(b, updates, place)]
         return _to_front(b, call.apply(operands), axis)
-    # The number of the example is one more coordinate, the first.
+    # The number of the example is an additional coordinate, the first.
     numbers = _numbers(call, indices.dtype, indices.rank - 1)
     wide = b.expand(numbers, new_shape=(*indices.shape[:-1], 1))
     return call.apply([x, b.concat([wide, indices], axis=indices.rank - 1), updates])
@@ -222,7 +222,7 @@ def _scatter_nd(call: Application) -> Any:
 
 
 def _pool(call: Application) -> Any:
-    """The examples are more images."""
+    """Apply an operator to the examples as additional images."""
     return _parted(call.b, call.apply([_merged(call.b, call.operands[0], 0)]), 0, call.size)
 
 
@@ -233,7 +233,7 @@ def _resample(call: Application) -> Any:
 
 
 def _convolution(call: Application) -> Any:
-    """The examples are more images, or more channels where each of them has its own filters."""
+    """Convolve the examples as additional images, or as channels if each has its own filters."""
     b, options = call.b, call.options
     x, kernel, bias = call.operands
     channel = options["input_layout"].index("c")
@@ -259,7 +259,7 @@ def _convolution(call: Application) -> Any:
 
 
 def _recurrence(call: Application) -> Any:
-    """The examples are more sequences; where weights differ, the rule does not hold."""
+    """Treat the examples as additional sequences; the rule does not apply if weights differ."""
     b, names = call.b, call.operator.operand_names
     own = [name == "input" or name.endswith("_state") for name in names]
     if any(is_batch and not row for is_batch, row in zip(call.batched, own, strict=True)):
@@ -274,7 +274,7 @@ def _recurrence(call: Application) -> Any:
 
 
 def _normalization(call: Application) -> Any:
-    """Scales and biases come last; the rule does not hold where statistics are batches."""
+    """Apply scales and biases last; the rule does not apply if statistics are batched."""
     b, options = call.b, call.options
     x, *statistics, scale, bias = call.operands
     own, layout = call.batched[-2:], options.get("layout")
@@ -316,7 +316,7 @@ RULES: Mapping[Batch, Rule] = {
 
 
 def several(results: Any) -> tuple[Any, ...]:
-    """Return the results of an operator as a tuple, also a single one."""
+    """Return the results of an operator as a tuple, even a single one."""
     return tuple(results) if isinstance(results, tuple) else (results,)  # pyright: ignore
 
 

@@ -49,34 +49,34 @@ def _from(low: int | None) -> str:
 
 
 MOST_NUMBERS = 2**22
-"""Numbers that a rule may make in Python for one constant: more take seconds and much memory."""
+"""Most numbers that a rule may compute in Python for one constant: more need seconds and memory."""
 
 
 def few_enough(amount: int, what: str) -> None:
-    """Raise NNM409 where a rule would make more numbers in Python than one constant may have.
+    """Raise NNM409 if a rule would compute more numbers in Python than one constant may have.
 
-    Every rule asks before it makes numbers whose amount depends on sizes.
+    Every rule calls this before it computes numbers whose amount depends on sizes.
     """
     if amount > MOST_NUMBERS:
         raise OperatorError(
             "NNM409",
             f"{what}: {amount} numbers, {8 * amount} bytes; at most {MOST_NUMBERS} are computed "
             "in advance",
-            "choose smaller sizes, or let an input bring the numbers",
+            "choose smaller sizes, or pass the numbers as an input",
         )
 
 
 MAX_NODES = 1_000_000
-"""Nodes of a graph: more take all the memory of a page, and no browser builds them."""
+"""Most nodes of a graph: more take all the memory of a page, and no browser builds them."""
 
 
 def check_room(nodes: int) -> None:
-    """Raise NNM409 where a graph of so many nodes has no room for another one."""
+    """Raise NNM409 if a graph with this many nodes cannot take another one."""
     if nodes >= MAX_NODES:
         raise OperatorError(
             "NNM409",
             f"the graph has more than {MAX_NODES} nodes",
-            "take shorter sequences, smaller windows or fewer layers",
+            "use shorter sequences, smaller windows or fewer layers",
         )
 
 
@@ -109,7 +109,7 @@ def axis(value: Any, *types: TensorType) -> int:
 
 
 def axes(value: Any, *types: TensorType) -> tuple[int, ...]:
-    """Accept distinct axes of the first operand in any order; None means all."""
+    """Accept distinct axes of the first operand, in any order; None means all."""
     if value is None:
         return tuple(range(len(types[0].shape)))
     found = tuple(axis(item, *types) for item in _items(value))

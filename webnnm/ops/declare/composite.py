@@ -1,4 +1,4 @@
-"""Operators made of their decompositions: what is not declared follows from the function."""
+"""Operators derived from their decompositions: what is not declared follows from the function."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ from webnnm.ops.declare.tensors import Builder, OperatorError
 
 
 class Declaration(TypedDict, total=False):
-    """What may be said of a composite besides its decomposition.
+    """What may be declared of a composite in addition to its decomposition.
 
-    `types` are the data types of all operands, or of each by name, `ranks` the least and the most
-    dimensions; `checks` are further checks of options; `operands` and `options` replace what the
-    signature says. `parameters` are the
-    operands that a new parameter may stand for in the notation, with its role and its shape;
-    `result` is the type of the results where it is not the operands'; `results` their number, or
-    their names. `layer` replaces the derived rules of the notation, but for the options that it
-    leaves out; None keeps the operator out of the notation. The other fields are those of
-    `Composite`.
+    `types` are the data types of all operands, or of each by name, `ranks` the minimum and maximum
+    rank; `checks` are further checks of options; `operands` and `options` replace what the
+    signature says. `parameters` are the operands that may be new parameters in the notation, with
+    their role and shape; `result` is the type of the results if it is not that of the operands;
+    `results` their number, or their names. `layer` replaces the derived rules of the notation,
+    except for the options that it leaves out; None keeps the operator out of the notation. All
+    other fields are those of `Composite`.
     """
 
     summary: str
@@ -64,7 +63,7 @@ class Declaration(TypedDict, total=False):
 
 
 def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
-    """Make an operator of its decomposition, `(b, *operands, **options)`, without registering it.
+    """Make an operator from its decomposition, `(b, *operands, **options)`, without registering it.
 
     The names come first, by default that of the function. Raises `WebNNMError` NNM113 or NNM303 for
     an invalid declaration.
@@ -103,7 +102,7 @@ def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decom
             aliases=tuple(aliases),
             hazards=frozenset(declaration.get("hazards", ())),
             # With a rule of its own it has to stay one node of the graph, as if WebNN had a
-            # method of its name; backends find that there is none, and decompose it.
+            # method of its name; backends detect that there is none, and decompose it.
             native=native or (name if any(rules) else ""),
             covers=declaration.get("covers", covers_all),
             infer=declaration.get("infer"),
@@ -122,7 +121,7 @@ def _first_line(function: Decompose) -> str:
 
 
 def _guarded(name: str, function: Decompose, results: int) -> Decompose:
-    """Return a decomposition that says what is wrong with what it is."""
+    """Return a decomposition that reports its own mistakes."""
     this = f'the decomposition of "{name}"'
 
     @wraps(function)
@@ -134,13 +133,13 @@ def _guarded(name: str, function: Decompose, results: int) -> Decompose:
                 raise
             raise OperatorError("NNM204", f"{this} uses an unknown name: {error}") from error
         except RecursionError as error:
-            raise OperatorError("NNM207", f"{this} does not end", "it uses itself") from error
+            raise OperatorError("NNM207", f"{this} does not terminate", "it uses itself") from error
         if len(made) != results:
-            message = f"{this} gives {len(made)} results, not {results}"
-            raise OperatorError("NNM302", message, "say results=… in its declaration")
+            message = f"{this} returns {len(made)} results, not {results}"
+            raise OperatorError("NNM302", message, "set results=… in its declaration")
         for result in made:
             if getattr(result, "builder", None) is not b:
-                message = f"{this} gives {result!r}, not a tensor of its builder"
+                message = f"{this} returns {result!r}, not a tensor of its builder"
                 raise OperatorError("NNM303", message, "return the result")
         return made if results > 1 else made[0]
 
@@ -148,15 +147,15 @@ def _guarded(name: str, function: Decompose, results: int) -> Decompose:
 
 
 def _listing(name: str, gradient: Gradient) -> Gradient:
-    """Return a gradient rule that gives one gradient per operand, if need be in a list."""
+    """Return a gradient rule that returns a sequence of one gradient per operand."""
 
     @wraps(gradient)
     def rule(b: Builder, g: Any, y: Any, *operands: Any, **options: Any) -> Sequence[Any]:
         found = _several(gradient(b, g, y, *operands, **options))
         if len(found) != len(operands):
             counts = f"{len(found)} gradients for {len(operands)} operands"
-            message = f'the gradient rule of "{name}" gives {counts}'
-            raise OperatorError("NNM302", message, "give None where none flows")
+            message = f'the gradient rule of "{name}" returns {counts}'
+            raise OperatorError("NNM302", message, "return None where no gradient flows")
         return found
 
     return rule

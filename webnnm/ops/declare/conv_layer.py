@@ -35,7 +35,7 @@ SLOTS = (
 
 
 def layer_rules(filter_layouts: Sequence[str], *, transposed: bool = False) -> LayerRules:
-    """Return the notation's side of a convolution, transposed or not."""
+    """Return how the notation uses a convolution, transposed or not."""
     options = {
         "filters": ValueOption(read=values.integer(1)),
         "kernel": ValueOption(read=pair(1)),
@@ -91,7 +91,7 @@ class _Rules:
     def _kernel_size(
         self, options: Mapping[str, Any], axis: int, size: int | None, out: int | None
     ) -> int | None:
-        """Return the kernel's size where that of the result decides it (spec B.4)."""
+        """Return the kernel's size if that of the result determines it (spec B.4)."""
         asked, steps = options["padding"], (options["strides"][axis], options["dilations"][axis])
         if steps != (1, 1) or isinstance(asked, str) or size is None or out is None:
             return None
@@ -101,7 +101,7 @@ class _Rules:
         return size + pads - out + 1
 
     def _result(self, layer: ShapeView, kernel: Features, image: Sizes) -> Sizes:
-        """Return what is known of the result's sizes."""
+        """Return the known sizes of the result."""
         options = layer.options
         outer, rows, columns = ((kernel.dims or ())[_axis(options, x)] for x in "ohw")
         if outer and self.transposed:
@@ -118,7 +118,7 @@ class _Rules:
         return {"c": outer, "h": height, "w": width}
 
     def _steps(self, options: Mapping[str, Any], sizes: Pair, window: Pair) -> dict[str, Any]:
-        """Return the options that decide the size of the result, as the operator takes them."""
+        """Return the options that determine the size of the result, as the operator takes them."""
         strides, dilations = options["strides"], options["dilations"]
         asked: Sides | str = options["padding"]
         found: dict[str, Any] = {
@@ -138,7 +138,7 @@ class _Rules:
         flow, kernel, options = layer.operands[0], layer.operands[1], layer.options
         bias = layer.tensors.get("bias")
         if kernel.lead or (bias and bias.lead):
-            layer.fail("NNM405", "filter and bias have no batch and no sequence")
+            layer.fail("NNM405", "filter and bias must have neither batch nor sequence")
         at = places(layer, layer.features[0], options["input_layout"])
         sizes = [flow.features[at.source[letter]] for letter in "hw"]
         window = [kernel.features[_axis(options, letter)] for letter in "hw"]
@@ -156,7 +156,7 @@ class _Rules:
         return build_image(b, flow, at, options["input_layout"], apply)
 
     def fans(self, shape: Shape, options: Mapping[str, Any]) -> tuple[int, int]:
-        """Return channels in and out of a group, times the cells of the kernel."""
+        """Return the fans: channels in and out of a group, times the cells of the kernel."""
         inner, outer, rows, columns = (shape[_axis(options, letter)] for letter in "iohw")
         if self.transposed:
             inner //= options["groups"]
@@ -179,7 +179,7 @@ def learn_channels(
     *,
     shared: str,
 ) -> None:
-    """Tell a filter the numbers of channels; the letter `shared` counts those of one group.
+    """Infer the channels of a filter; the letter `shared` counts those of one group.
 
     Raises NNM404, NNM406.
     """
@@ -199,7 +199,7 @@ def learn_channels(
 
 
 def learn_kernel(layer: ShapeView, kernel: Features, axis: int, size: int | None) -> None:
-    """Tell a filter the size of its kernel. Raises NNM404."""
+    """Infer the size of a filter's kernel. Raises NNM404."""
     try:
         kernel.learn_size(axis, size)
     except Conflict:
@@ -207,7 +207,7 @@ def learn_kernel(layer: ShapeView, kernel: Features, axis: int, size: int | None
 
 
 def learn_bias(layer: ShapeView, filters: int | None) -> None:
-    """Tell a bias, if there is one, the number of filters. Raises NNM404."""
+    """Infer the size of a bias, if there is one: the number of filters. Raises NNM404."""
     bias = layer.tensors.get("bias")
     if bias is not None:
         try:

@@ -48,7 +48,7 @@ def options(filter_layouts: Sequence[str]) -> dict[str, Option]:
 def check_channels(
     image: Mapping[str, int], kernel: Mapping[str, int], groups: int, *, transposed: bool
 ) -> int:
-    """Return the number of channels that come out. Raises NNM404, NNM406."""
+    """Return the number of output channels. Raises NNM404, NNM406."""
     inner = image["c"]
     outer = kernel["o"] * groups if transposed else kernel["o"]
     taken = kernel["i"] if transposed else kernel["i"] * groups
@@ -59,14 +59,14 @@ def check_channels(
         grouped = f" in {groups} groups" if groups > 1 else ""
         raise OperatorError(
             "NNM404",
-            f"{inner} channels, the filter takes {taken}{grouped}",
-            "input and filter layout tell which dimensions are the channels",
+            f"{inner} channels, but the filter takes {taken}{grouped}",
+            "the layouts of input and filter say which dimensions are the channels",
         )
     return outer
 
 
 def check_bias(bias: TensorType | None, filters: int) -> None:
-    """Raises NNM404 if there is not one number per filter."""
+    """Raise NNM404 if there is not one number per filter."""
     if bias is not None and bias.shape != (filters,):
         raise OperatorError("NNM404", f"bias {show(bias.shape)}, {filters} filters")
 
@@ -100,7 +100,7 @@ def grow(
     output_sizes: Pair | None,
     **_: Any,
 ) -> Pair:
-    """Return height and width that a transposed convolution gives. Raises NNM303, NNM408."""
+    """Return the height and width of a transposed convolution. Raises NNM303, NNM408."""
     found: list[int] = []
     for axis, (size, length) in enumerate(zip(sizes, kernel, strict=True)):
         stride, extra = strides[axis], output_padding[axis]
@@ -118,7 +118,9 @@ def grow(
                 f"{base + stride - 1}",
             )
         if out < 1:
-            raise OperatorError("NNM408", f"the padding leaves {out} cells of {size} and a stride")
+            raise OperatorError(
+                "NNM408", f"{size} cells with stride {stride} leave {out} cells after padding"
+            )
         found.append(out)
     return found[0], found[1]
 
@@ -139,8 +141,8 @@ def filter_gradient(
 ) -> Tensor:
     """Return the gradient for the filter of a convolution from `image` to `cells`.
 
-    It is a convolution as well: batch and channels change places, strides and dilations too, and
-    the cells are the filter. `target` are the letters of the result.
+    It is a convolution as well: batch and channels swap places, so do strides and dilations, and
+    the cells are the filter. `target` gives the letters of the result.
     """
     swapped = exchanged(input_layout, "n", "c")
     if groups > 1:
@@ -164,7 +166,7 @@ def filter_gradient(
         filter_layout=swapped.translate(str.maketrans("cn", "oi")),
     )
     letters = input_layout.translate(str.maketrans("nc", "io"))
-    # Rows and columns that the windows left over make it larger than the filter.
+    # Rows and columns that no window covers make it larger than the filter.
     sizes = {**lettered(letters, found.shape), "h": kernel[0], "w": kernel[1]}
     cut = tuple(sizes[letter] for letter in letters)
     if cut != found.shape:

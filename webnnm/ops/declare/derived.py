@@ -1,7 +1,7 @@
-"""Layer rules of operators that are declared without: they follow from the decomposition.
+"""Layer rules of operators that declare none: they follow from the decomposition.
 
 A decomposition sees whole tensors, `[batch, sequence?, features…]`, and leaves the leading
-dimensions as they are. What it makes of feature shapes is found by trying it out.
+dimensions unchanged. Its effect on feature shapes is found by a trial run.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def derived_rules(
     results: int | Sequence[str],
     result: DataType | None,
 ) -> LayerRules:
-    """Return the layer rules of an operator that has a decomposition, but for its options.
+    """Return the layer rules of an operator that has a decomposition, except for its options.
 
-    Raises `WebNNMError` NNM303 where `parameters` names no operand behind the first.
+    Raises `WebNNMError` NNM303 where `parameters` names no operand after the first.
     """
     known = [slot.name for slot in operands[1:]]
     for word in parameters:
@@ -85,7 +85,7 @@ def derived_rules(
 
 
 class _Trial(NamedTuple):
-    """What came of a trial: the results' types, the leading dimensions, the type of the layer."""
+    """The outcome of a trial: the results' types, the leading dimensions, the type of the layer."""
 
     types: Sequence[TensorType]
     lead: Shape
@@ -112,7 +112,7 @@ class _Rules:
         self._result = result
 
     def shape(self, layer: ShapeView) -> None:
-        """Find the shapes of the results by a trial, once those of all operands are known."""
+        """Infer the shapes of the results by a trial, once those of all operands are known."""
         for option in self._required:
             if layer.options[option] is None:
                 layer.fail("NNM304", f'"{self._name}" needs {camel_case(option)}=')
@@ -135,7 +135,7 @@ class _Rules:
             features.learn_sequence(trial.sequence)
 
     def _is_kept(self, layer: ShapeView, given: Sequence[Features | None]) -> bool:
-        """Tell whether the result's shape stays as it is, and let the flow have it then."""
+        """Return whether the result's shape is that of the flow; if so, infer the flow from it."""
         if not layer.result.known:
             return False
         flow = layer.result.sizes()
@@ -159,7 +159,7 @@ class _Rules:
     def _trial(
         self, layer: ShapeView, given: Sequence[Features | None], sizes: Sequence[Shape | None]
     ) -> _Trial:
-        """Apply the operator to operands of these feature shapes, parameters without any lead."""
+        """Apply the operator to operands of these feature shapes; parameters have no batch."""
         present = [x for x in given if x is not None]
         names = dict.fromkeys(x.sequence for x in present if x.sequence)
         lengths = {name: FIRST_LENGTH + 2 * i for i, name in enumerate(names)}
@@ -196,20 +196,20 @@ class _Rules:
                     layer.fail("NNM404", f"{slot.name} is {x}, not {show(sizes)}", at=slot.name)
 
     def _check(self, layer: ShapeView, found: TensorType, trial: _Trial) -> None:
-        """Refuse a decomposition that touches the leading dimensions, or changes the type."""
+        """Raise for a decomposition that changes the leading dimensions or the type."""
         lead = trial.lead
         if found.shape[: len(lead)] != lead:
             roles = "batch, sequence" if len(lead) > 1 else "batch"
             layer.fail(
                 "NNM405",
-                f'"{self._name}" gives {show(found.shape)} for {roles} {show(lead)}',
-                hint="its decomposition has to keep them: count axes from the end",
+                f'"{self._name}" returns {show(found.shape)} for {roles} {show(lead)}',
+                hint="its decomposition must keep these dimensions: count axes from the end",
             )
         wanted = self._result or trial.dtype
         if found.dtype != wanted:
             layer.fail(
                 "NNM501",
-                f'"{self._name}" gives {found.dtype}, not {wanted}',
+                f'"{self._name}" returns {found.dtype}, not {wanted}',
                 hint=f'declare it with result="{found.dtype}"',
             )
 
@@ -228,7 +228,7 @@ def _leader(operands: Sequence[Slot]) -> int:
 
 
 def _arguments(operands: Sequence[Slot], layer: Any) -> list[Any]:
-    """Return what a layer gives the tensor operator, None for optional operands without it."""
+    """Return the operands of the tensor operator, None for optional ones that are absent."""
     positional = iter(layer.operands)
     if operands[0].variadic:
         return list(positional)
@@ -236,13 +236,13 @@ def _arguments(operands: Sequence[Slot], layer: Any) -> list[Any]:
 
 
 def _names(dims: Sequence[int], operands: Sequence[Features]) -> Sequence[str | None]:
-    """Return the names of the first operand of the same sizes, else none."""
+    """Return the names of the first operand with the same sizes, or none."""
     named = (x.names for x in operands if x.sizes() == tuple(dims) and any(x.names))
     return next(named, ("features",) if len(dims) == 1 else (None,) * len(dims))
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, ...]:
-    """Apply the operator to tensors of equal leading dimensions, parameters without any."""
+    """Apply the operator to tensors with equal leading dimensions; parameters have none."""
     slots = layer.operator.operands
     given: list[LayoutTensor | None] = _arguments(slots, layer)
     placed = [
@@ -260,7 +260,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, .
         if tensor.shape[len(lead) :] != features.sizes():
             layer.fail(
                 "NNM402",
-                f"{show(tensor.shape)} behind {', '.join(map(str, lead))}, inferred {features}",
+                f"{show(tensor.shape)} after {', '.join(map(str, lead))}, inferred {features}",
                 hint="the decomposition has to treat all batches and sequences alike",
             )
         value.append(LayoutTensor(tensor, (*lead, *range(len(features.sizes()))), sequence))

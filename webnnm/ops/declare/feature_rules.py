@@ -22,7 +22,7 @@ def per_feature(
 ) -> list[Any]:
     """Return one number for each feature, from an option written as `[…]` or `{name:n, …}`.
 
-    What is not written is `default`, as is everything without the option. Raises NNM303 for a
+    Features that are not written get `default`, so all do without the option. Raises NNM303 for a
     list of another length and for numbers below `low`, NNM307 for a name that is not a dimension.
     """
     asked: values.Sizes | None = layer.options[option]
@@ -53,7 +53,7 @@ def per_feature(
 
 
 def axis_or_first(layer: ShapeView | BuildView) -> Role:
-    """Return what `axis=` names, by default the first feature."""
+    """Return the axis that `axis=` names, by default the first feature."""
     roles = layer.axes("axis")
     return roles[0] if roles else 0
 
@@ -63,7 +63,7 @@ def learn_result(
 ) -> None:
     """Give the result sizes, names and a sequence.
 
-    Raises NNM402 where the sizes contradict the declared ones.
+    Raises NNM402 if the sizes contradict the declared ones.
     """
     result = layer.result
     try:

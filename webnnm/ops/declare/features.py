@@ -1,4 +1,4 @@
-"""What is known of a feature shape while shapes are inferred (spec B.4)."""
+"""What is known about a feature shape while shapes are inferred (spec B.4)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Conflict(Exception):
 
 
 class Changes:
-    """Counts what inference has learnt, so that it knows when nothing new is to be had."""
+    """Counts what inference has learnt, so that it knows when nothing new follows."""
 
     def __init__(self) -> None:
         self.count = 0
 
 
 class Features:
-    """A feature shape whose rank and sizes become known bit by bit, with names and sequence.
+    """A feature shape whose rank and sizes become known step by step, with names and sequence.
 
     Attributes: `dims` (None while the rank is unknown, else one size or None per dimension),
     `names` (one word or None per dimension), `sequence` (name of the sequence dimension or None),
@@ -65,7 +65,7 @@ class Features:
         return tuple(size for size in self.dims if size is not None)
 
     def learn(self, dims: Dims | None) -> None:
-        """Take over what `dims` knows. Raises `Conflict` where it contradicts."""
+        """Take over the known sizes of `dims`. Raises `Conflict` if they contradict."""
         if dims is None:
             return
         if self.dims is None:
@@ -78,7 +78,7 @@ class Features:
             self.learn_size(axis, size)
 
     def learn_size(self, axis: int, size: int | None) -> None:
-        """Take over the size of one dimension. Raises `Conflict` where it contradicts."""
+        """Take over the size of one dimension. Raises `Conflict` if it contradicts."""
         assert self.dims is not None
         if size is None or self.dims[axis] == size:
             return
@@ -88,7 +88,7 @@ class Features:
         self._changes.count += 1
 
     def learn_names(self, names: Iterable[str | None]) -> None:
-        """Set the names; where a name occurs twice the last one becomes unnamed (spec B.4)."""
+        """Set the names; if a name occurs twice, its last occurrence becomes unnamed (spec B.4)."""
         if self.renamed:
             return
         seen: set[str] = set()

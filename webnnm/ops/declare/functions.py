@@ -1,4 +1,4 @@
-"""How functions of floats are declared that WebNN lacks: a kernel, and an approximation."""
+"""Declarations of float functions that WebNN lacks: a kernel, and an approximation."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def unary(
     stablehlo: Callable[[Any, Any], Any] = decomposed,
     exact: bool = False,
 ) -> Composite:
-    """Declare an element-wise function of one operand that is no word of the notation.
+    """Declare an element-wise function of one operand that is not a word of the notation.
 
     The kernel is the namespace's function of the same name, `derivative(b, y, x)` is None where
-    no gradient flows. `decompose` gets float32 tensors alone; unless it is `exact`, it
+    no gradient flows. `decompose` only gets float32 tensors; unless it is `exact`, it
     approximates the function to the digits of float32.
     """
     return Composite(
@@ -57,7 +57,7 @@ def unary(
         gradient=no_gradient if derivative is None else chain(derivative),
         reference=kernel(name),
         stablehlo=stablehlo,
-        native=name,  # no method of WebNN: backends find that out and decompose it
+        native=name,  # WebNN has no such method: backends detect that and decompose it
         batch="elementwise",
         layer=None,
         samples=tuple(samples),
@@ -75,7 +75,7 @@ def binary(
     stablehlo: Callable[[Any, Any, Any], Any] = decomposed,
     exact: bool = False,
 ) -> Composite:
-    """Declare a function of two operands as `unary` does one of one."""
+    """Declare a function of two operands, as `unary` does for one operand."""
     return Composite(
         name=name,
         summary=summary,
@@ -104,7 +104,7 @@ def kernel(name: str) -> Reference:
 
 
 def in_float32(decompose: Decompose) -> Decompose:
-    """Return a decomposition that computes halves in float32, whose digits they then have."""
+    """Return a decomposition that computes float16 in float32, and so with its precision."""
 
     @wraps(decompose)
     def wide(b: Builder, *operands: Tensor, **options: Any) -> Any:
@@ -127,7 +127,7 @@ def polynomial(x: Tensor, *coefficients: float) -> Tensor:
 
 
 def odd(of_size: Unary) -> Unary:
-    """Return the function with f(−x) = −f(x) from f(|x|); zeros keep their sign, NaN stays."""
+    """Return the odd function, f(−x) = −f(x), from f(|x|); zeros keep their sign, NaN stays NaN."""
 
     def decompose(b: Builder, x: Tensor) -> Tensor:
         found = of_size(b, b.abs(x))
@@ -143,7 +143,7 @@ def is_negative(b: Builder, x: Tensor) -> Tensor:
 
 
 def negated(x: Tensor) -> Tensor:
-    """Return −x; browsers take it as 0 − x and then lose the sign of −0, which a product keeps."""
+    """Return −x; browsers compute it as 0 − x, which loses the sign of −0; a product keeps it."""
     return x * -1.0
 
 

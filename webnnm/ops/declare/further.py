@@ -1,4 +1,4 @@
-"""Where operators are declared that are no words of the notation."""
+"""The modules that declare operators that are not words of the notation."""
 
 from __future__ import annotations
 

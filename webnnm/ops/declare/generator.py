@@ -17,7 +17,7 @@ MULTIPLIERS = (171, 172, 170)
 
 
 def advance(b: Builder, states: Sequence[Tensor]) -> tuple[list[Any], Any]:
-    """Return the next states, and a uniform number in [0, 1) from each element's three."""
+    """Return the next states, and a uniform number in [0, 1) from the three of each element."""
     following: list[Any] = []
     total: Any = None
     for state, multiplier, modulus in zip(states, MULTIPLIERS, MODULI, strict=True):
@@ -31,7 +31,7 @@ def advance(b: Builder, states: Sequence[Tensor]) -> tuple[list[Any], Any]:
 def skipped(b: Builder, state: Tensor, place: int, count: int) -> Any:
     """Return a state, the one at `place` of the three, after `count` numbers: x·aᶜ mod m.
 
-    The power is cut in two, so that these products stay below 2²⁴ as well.
+    The power is split in two, so that these products stay below 2²⁴ as well.
     """
     modulus = float(MODULI[place])
     high, low = divmod(pow(MULTIPLIERS[place], count, MODULI[place]), 128)
@@ -41,6 +41,6 @@ def skipped(b: Builder, state: Tensor, place: int, count: int) -> Any:
 
 def _remainder(b: Builder, product: Tensor, modulus: float) -> Any:
     # The quotient may be off by one where a backend divides inexactly; the rest is exact. The half
-    # keeps the quotient of a rest, which is −1, 0 or 1 and a fraction, away from integers.
+    # keeps the quotient of a remainder, which is −1, 0 or 1 and a fraction, away from integers.
     rest = product - modulus * b.floor(product / modulus)
     return rest - modulus * b.floor((rest + 0.5) / modulus)

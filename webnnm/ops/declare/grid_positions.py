@@ -1,4 +1,4 @@
-"""A bias of attention between the cells of a grid, by how far they are apart down and across.
+"""A bias of attention between the cells of a grid, by their vertical and horizontal distance.
 
 Source: Y. Li et al., "MViTv2: Improved multiscale vision transformers for classification and
 detection", arXiv:2112.01526 (2022), section 4.1.
@@ -23,9 +23,11 @@ def grid_bias(b: Builder, queries: Tensor, down: Tensor, across: Tensor) -> Any:
     *lead, tokens, size = queries.shape
     height, width = grid_sizes(down.shape, across.shape, tokens, size)
     cells = b.reshape(queries, new_shape=(count(lead), height, width, size))
-    turned = b.transpose(cells, permutation=(0, 2, 1, 3))
+    columns = b.transpose(cells, permutation=(0, 2, 1, 3))
     below = b.matmul(cells, _by_distance(b, down, height))
-    beside = b.transpose(b.matmul(turned, _by_distance(b, across, width)), permutation=(0, 2, 1, 3))
+    beside = b.transpose(
+        b.matmul(columns, _by_distance(b, across, width)), permutation=(0, 2, 1, 3)
+    )
     whole = (count(lead), tokens)
     total = b.reshape(below, new_shape=(*whole, height, 1))
     total = total + b.reshape(beside, new_shape=(*whole, 1, width))
@@ -35,13 +37,13 @@ def grid_bias(b: Builder, queries: Tensor, down: Tensor, across: Tensor) -> Any:
 def grid_sizes(
     down: tuple[int, ...], across: tuple[int, ...], tokens: int, size: int
 ) -> tuple[int, int]:
-    """Return height and width of a grid of so many tokens, of which tables have all distances."""
+    """Return the height and width of a grid of tokens, from tables of all its distances."""
     height, width = ((rows + 1) // 2 for rows in (down[0], across[0]))
     if (height * width, down, across) != (tokens, (2 * height - 1, size), (2 * width - 1, size)):
         raise OperatorError(
             "NNM404",
             f"tables of distances {show(down)} and {show(across)}, {tokens} tokens of size {size}",
-            "they are [2 · height − 1, size of a head] and [2 · width − 1, size of a head]",
+            "they must be [2 · height − 1, size of a head] and [2 · width − 1, size of a head]",
         )
     return height, width
 

@@ -1,8 +1,8 @@
-"""Windows over images `[n, h, w, c]`, on the graph: the cells of all windows one after the other.
+"""Windows over images `[n, h, w, c]`, as graph operations: the cells of all windows in turn.
 
-Cell (i, j) of every window is one tensor of the size of the result; what a cell gets back is put
-in its place again. Nothing is compared, gathered or multiplied by a matrix: slices, elementwise
-arithmetic and concatenations are what backends are fast at.
+Cell (i, j) of every window is one tensor of the size of the result; what flows back to a cell is
+put in its place again. Nothing is compared, gathered or multiplied by a matrix: slices, elementwise
+arithmetic and concatenations are fast on all backends.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def cells(b: Builder, x: Tensor, windows: Sequence[Windows]) -> Iterator[Tensor]
 
 
 def put_back(b: Builder, parts: Mapping[Place, Tensor], windows: Sequence[Windows]) -> Tensor:
-    """Return an image in which each cell is the sum of what the windows have for it.
+    """Return an image in which each cell is the sum of its parts in the windows.
 
-    `parts` are by their place in the window; it is the adjoint of taking the cells.
+    `parts` are keyed by place in the window; this is the adjoint of taking the cells.
     """
     rows, columns = windows
     most = [(part.length - 1) * part.dilation // part.stride for part in windows]
     like = next(iter(parts.values()))
     n, _, _, channels = like.shape
-    # Cells that lie a stride apart are neighbours in one of stride × stride images.
+    # Cells a stride apart are neighbours in one of stride × stride images.
     sums: dict[Place, Tensor] = {}
     for place, part in parts.items():
         offsets = [k * w.dilation for k, w in zip(place, windows, strict=True)]
@@ -92,7 +92,7 @@ def to_first_maximum(
 ) -> Tensor:
     """Return the gradient of the maximum `top` of each window: to its first cell, row by row."""
     lowest, highest = extremes(x.dtype)
-    # The difference of equal infinities would be no number.
+    # The difference of equal infinities would not be a number.
     x, top = (
         b.min(b.max(t, scalar_like(b, lowest, t)), scalar_like(b, highest, t)) for t in (x, top)
     )

@@ -2,7 +2,7 @@
 
 Constant indices, `shape=, data=`, apply to every sample and position alike: the features that they
 address become one dimension, along which a single gather or scatter works. An index tensor,
-`indices=`, has indices of its own for every sample and position.
+`indices=`, has separate indices for every sample and position.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _scatter_constant(
 def _with_common_lead(
     b: Builder, *values: LayoutTensor
 ) -> tuple[list[Tensor], tuple[Role, ...], str | None]:
-    """Return values as tensors of the same leading dimensions, these, and the sequence."""
+    """Return values as tensors with equal leading dimensions, these, and the sequence."""
     lead, sizes = common_lead(values)
     sequence = next((value.sequence for value in values if value.sequence), None)
     return [broadcast_lead(b, value, lead, sizes) for value in values], lead, sequence
@@ -138,7 +138,7 @@ def _others(flow: LayoutTensor, axes: Sequence[int]) -> list[int]:
 
 
 def _addressed_first(flow: LayoutTensor, axes: Sequence[int]) -> LayoutTensor:
-    """Return the flow with some features in front of the others, as its first ones."""
+    """Return the flow with some features moved before all others."""
     tensor = flow.arranged((*flow.lead, *axes, *_others(flow, axes))).tensor
     return LayoutTensor(tensor, (*flow.lead, *feature_roles(flow.rank)), flow.sequence)
 

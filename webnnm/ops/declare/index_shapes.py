@@ -1,4 +1,4 @@
-"""Shape rules of layers that gather and scatter: what indices say of shapes (spec C.2)."""
+"""Shape rules of layers that gather and scatter: the shapes that follow from indices (spec C.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class IndexTensor(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """The features that indices address, the shape of the indices, and what that is called."""
+    """The features that indices address, and the sizes and names of the indices."""
 
     axes: list[int]
     dims: list[int | None]
@@ -40,7 +40,7 @@ def constant_index_shape(
 ) -> list[int | None]:
     """Return the shape of constant indices: `shape=`, or as many as there are in `data=`.
 
-    A bare name in it inherits the size of the flow. Raises NNM115 where the data do not fill it.
+    A bare name in it inherits the size of the flow. Raises NNM115 if the data do not fill it.
     """
     data: Sequence[int] = layer.options["data"]
     asked: values.Sizes | None = layer.options["shape"]
@@ -51,7 +51,7 @@ def constant_index_shape(
         sizes = []
         for name, size in zip(asked.names or asked.sizes, asked.sizes, strict=True):
             if size is not None and (not isinstance(size, int) or size < 1):
-                layer.fail("NNM303", "the sizes of indices are integers from 1", at="shape")
+                layer.fail("NNM303", "the sizes of indices must be integers from 1", at="shape")
             if size is None and name not in known:
                 hint = suggestion(str(name), [word for word in known if word is not None])
                 layer.fail("NNM307", f'no dimension "{name}"', at="shape", hint=hint)
@@ -63,12 +63,12 @@ def constant_index_shape(
 
 
 def elements(layer: ShapeView | BuildView, flow: Features, indices: IndexTensor) -> Indexed | None:
-    """Return what indices along an axis say, None while that is not known."""
+    """Return what indices along an axis address, None while that is not known."""
     if flow.dims is None:
         return None
     axis = axis_or_first(layer)
     if not isinstance(axis, int):
-        layer.fail("NNM310", "elements are picked per sample and position", at="axis")
+        layer.fail("NNM310", "elements are picked along a feature", at="axis")
     if not flow.dims:
         layer.fail("NNM405", f"{flow} has no dimension to pick from")
     asked: values.Sizes | None = layer.options["shape"]
@@ -81,7 +81,7 @@ def elements(layer: ShapeView | BuildView, flow: Features, indices: IndexTensor)
     if len(dims) != len(flow.dims) or any(
         k != axis and None not in pair and pair[0] != pair[1] for k, pair in enumerate(pairs)
     ):
-        layer.fail("NNM410", f"{flow} and indices {show(dims)} differ off axis {axis}")
+        layer.fail("NNM410", f"{flow} and indices {show(dims)} differ outside axis {axis}")
     names = asked.names if asked is not None and asked.names else flow.names
     return Indexed([axis], list(dims), names)
 
@@ -89,7 +89,7 @@ def elements(layer: ShapeView | BuildView, flow: Features, indices: IndexTensor)
 def coordinates(
     layer: ShapeView | BuildView, flow: Features, indices: IndexTensor
 ) -> Indexed | None:
-    """Return what indices of coordinates say, None while that is not known.
+    """Return what indices of coordinates address, None while that is not known.
 
     The coordinates are those of the features in `coords=`, or of the first ones.
     """
@@ -98,10 +98,10 @@ def coordinates(
     written = layer.options["coords"] is not None
     roles = (layer.axes("coords") or []) if written else range(len(flow.dims))
     if not roles:
-        layer.fail("NNM405", f"{flow}: coordinates address at least one feature", at="coords")
+        layer.fail("NNM405", f"{flow}: coordinates must address at least one feature", at="coords")
     axes = [role for role in roles if isinstance(role, int)]
     if len(axes) < len(roles):
-        layer.fail("NNM310", "coordinates are those of features", at="coords")
+        layer.fail("NNM310", "coordinates must be those of features", at="coords")
     dims, names = indices
     if layer.options["data"] is not None:
         asked: values.Sizes | None = layer.options["shape"]
@@ -121,7 +121,7 @@ def coordinates(
 
 
 def _coordinates_each(layer: ShapeView | BuildView, asked: values.Sizes | None) -> int:
-    """Return how many coordinates an index has whose features are not named."""
+    """Return the number of coordinates of an index whose features are not named."""
     if asked is None:
         return 1
     amount = count(size for size in asked.sizes if isinstance(size, int))
@@ -129,7 +129,7 @@ def _coordinates_each(layer: ShapeView | BuildView, asked: values.Sizes | None) 
 
 
 def gather_elements_shape(layer: ShapeView) -> None:
-    """The result has the shape of the indices."""
+    """Give the result the shape of the indices."""
     _require_indices(layer, "gatherElements")
     found = elements(layer, layer.flow, _index_tensor(layer))
     if found is not None:
@@ -138,7 +138,7 @@ def gather_elements_shape(layer: ShapeView) -> None:
 
 
 def gather_nd_shape(layer: ShapeView) -> None:
-    """The result has the shape of the indices, then the features that they do not address."""
+    """Give the result the shape of the indices, then the features that they do not address."""
     _require_indices(layer, "gatherND")
     found = coordinates(layer, layer.flow, _index_tensor(layer))
     if found is not None:
@@ -147,7 +147,7 @@ def gather_nd_shape(layer: ShapeView) -> None:
 
 
 def scatter_elements_shape(layer: ShapeView) -> None:
-    """The result has the shape of the flow, the updates that of the indices."""
+    """Give the result the shape of the flow, the updates that of the indices."""
     _require_indices(layer, "scatterElements")
     same_shape(layer)
     found = elements(layer, layer.flow, _index_tensor(layer))
@@ -157,7 +157,7 @@ def scatter_elements_shape(layer: ShapeView) -> None:
 
 
 def scatter_nd_shape(layer: ShapeView) -> None:
-    """The result has the shape of the flow, the updates that of what the indices address."""
+    """Give the result the shape of the flow, the updates that of what the indices address."""
     _require_indices(layer, "scatterND")
     same_shape(layer)
     found = coordinates(layer, layer.flow, _index_tensor(layer))
@@ -177,7 +177,7 @@ def _index_tensor(layer: ShapeView) -> IndexTensor:
 
 
 def _check_range(layer: ShapeView, found: Indexed) -> None:
-    """Refuse constant indices out of range."""
+    """Raise for constant indices that are out of range."""
     dims = layer.flow.dims or []
     for place, index in enumerate(layer.options["data"] or ()):
         size = dims[found.axes[place % len(found.axes)]]
@@ -186,7 +186,7 @@ def _check_range(layer: ShapeView, found: Indexed) -> None:
 
 
 def _picked(found: Indexed, flow: Features) -> tuple[list[int | None], list[str | None]]:
-    """Return sizes and names of what coordinates address."""
+    """Return the sizes and names of what coordinates address."""
     dims = flow.dims or []
     rest = [k for k in range(len(dims)) if k not in found.axes]
     names = [*found.names, *(flow.names[k] for k in rest)]
@@ -199,7 +199,7 @@ def _check_updates(layer: ShapeView, dims: Dims) -> None:
         return
     pairs = zip(updates.dims, dims, strict=False)
     if len(updates.dims) != len(dims) or any(n != m for n, m in pairs if n and m):
-        layer.fail("NNM401", f"updates {updates}, the indices need {show(dims)}")
+        layer.fail("NNM401", f"updates {updates}, but the indices need {show(dims)}")
 
 
 def _other_sequence(layer: ShapeView) -> str | None:

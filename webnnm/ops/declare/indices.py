@@ -1,4 +1,4 @@
-"""Indices: brought into range, made linear, told apart."""
+"""Indices: brought into range, made linear, turned into one-hot form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INDEX_TYPES: frozenset[DataType] = frozenset({"int32", "uint32", "int64"})
 
 
 def wrapped(b: Builder, indices: Tensor, n: int) -> Tensor:
-    """Return indices with negative ones counted from the end and all clamped to 0 … n−1."""
+    """Return indices with negative ones counted from the end, all clamped to 0 … n−1."""
     last = b.constant(n - 1, indices.dtype)
     if indices.dtype not in SIGNED:
         return b.min(indices, last)
@@ -25,7 +25,7 @@ def wrapped(b: Builder, indices: Tensor, n: int) -> Tensor:
 
 def inside(b: Builder, indices: Tensor, n: int) -> Tensor:
     """Return indices as `wrapped` does, as int32."""
-    # Clamped in their own type: a cast could bring a far index back into range.
+    # Clamped in their own type: a cast could bring a large index back into range.
     return b.cast(wrapped(b, indices, n), type="int32")
 
 
@@ -38,7 +38,7 @@ def in_range(np: Any, indices: Any, n: int) -> Any:
 def known_positions(indices: Tensor, sizes: Sequence[int]) -> list[int] | None:
     """Return where constant coordinates point to in a box of these sizes, None if they vary.
 
-    The last dimension of the indices are the coordinates; one size is for indices without.
+    The last dimension of the indices holds the coordinates; with one size, indices have none.
     """
     found = known_values(indices)
     if found is None:
@@ -84,42 +84,43 @@ def known_elements(indices: Tensor, shape: Shape, axis: int) -> list[int] | None
 
 
 def distinct(places: Sequence[int] | None) -> bool:
-    """Tell whether places are known, and none occurs twice."""
+    """Return whether places are known and none occurs twice."""
     return places is not None and len(set(places)) == len(places)
 
 
 def check_coordinates(x: TensorType, indices: TensorType) -> tuple[int, Shape]:
     """Return the number of coordinates and the shape of what they pick.
 
-    Raises NNM405 where there are more coordinates than axes.
+    Raises NNM405 if there are more coordinates than axes.
     """
     k = indices.shape[-1]
     if k > len(x.shape):
         raise OperatorError(
-            "NNM405", f"indices {show(indices.shape)} have {k} coordinates, {x} has fewer axes"
+            "NNM405", f"indices {show(indices.shape)} have {k} coordinates, but {x} has fewer axes"
         )
     return k, (*indices.shape[:-1], *x.shape[k:])
 
 
 def check_elements(x: TensorType, indices: TensorType, axis: int) -> None:
-    """Refuse indices whose shape is not that of `x` in all axes but one."""
+    """Raise unless the indices have the shape of `x` in all axes but one."""
     same_rank = len(x.shape) == len(indices.shape)
     if not same_rank or any(
         k != axis and n != m for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
     ):
         raise OperatorError(
-            "NNM410", f"{show(x.shape)} and indices {show(indices.shape)} differ off axis {axis}"
+            "NNM410",
+            f"{show(x.shape)} and indices {show(indices.shape)} differ outside axis {axis}",
         )
 
 
 def three(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """Return `x` as what stands before an axis, the axis, and what stands behind it."""
+    """Return `x` as `[before, n, behind]`: the dimensions before an axis, it, those after it."""
     shape = (count(x.shape[:axis]), x.shape[axis], count(x.shape[axis + 1 :]))
     return b.reshape(x, new_shape=shape)
 
 
 def one_hot(b: Builder, indices: Tensor, n: int) -> Tensor:
-    """Return for indices `[before, m, behind]` which of n each one is: `[before, n, m, behind]`."""
+    """Return indices `[before, m, behind]` as one-hot vectors of n: `[before, n, m, behind]`."""
     before, m, behind = indices.shape
     column = b.reshape(inside(b, indices, n), new_shape=(before, 1, m, behind))
     return b.equal(column, b.constant(range(n), "int32", (1, n, 1, 1)))

@@ -1,4 +1,4 @@
-"""What is known of a tensor while a graph is built: the values of constants."""
+"""What is known about a tensor while a graph is built: the values of constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the notation uses an operator: operands, options, shape rule, way into the tensor graph."""
+"""How the notation uses an operator: operands, options, shape rule, and build rule."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ ParameterRole = Literal[
     "gates",
     "other",
 ]
-"""What a parameter does in its first layer; decides its initialiser (spec B.6)."""
+"""What a parameter does in its first layer; determines its initialiser (spec B.6)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorSlot:
     """An operand that is a tensor, written as an operand or, with `option`, as `name=…`.
 
-    `parameter` is the role of a new parameter that may stand here, None where a name shall exist.
+    `parameter` is the role of a new parameter that is allowed here, None if the name must exist.
     `promotes=False` keeps the operand out of the layer's type (conditions, indices);
     `trainable=False` makes a new parameter a state, which layers update and training does not.
     `word` names a new parameter that has no written name; by default that of the slot.
-    `aside` operands do not count for the depth of the layers that they come from (spec B.7).
+    `aside` operands do not count towards the depth of the layers that they come from (spec B.7).
     """
 
     name: str
@@ -54,8 +54,8 @@ class TensorSlot:
 class ValueOption:
     """An option with a plain value; `read` turns the syntax into the value or raises ValueError.
 
-    With `operand=True` the value may also stand as an operand, in the order of declaration.
-    `words` are those that the value may be, where the reader takes other values too.
+    With `operand=True` the value may also be written as an operand, in the order of declaration.
+    `words` are the words that the value may be, if the reader takes other values too.
     """
 
     read: Callable[[Value], Any]
@@ -102,8 +102,8 @@ class ShapeView(Protocol):
 class BuildView(Protocol):
     """What a build rule sees of a layer.
 
-    `training` tells whether this is a training step; `rows` is then a 0/1 mask `[batch]`, float32,
-    of the rows that count, None if all do.
+    `training` is true in a training step; `rows` is then a 0/1 mask `[batch]`, float32, of the
+    rows that count, None if all do.
     """
 
     operator: Any
@@ -126,7 +126,7 @@ class BuildView(Protocol):
         ...
 
     def uniform(self, shape: Shape) -> Any:
-        """Return float32 numbers, uniform in [0, 1), new ones every training step."""
+        """Return float32 numbers, uniform in [0, 1), drawn anew in every training step."""
         ...
 
     def tensor_names(self, option: str) -> Sequence[str | None]:
@@ -163,9 +163,9 @@ def _one_result(_options: Mapping[str, Any]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerRules:
-    """The notation's side of an operator.
+    """How the notation uses an operator.
 
-    `slots` are the operands behind the flow, `options` the values; `shape` is a rule in both
+    `slots` are the operands after the flow, `options` the values; `shape` is a rule in both
     directions on feature shapes, called until nothing changes; `build` writes the layer into a
     tensor graph; `dtype(compute type, options, types)` is the type of the results, or a list of
     them, where `types` are those of the "flow" and of the tensor slots by name.
@@ -173,13 +173,13 @@ class LayerRules:
     `results(options)` is the number of results, which are called `.0`, `.1`, … and by
     `result_words`. `implicit(options, words)` are parameters that the layer owns without a word
     for them; `words` are the names of the parameters in the slots, "" where something else was
-    written. `fans(shape, options)` are fan-in and fan-out
-    of a weight that is used otherwise than in a matrix product.
+    written. `fans(shape, options)` are fan-in and fan-out of a weight that is not used in a matrix
+    product.
     `folds`: takes lists of two or more, folded from the left. `many`: takes any number of names.
-    `condition`: the first operand is a condition, which says nothing about the layer's type, and
-    all operands may be written. `casts=False`: nothing is cast to the layer's type. `own_type`:
-    the flow keeps its own type, and has no say in the layer's. `starts`: the layer ignores the
-    flow and may stand first.
+    `condition`: the first operand is a condition, which does not affect the layer's type, and all
+    operands may be written. `casts=False`: nothing is cast to the layer's type. `own_type`: the
+    flow keeps its own type, and does not affect the layer's. `starts`: the layer ignores the flow
+    and may come first.
     """
 
     shape: ShapeRule
@@ -201,7 +201,7 @@ class LayerRules:
     starts: bool = False
 
     def option_names(self) -> list[str]:
-        """Return every name that an option of this operator may be written with."""
+        """Return every name under which an option of this operator may be written."""
         names = [slot.name for slot in self.slots if slot.option]
         for name, option in self.options.items():
             names += [camel_case(name), *option.aliases]

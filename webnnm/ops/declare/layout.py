@@ -1,4 +1,4 @@
-"""Tensors in full layout: which dimension is the batch, the sequence, or which feature (B.2)."""
+"""Tensors in full layout: which dimension is the batch, the sequence, or a feature (B.2)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Role = Literal["batch", "sequence"] | int
 """What a dimension is; an integer is the index of a feature dimension."""
 
 LEADING: tuple[Role, ...] = ("batch", "sequence")
-"""The roles of dimensions in front of the features, in canonical order."""
+"""The roles of the dimensions before the features, in canonical order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutTensor:
     """A tensor with the role of each of its dimensions.
 
-    Parameters and constants have features alone. `sequence` names the sequence dimension; `mask`,
-    float32 `[batch, length]`, is 1 at its valid positions, None if all are, or if a layer leaves
-    the mask to be that of its operands.
+    Parameters and constants only have features. `sequence` names the sequence dimension; `mask`,
+    float32 `[batch, length]`, is 1 at its valid positions, None if all positions are valid, or if
+    the mask of a layer is that of its operands.
     """
 
     tensor: Any
@@ -42,15 +42,15 @@ class LayoutTensor:
 
     @property
     def lead(self) -> tuple[Role, ...]:
-        """The batch and sequence dimensions there are, in canonical order."""
+        """The batch and sequence dimensions that exist, in canonical order."""
         return tuple(role for role in LEADING if role in self.layout)
 
     def position(self, role: Role) -> int:
-        """Return the axis of the tensor that plays a role."""
+        """Return the axis of the tensor that has a role."""
         return self.layout.index(role)
 
     def size(self, role: Role) -> int:
-        """Return the size of the dimension that plays a role."""
+        """Return the size of the dimension that has a role."""
         return self.tensor.shape[self.position(role)]
 
     def with_tensor(self, tensor: Any) -> LayoutTensor:

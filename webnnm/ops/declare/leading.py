@@ -13,7 +13,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError
 def broadcast_lead(
     b: Builder, value: LayoutTensor, lead: Sequence[Role], sizes: Sequence[int]
 ) -> Any:
-    """Return the tensor of a value as `[*lead, features…]`, repeated where it has no such role."""
+    """Return the tensor of a value as `[*lead, features…]`, repeated along roles that it lacks."""
     value = value.canonical()
     if value.lead == tuple(lead):
         # A constant along a sequence has a batch of one sample.
@@ -28,7 +28,7 @@ def broadcast_lead(
 def common_lead(values: Sequence[LayoutTensor]) -> tuple[tuple[Role, ...], Shape]:
     """Return the batch and sequence dimensions that any of the values has, with their sizes.
 
-    Raises NNM411 where sizes differ.
+    Raises NNM411 if sizes differ.
     """
     present = {role for value in values for role in value.lead}
     present = {role for value in values for role in value.lead}
@@ -38,6 +38,6 @@ def common_lead(values: Sequence[LayoutTensor]) -> tuple[tuple[Role, ...], Shape
         found = {value.size(role) for value in values if role in value.layout}
         if len(found) > 1:
             both = " and ".join(map(str, sorted(found)))
-            raise OperatorError("NNM411", f"{role} of {both} elements: they have to agree")
+            raise OperatorError("NNM411", f"{role} of {both} elements: the sizes have to agree")
         sizes += found
     return lead, tuple(sizes)

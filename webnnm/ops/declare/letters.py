@@ -1,4 +1,4 @@
-"""Layouts of filters, and how the letters of one layout become those of another."""
+"""Layouts as letters, and how one layout becomes another."""
 
 FILTER_LAYOUTS = ("oihw", "hwio", "ohwi", "ihwo")
 TRANSPOSED_FILTER_LAYOUTS = ("iohw", "hwoi", "ohwi")

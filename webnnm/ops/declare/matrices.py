@@ -1,4 +1,4 @@
-"""Matrices in rules: transposed, their diagonals, and how many rows are written out."""
+"""Matrices in rules: transposes, diagonals, and limits on the rows that are written out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 MATRIX = Slot(name="input", dtypes=FLOAT, ranks=(2, None))
 MOST_ROWS = 64
-"""Rows of matrices whose elimination is written out, step by step."""
+"""Most rows of matrices whose elimination is written out, step by step."""
 MOST_ROTATED = 32
-"""Rows of matrices that are turned plane by plane, which takes n² steps."""
+"""Most rows of matrices that are rotated plane by plane, which takes n² steps."""
 
 
 def transposed(b: Builder, x: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def identity_matrix(b: Builder, n: int) -> Tensor:
 
 
 def unit(b: Builder, n: int, place: int) -> Tensor:
-    """Return a column of truths that holds at one place."""
+    """Return a boolean column that is true in one row."""
     return b.constant([int(k == place) for k in range(n)], "uint8", (n, 1))
 
 
@@ -44,7 +44,7 @@ def symmetric(b: Builder, x: Tensor) -> Tensor:
 
 
 def square_infer(x: TensorType, **_: Any) -> TensorType:
-    """The result has the type of the operand, which has to be square."""
+    """Infer the type of the operand, which has to be square."""
     check_square(x)
     return x
 
@@ -61,14 +61,14 @@ def check_rows(x: Tensor, most: int, what: str) -> None:
     if n > most:
         raise OperatorError(
             "NNM409",
-            f'"{what}" of {show(x.shape)}: this backend has no such operator, and up '
-            f"to {most} rows are written with others",
-            'take smaller matrices, or backend("numpy")',
+            f'"{what}" of {show(x.shape)}: this backend has no such operator, and '
+            f"composes it of others for at most {most} rows",
+            'use smaller matrices, or backend("numpy")',
         )
 
 
 def _with_nan(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
-    """Return what a kernel makes of matrices, NaN for those that NumPy refuses: devices do not."""
+    """Return a kernel's result, NaN for matrices that NumPy refuses, as devices do not raise."""
     try:
         return kernel(x, *others)
     except ValueError:  # numpy.linalg.LinAlgError
@@ -99,7 +99,7 @@ def _refuses(kernel: Callable[..., Any], *matrices: Any) -> bool:
 
 
 def of_halves(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
-    """Return what a kernel makes of halves in float32, of which NumPy has no factors."""
+    """Return a kernel's result for float16 in float32, since NumPy has no factors of float16."""
     if x.dtype != np.float16:
         return _with_nan(np, kernel, x, *others)
     found = _with_nan(np, kernel, *(np.astype(each, np.float32) for each in (x, *others)))

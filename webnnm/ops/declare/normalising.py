@@ -1,4 +1,4 @@
-"""What the normalisations share: statistics in a wide type, scale and bias along axes."""
+"""What normalisations share: statistics in a wide type, scale and bias along axes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def collected(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
 
 
 def affine(b: Builder, x: Tensor, scale: Tensor | None, bias: Tensor | None) -> Tensor:
-    """Return scale · x + bias, without what is absent."""
+    """Return scale · x + bias, where either may be absent."""
     if scale is not None:
         x = x * narrowed(b, scale, x)
     return x if bias is None else x + narrowed(b, bias, x)
@@ -120,7 +120,7 @@ def padded_unit(
     mean: Tensor | None = None,
     variance: Tensor | None = None,
 ) -> Tensor:
-    """Return x̂ with statistics over axes, among them a padded sequence; some may be given."""
+    """Return x̂ with statistics over axes that include a padded sequence; some may be given."""
     wide = widened(b, flow.tensor)
     if centred:
         centre = padding.mean(b, flow, wide, axes) if mean is None else widened(b, mean)
@@ -177,7 +177,7 @@ def normalised_gradient(
     ]
 
 
-# The side of the notation.
+# The notation.
 
 
 def fit(layer: ShapeView, axes: Sequence[Role], *names: str) -> None:
@@ -189,7 +189,9 @@ def fit(layer: ShapeView, axes: Sequence[Role], *names: str) -> None:
     for name, features in found.items():
         own = [axis for axis in axes if isinstance(axis, int)]
         if len(own) < len(axes):
-            layer.fail("NNM310", f"{name} is per feature, the sequence has none", at=name)
+            layer.fail(
+                "NNM310", f"{name} is per feature, but the sequence is not a feature", at=name
+            )
         try:
             features.learn([flow.dims[axis] for axis in own])
             for axis, size in zip(own, features.dims or (), strict=True):
@@ -199,7 +201,7 @@ def fit(layer: ShapeView, axes: Sequence[Role], *names: str) -> None:
 
 
 def shape_by_axes(layer: ShapeView) -> None:
-    """The result is like the flow; scale and bias have the sizes of the option `axes`."""
+    """Give the result the shape of the flow; scale and bias have the sizes of the option `axes`."""
     same_shape(layer)
     axes = layer.axes("axes")
     if axes is not None:
@@ -213,7 +215,7 @@ def build_by_axes(b: Builder, layer: BuildView) -> LayoutTensor:
     roles = layer.axes("axes")
     axes = [flow.position(role) for role in roles]
     if flow.mask is not None and "sequence" in roles:
-        # Scale and bias are per feature, so there are none (see `fit`).
+        # Scale and bias are per feature, so they are absent here (see `fit`).
         centred = layer.operator.name != "rmsNorm"
         found = padded_unit(b, flow, axes, layer.options["epsilon"], centred=centred)
         return flow.with_tensor(found)
@@ -227,6 +229,6 @@ def shared(layer: BuildView, name: str) -> Any:
     if value is None:
         return None
     if value.lead:
-        hint = "multiply and add after the normalisation instead"
+        hint = "use mul() and add() after the normalisation instead"
         layer.fail("NNM405", f"{name} differs from sample to sample", at=name, hint=hint)
     return value.canonical().tensor

@@ -1,9 +1,9 @@
-"""Padded positions of sequences: what computes along a sequence leaves them out (spec G.6, E.9).
+"""Padded positions of sequences, which operators along a sequence ignore (spec G.6, E.9).
 
-A mask `[batch, length]`, float32, is 1 at the valid positions of each row, which stand before the
-padded ones. The result of a padded row is that of the row alone. Where something has to be valid,
-such as under a mean, a row that is padded altogether counts its first position: results stay
-finite, and the row mask leaves them out.
+A mask `[batch, length]`, float32, is 1 at the valid positions of each row, which come before the
+padded ones. The result of a padded row is that of the unpadded row. If something has to be valid,
+such as under a mean, a row that is all padding counts its first position: results stay finite,
+and the row mask excludes them.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def extremes(dtype: DataType) -> tuple[float, float]:
 
 
 def lengths(b: Builder, mask: Tensor, dtype: DataType = "float32") -> Any:
-    """Return how many positions of each row are valid, `[batch]`, at least one."""
+    """Return the number of valid positions of each row, `[batch]`, at least one."""
     found = b.max(b.reduce_sum(mask, axes=[1]), b.constant(1, "float32"))
     return found if dtype == "float32" else b.cast(found, type=dtype)
 
 
 def valid(b: Builder, mask: Tensor) -> Any:
-    """Return which positions are valid as conditions `[batch, length]`, in no row none."""
+    """Return which positions are valid as conditions `[batch, length]`, at least one per row."""
     return below(b, lengths(b, mask), mask.shape[1])
 
 
 def below(b: Builder, numbers: Tensor, length: int) -> Any:
-    """Return for each of `[batch]` numbers which of the positions from 0 on are below it."""
+    """Return, for each of `[batch]` numbers, which positions from 0 on are below it."""
     positions = b.constant(range(length), numbers.dtype, (1, length))
     return b.lesser(positions, column(b, numbers))
 
@@ -55,20 +55,20 @@ def column(b: Builder, numbers: Tensor) -> Any:
 
 
 def every(b: Builder, batch: int, length: int) -> Any:
-    """Return a mask of valid positions alone."""
+    """Return a mask in which all positions are valid."""
     return b.expand(b.constant(1, "float32"), new_shape=(batch, length))
 
 
 def one_step(b: Builder, mask: Tensor) -> Any:
-    """Return the mask of a sequence of one step that is made of all valid ones."""
+    """Return the mask of a sequence of one step that is computed from all valid steps."""
     return b.reduce_max(mask, axes=[1], keep_dimensions=True)
 
 
-# Values that have a mask.
+# Values with a mask.
 
 
 def placed(b: Builder, numbers: Tensor, flow: LayoutTensor) -> Any:
-    """Return `[batch]` or `[batch, length]` numbers in a shape that broadcasts to a value's."""
+    """Return `[batch]` or `[batch, length]` numbers in a shape that broadcasts to a value."""
     roles = [flow.position("batch"), *([flow.position("sequence")] if numbers.rank > 1 else [])]
     if roles != sorted(roles):
         numbers = b.transpose(numbers, permutation=(1, 0))
@@ -85,7 +85,7 @@ def filled(b: Builder, flow: LayoutTensor, value: float, tensor: Tensor | None =
 
 
 def mean(b: Builder, flow: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
-    """Return the mean over axes, among them the sequence; these keep size 1."""
+    """Return the mean over axes that include the sequence; they keep size 1."""
     total = b.reduce_sum(filled(b, flow, 0, x), axes=axes, keep_dimensions=True)
     sequence = flow.position("sequence")
     others = count(x.shape[k] for k in axes if k != sequence)
@@ -94,7 +94,7 @@ def mean(b: Builder, flow: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
 
 
 def combined(b: Builder, sources: Sequence[LayoutTensor], sequence: str | None) -> Any:
-    """Return the mask of what is made position by position of values, None if all are valid."""
+    """Return the mask of a position-wise function of values, None if all positions are valid."""
     found: Any = None
     masks = [x.mask for x in sources if x.mask is not None and x.sequence == sequence]
     for mask in dict.fromkeys(masks):

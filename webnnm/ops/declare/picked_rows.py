@@ -1,4 +1,4 @@
-"""Elements picked along sequences whose rows have lengths of their own."""
+"""Elements picked along sequences whose rows have different lengths."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from webnnm.ops.declare.tensors import Builder, Tensor
 
 
 def share(size: int, position: Any) -> int:
-    """Return how many elements a percentage keeps."""
+    """Return the number of elements that a percentage keeps."""
     return max(1, int(size * position.value // 100)) if isinstance(position, Percent) else size
 
 
 def at_valid_position(
     b: Builder, layer: BuildView, flow: LayoutTensor, position: Any, like: LayoutTensor | None
 ) -> LayoutTensor:
-    """Pick along a sequence whose rows have different lengths, or are to have those of others."""
+    """Pick along a sequence whose rows differ in length, or take the lengths of another one."""
     n, rule = flow.size("sequence"), partial(share, position=position)
     if isinstance(position, int):
         if not layer.options["keep_dimensions"]:
@@ -43,14 +43,14 @@ def at_valid_position(
 
 
 def _amounts(b: Builder, value: LayoutTensor) -> Any:
-    """Return the lengths of all rows, int32; without a mask there is one for all."""
+    """Return the lengths of all rows, int32; without a mask, one length for all."""
     if value.mask is None:
         return b.constant([value.size("sequence")], "int32")
     return lengths(b, value.mask, "int32")
 
 
 def _row_positions(b: Builder, flow: LayoutTensor, positions: Sequence[int]) -> Any:
-    """Return int32 indices `[batch, k]` for positions, negative ones from the last valid one."""
+    """Return int32 indices `[batch, k]` for positions; negatives count from the last valid one."""
     fixed, back = (
         b.constant(numbers, "int32", (1, len(positions)))
         for numbers in (list(positions), [int(place < 0) for place in positions])
@@ -62,7 +62,7 @@ def _row_positions(b: Builder, flow: LayoutTensor, positions: Sequence[int]) -> 
 def from_the_end(
     b: Builder, flow: LayoutTensor, positions: Sequence[int], sizes: Sequence[int]
 ) -> LayoutTensor:
-    """Replace the sequence by features: positions of each row, in a tensor of some shape."""
+    """Replace the sequence with features: positions of each row, in a tensor of some shape."""
     found = picked(b, flow, _row_positions(b, flow, positions))
     batch, _, *features = found.shape
     tensor = b.reshape(found, new_shape=(batch, *sizes, *features))
@@ -70,7 +70,7 @@ def from_the_end(
 
 
 def within_rows(b: Builder, indices: LayoutTensor, mask: Tensor) -> LayoutTensor:
-    """Return index tensors as positions of rows: negative ones from the last valid, clamped."""
+    """Return index tensors as positions of rows: negatives count from the last valid, clamped."""
     x, dtype = indices.tensor, indices.tensor.dtype
     if "batch" not in indices.layout:
         x = b.reshape(x, new_shape=(1, *x.shape))

@@ -39,7 +39,7 @@ OPTIONS = {
 
 
 def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
-    """Return the notation's side of a pool; `windows(shape, **options)` is the operator's rule."""
+    """Return how the notation uses a pool; `windows(shape, **options)` is the operator's rule."""
 
     def shape(layer: ShapeView) -> None:
         if layer.flow.dims is None:
@@ -64,7 +64,7 @@ def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
             source = _before_relu(image) if layer.operator.name == "maxPool2d" else None
             if source is None:
                 return b.apply(layer.operator, [image], given)
-            # The same numbers and gradients, and relu on a fraction of the cells.
+            # The same results and gradients, with relu on a fraction of the cells.
             return b.relu(b.apply(layer.operator, [source], given))
 
         return build_image(b, flow, at, written, apply)
@@ -80,7 +80,7 @@ def _before_relu(image: Tensor) -> Tensor | None:
 
 
 def _options(layer: ShapeView | BuildView, sizes: Pair) -> dict[str, Any]:
-    """Return the options as the operator takes them, but for the layout."""
+    """Return the options as the operator takes them, except the layout."""
     options = layer.options
     window: Pair = options["window_dimensions"] or sizes
     steps = options["strides"], options["dilations"]

@@ -1,4 +1,4 @@
-"""What the recurrent operators share: slots and options, checks of shapes, the run over steps."""
+"""What recurrent operators share: slots and options, shape checks, the loop over steps."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 from webnnm.ops.matmul import transposed
 
 NATIVE_ACTIVATIONS = frozenset({"relu", "sigmoid", "tanh"})
-"""What WebNN's own methods have."""
+"""The activations of WebNN's own methods."""
 
 DIRECTIONS = {"forward": 1, "backward": 1, "both": 2}
-"""How many sets of weights a direction takes."""
+"""The number of sets of weights for a direction."""
 
 Step = Callable[[Tensor, tuple[Any, ...]], tuple[Any, ...]]
 """From the projected input and the states of one step to the states of the next."""
@@ -28,7 +28,7 @@ Step = Callable[[Tensor, tuple[Any, ...]], tuple[Any, ...]]
 
 
 def slot(name: str, rank: int, *, optional: bool = False) -> Slot:
-    """Return an operand of the type of the first, the input; optional ones travel by name."""
+    """Return an operand with the type of the first, the input; optional ones are passed by name."""
     return Slot(
         name=name,
         dtypes=FLOAT,
@@ -40,10 +40,10 @@ def slot(name: str, rank: int, *, optional: bool = False) -> Slot:
 
 
 def _steps(value: Any, *types: TensorType) -> int:
-    """Accept the number of steps that the input has; None means that number."""
+    """Accept the number of steps of the input; None means that number."""
     found = types[0].shape[0]
     if value is not None and value != found:
-        raise OperatorError("NNM303", f"{value!r} steps, the input {types[0]} has {found}")
+        raise OperatorError("NNM303", f"{value!r} steps, but the input {types[0]} has {found}")
     return found
 
 
@@ -93,7 +93,7 @@ def require_shapes(
     lead: Shape,
     state: Shape,
 ) -> None:
-    """Raise NNM404 unless all operands fit together.
+    """Raise NNM404 unless the shapes of all operands match.
 
     `lead` is the number of directions, if there are any, `state` the shape of states.
     """
@@ -130,9 +130,9 @@ def parts(b: Builder, x: Tensor, count: int, axis: int) -> list[Tensor]:
 
 
 def projected(b: Builder, x: Tensor, weight: Tensor, *biases: Tensor | None) -> list[list[Tensor]]:
-    """Multiply the inputs of all steps by the input weights at once, and add biases.
+    """Multiply the inputs of all steps by the input weights in one product, and add biases.
 
-    Returns for each direction the projected inputs `[batch, gates · hidden]` of the steps in time.
+    Returns per direction the projected inputs `[batch, gates · hidden]` of the steps in time.
     """
     steps, batch, features = x.shape
     directions, rows, _ = weight.shape
@@ -145,7 +145,7 @@ def projected(b: Builder, x: Tensor, weight: Tensor, *biases: Tensor | None) -> 
 
 
 def of_direction(b: Builder, x: Tensor | None, number: int) -> Any:
-    """Return what one direction takes of a tensor whose first dimension are the directions."""
+    """Return one direction's part of a tensor whose first dimension is the direction."""
     if x is None:
         return None
     found = x
@@ -171,7 +171,7 @@ def run(
 ) -> list[tuple[Any, ...]]:
     """Return the states after each step, in the order of time.
 
-    Where there are `lengths`, `[batch, 1]`, the states of a row stand still at the steps behind.
+    With `lengths`, `[batch, 1]`, the states of a row do not change after its last step.
     """
     found: list[tuple[Any, ...]] = []
     order = range(len(inputs))
@@ -197,7 +197,7 @@ def loops(
     return_sequence: bool,
     direction: str,
 ) -> tuple[Any, ...]:
-    """Write the run over steps as a loop in StableHLO, one for each direction.
+    """Emit the steps as a loop in StableHLO, one for each direction.
 
     `cell(b, x, *weights, *states)` builds one step; absent operands are None.
     """
@@ -241,7 +241,7 @@ def loops(
 
 
 def stacked(b: Builder, tensors: Sequence[Tensor], *lead: int) -> Tensor:
-    """Lay tensors of one shape one after the other, in leading dimensions of these sizes."""
+    """Stack tensors of equal shape in leading dimensions of these sizes."""
     joined = tensors[0] if len(tensors) == 1 else b.concat(tensors, axis=0)
     return b.reshape(joined, new_shape=(*lead, *tensors[0].shape))
 
@@ -249,7 +249,7 @@ def stacked(b: Builder, tensors: Sequence[Tensor], *lead: int) -> Tensor:
 def last_states(
     b: Builder, runs: Sequence[Sequence[tuple[Any, ...]]], direction: str
 ) -> list[Tensor]:
-    """Return the states behind the last step, each `[directions, batch, hidden]`."""
+    """Return the states after the last step, each `[directions, batch, hidden]`."""
     ends = [
         states[0] if backward else states[-1]
         for states, backward in zip(runs, backwards(direction), strict=True)
@@ -264,5 +264,5 @@ def sequence(b: Builder, runs: Sequence[Sequence[tuple[Any, ...]]]) -> Tensor:
 
 
 def backwards(direction: str) -> tuple[bool, ...]:
-    """Return for each direction whether it runs from the last step to the first."""
+    """Return, for each direction, whether it runs from the last step to the first."""
     return {"forward": (False,), "backward": (True,), "both": (False, True)}[direction]

@@ -40,7 +40,7 @@ def initial(name: str) -> TensorSlot:
 
 
 def cell_options(*layouts: str, activations: Sequence[str]) -> dict[str, ValueOption]:
-    """Return the options that cells have, too."""
+    """Return the options that cells have as well."""
 
     def read(value: Value) -> tuple[str, ...]:
         items = value.items if isinstance(value, Items) else ()
@@ -74,7 +74,7 @@ def run_shape(name: str, gates: int) -> Callable[[ShapeView], None]:
         flow = layer.flow
         if flow.known and flow.sequence is None:
             hint = "give the input sequence=true"
-            layer.fail("NNM411", f'"{name}" needs a sequence, the flow has none', hint=hint)
+            layer.fail("NNM411", f'"{name}" needs a sequence, but its input has none', hint=hint)
         directions = DIRECTIONS[layer.options["direction"]]
         _relate(layer, gates, directions, (directions,))
         if layer.options["return_sequence"]:
@@ -96,13 +96,13 @@ def cell_shape(gates: int) -> Callable[[ShapeView], None]:
 
 
 def _relate(layer: ShapeView, gates: int, directions: int, lead: tuple[int, ...]) -> None:
-    """Exchange what is known of features and hidden size between operands and results."""
+    """Exchange the known features and hidden size between operands and results."""
     flow, weight, recurrent, *states = layer.operands
     if flow.rank not in (None, 1):
         layer.fail("NNM405", f"a recurrent layer needs 1 feature dimension, not {flow}")
     tensors = layer.tensors
     states += [tensors[n] for n in ("initialHiddenState", "initialCellState") if n in tensors]
-    # A written number as initial state counts for all.
+    # A number written as initial state applies to all states.
     states = [state for state in states if state.rank != 0]
     hidden = _hidden(layer, gates, directions)
     features = _size(flow, 0) or _size(weight, -1)
@@ -121,14 +121,14 @@ def _relate(layer: ShapeView, gates: int, directions: int, lead: tuple[int, ...]
             if operand is not None:
                 operand.learn(dims)
         except Conflict:
-            layer.fail("NNM404", f"{name} {operand}, the other operands need {show(dims)}")
+            layer.fail("NNM404", f"{name} {operand}, but the other operands need {show(dims)}")
     for result in layer.results:
         result.learn([hidden and directions * hidden])
         result.learn_names(["features"])
 
 
 def _hidden(layer: ShapeView, gates: int, directions: int) -> int | None:
-    """Return the hidden size: written, or from the result or any operand that tells it."""
+    """Return the hidden size: as written, or as it follows from the result or any operand."""
     _, weight, recurrent, *states = layer.operands
     total = _size(layer.result, 0)
     if layer.options["hidden_size"] is None and total is not None and total % directions:
@@ -158,7 +158,7 @@ def _size(features: Features | None, axis: int) -> int | None:
 
 
 def build_run(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
-    """Run over the sequence; the results are what flows on, then every result by its word."""
+    """Run over the sequence; the first result is passed on, then each result has its word."""
     flow = layer.operands[0].arranged(("sequence", "batch", 0))
     steps, batch, _ = flow.tensor.shape
     directions = DIRECTIONS[layer.options["direction"]]
@@ -200,9 +200,9 @@ def _applied(
     options: Mapping[str, Any],
     lengths: Any = None,
 ) -> tuple[Any, ...]:
-    """Return the results; in training by way of the steps, which gradients then share.
+    """Return the results; in training, they are made of the steps, which gradients then share.
 
-    Rows of different lengths go this way, too: no method of WebNN has them.
+    The same is done for rows of different lengths, which no WebNN method supports.
     """
     operator = layer.operator
     if lengths is not None:
@@ -215,7 +215,7 @@ def _applied(
 
 
 def _weights(layer: BuildView, behind: int = 3) -> list[Any]:
-    """Return both weights, and the tensors of the operator's slots from `behind` on, or None."""
+    """Return both weights, and the tensors of the slots from `behind` on, None if absent."""
     found = [layer.tensors.get(slot.name) for slot in layer.operator.operands[behind:]]
     return [
         None if value is None else value.canonical().tensor
@@ -224,10 +224,10 @@ def _weights(layer: BuildView, behind: int = 3) -> list[Any]:
 
 
 def _initial(b: Builder, layer: BuildView, name: str, lead: tuple[int, int]) -> Any:
-    """Return an initial state `[directions, batch, hidden]` of features, for each sample or all."""
+    """Return an initial state `[directions, batch, hidden]`, given per sample or for all."""
     value = layer.tensors[name]
     if "sequence" in value.layout:
-        layer.fail("NNM411", f"{name} has a sequence", at=name, hint="it takes one state")
+        layer.fail("NNM411", f"{name} has a sequence", at=name, hint="it has to be one state")
     directions, batch = lead
     size = layer.results[0].sizes()[0]
     tensor = value.canonical().tensor
@@ -238,7 +238,7 @@ def _initial(b: Builder, layer: BuildView, name: str, lead: tuple[int, int]) -> 
 
 
 def _states(b: Builder, x: Any, layout: tuple[Role, ...], sequence: str | None) -> LayoutTensor:
-    """Join the directions, last but two of a result, with its features."""
+    """Merge the directions, the third-last dimension of a result, into its features."""
     *lead, directions, batch, hidden = x.shape
     if directions > 1:
         order = (*range(len(lead)), x.rank - 2, x.rank - 3, x.rank - 1)

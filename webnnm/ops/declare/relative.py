@@ -1,4 +1,4 @@
-"""A bias of attention that depends on how far two tokens are apart, by buckets of distances.
+"""A bias of attention that depends on the distance of two tokens, in buckets.
 
 Source: C. Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text
 transformer", arXiv:1910.10683 (2019), section 2.1.
@@ -17,15 +17,15 @@ from webnnm.ops.declare import checks
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 
 MAX_DISTANCE = 128
-"""Tokens that are farther apart share a bucket, unless another distance is given."""
+"""Tokens farther apart share a bucket, unless another distance is given."""
 
 
 def relative_bias(
     b: Builder, table: Tensor, heads: int, length: int, tokens: int, causal: bool, most: int
 ) -> Any:
-    """Return `[heads, queries, keys]` of a table `[buckets, heads]`; the last of both stand alike.
+    """Return `[heads, queries, keys]` of a table `[buckets, heads]`; both end at the same token.
 
-    Where attention is causal all buckets are of earlier keys, else the second half is of later
+    If attention is causal, all buckets are for earlier keys, else the second half is for later
     ones.
     """
     _check(table, heads, causal, most)
@@ -48,7 +48,7 @@ def relative_bias_at(
 ) -> Any:
     """Return `[batch, heads, queries, keys]` for causal queries at positions `[batch, queries]`.
 
-    Keys stand at the places from 0 to `length` - 1.
+    Keys are at the positions from 0 to `length` - 1.
     """
     _check(table, heads, True, most)
     batch, tokens = positions.shape
@@ -70,12 +70,12 @@ def _check(table: Tensor, heads: int, causal: bool, most: int) -> None:
         )
     if most <= buckets // least:
         message = f"{buckets} buckets for distances up to {most}"
-        raise OperatorError("NNM303", message, f"maxDistance= is above {buckets // least}")
+        raise OperatorError("NNM303", message, f"set maxDistance= above {buckets // least}")
 
 
 @lru_cache(maxsize=1 << 14)
 def _bucket(apart: int, buckets: int, causal: bool, most: int) -> int:
-    """Return the bucket of a key so many tokens behind a query: first one by one, then by ratio."""
+    """Return the bucket of a key that many tokens after a query: exact at first, then by ratio."""
     first = 0
     if causal:
         distance = max(-apart, 0)

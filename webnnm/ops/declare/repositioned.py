@@ -1,4 +1,4 @@
-"""Padded sequences whose positions change their places, or become more or fewer."""
+"""Padded sequences whose positions are reordered, or whose length changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webnnm.ops.declare.tensors import Builder, Tensor
 def looked_up(
     b: Builder, mask: Tensor, rule: Callable[[int], int], dtype: DataType = "float32"
 ) -> Any:
-    """Return what a rule says of the number of valid positions of each row, `[batch]`."""
+    """Return the result of a rule for the number of valid positions of each row, `[batch]`."""
     table = b.constant([rule(n) for n in range(mask.shape[1] + 1)], dtype)
     return b.gather(table, b.cast(b.reduce_sum(mask, axes=[1]), type="int32"), axis=0)
 
@@ -24,7 +24,7 @@ def looked_up(
 def remasked(b: Builder, mask: Tensor, rule: Callable[[int], int], length: int) -> Any:
     """Return the mask of a sequence of another length, of which `rule(n)` positions are valid.
 
-    `n` is the number of valid positions from 1 on; of none none are made.
+    `n` is the number of valid positions from 1 on; rows without any stay empty.
     """
     old = mask.shape[1]
     if length == old and all(rule(n) == n for n in range(1, old + 1)):
@@ -42,7 +42,7 @@ def picked(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
         x = b.expand(x, new_shape=(rows, n, *features))
     shape = (rows, k, *features)
     if is_float(x.dtype):
-        # A product with one-hot rows: its gradient is a product, too, and not a scatter that adds.
+        # A product with one-hot rows: its gradient is a product, too, and not a scatter-add.
         cells = b.reshape(indices, new_shape=(rows, k, 1))
         chosen = b.cast(b.equal(cells, b.constant(range(n), "int32", (1, 1, n))), type=x.dtype)
         found = b.matmul(chosen, b.reshape(x, new_shape=(rows, n, count(features))))
@@ -62,7 +62,7 @@ def reversed_rows(b: Builder, value: LayoutTensor) -> LayoutTensor:
 
 
 def joined(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> LayoutTensor:
-    """Return parts that were joined along the sequence with all padding behind the last of them.
+    """Return parts that were joined along the sequence, with all padding after the last one.
 
     `whole` is canonical, and has the parts one after the other with their padding.
     """
@@ -77,7 +77,7 @@ def joined(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> La
     places = b.constant(range(n), "float32", (1, n))
     end, indices = b.constant([0], "float32", (1, 1)), places
     for part in masks[:-1]:
-        # What stands behind a part moves up by the padding of this part.
+        # Everything after a part moves up by the padding of that part.
         valid_ones = b.reduce_sum(part, axes=[1], keep_dimensions=True)
         end = end + valid_ones
         behind = b.cast(b.greater_or_equal(places, end), type="float32")
@@ -91,9 +91,9 @@ def joined(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> La
 def begun(
     b: Builder, value: LayoutTensor, x: Tensor, axis: int, front: Callable[[int], int]
 ) -> Any:
-    """Return `x` with zeros before it along an axis, for each row as many as a rule says.
+    """Return `x` with zeros before it along an axis, as many per row as a rule returns.
 
-    The rule is one of the number of valid positions. All rows grow by the most that it says.
+    The rule is a function of the number of valid positions. All rows grow by its maximum.
     """
     amounts = [front(n) for n in range(1, value.size("sequence") + 1)]
     most = max(amounts)
@@ -107,6 +107,6 @@ def begun(
 
 
 def _in_layout_of(value: LayoutTensor, tensor: Tensor) -> LayoutTensor:
-    """Return what was computed on a canonical tensor in the layout of the value."""
+    """Return a result that was computed on a canonical tensor in the layout of the value."""
     found = value.canonical()
     return LayoutTensor(tensor, found.layout, value.sequence, value.mask).arranged(value.layout)

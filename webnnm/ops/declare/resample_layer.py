@@ -25,7 +25,7 @@ def _mode(value: Value) -> str:
 
 
 def _scales(value: Value) -> tuple[float, ...] | values.Sizes:
-    """Read two numbers, one for both, or whole ones by name."""
+    """Read two numbers, one number for both, or integers by name."""
     if isinstance(value, NamedShape):
         return values.sizes(value)
     items = value.items if isinstance(value, Items) else (value, value)
@@ -37,7 +37,7 @@ def _scales(value: Value) -> tuple[float, ...] | values.Sizes:
 def _targets(layer: ShapeView | BuildView, flow: Features) -> Mapping[int, int | None]:
     """Return the new size of each feature that gets one, None while it is not known."""
     if (flow.rank or 0) < 2:
-        layer.fail("NNM405", f"{flow} are {flow.rank} features, two are resampled at least")
+        layer.fail("NNM405", f"{flow} has {flow.rank} features, but at least two are needed")
     option = next((o for o in ("new_shape", "sizes") if layer.options[o] is not None), "scales")
     asked = layer.options[option]
     given: Sequence[Any] = asked or (1, 1)
@@ -50,7 +50,7 @@ def _targets(layer: ShapeView | BuildView, flow: Features) -> Mapping[int, int |
     found: dict[int, int | None] = {}
     for role, number in zip(roles, given, strict=True):
         if not isinstance(role, int):
-            layer.fail("NNM310", "features can be resampled, not a sequence", at=option)
+            layer.fail("NNM310", "only features can be resampled, not a sequence", at=option)
         if not isinstance(number, int | float | None):
             layer.fail("NNM303", "expected numbers", at=option)
         size = (flow.dims or [])[role]
@@ -66,7 +66,7 @@ def _targets(layer: ShapeView | BuildView, flow: Features) -> Mapping[int, int |
 
 
 def _axes(layer: ShapeView | BuildView, flow: Features) -> list[Role]:
-    """Return height and width: those of `axes=`, those of these names, or the last two features."""
+    """Return height and width: the features of `axes=`, or of these names, or the last two."""
     if layer.options["axes"] is not None:
         return layer.axes("axes") or []
     if "height" in flow.names and "width" in flow.names:
@@ -86,11 +86,11 @@ def _shape(layer: ShapeView) -> None:
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     targets = dict(_targets(layer, layer.features[0]))
-    for k in range(flow.rank):  # of one dimension, any other is the second
+    for k in range(flow.rank):  # for a single dimension, any other one is the second
         if len(targets) < 2 and k not in targets:
             targets[k] = flow.size(k)
     if len(targets) > 2:
-        layer.fail("NNM405", f"{len(targets)} dimensions, two at most are resampled at once")
+        layer.fail("NNM405", f"{len(targets)} dimensions, but a layer resamples at most two")
     first, second = sorted(targets, key=flow.position)
     if flow.position(second) - flow.position(first) > 1 and flow.tensor.rank != 4:
         order: list[Role] = [role for role in flow.layout if role not in (first, second)]

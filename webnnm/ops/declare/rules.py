@@ -13,7 +13,7 @@ from webnnm.ops.declare.tensors import Builder
 
 
 def same_shape(layer: ShapeView) -> None:
-    """The result has the shape, names and sequence of the flow."""
+    """Give the result the shape, names and sequence of the flow."""
     equate(layer.result, layer.flow)
     keep_names(layer)
 
@@ -32,7 +32,7 @@ def build_unary(builder: Builder, layer: BuildView) -> LayoutTensor:
 
 
 def tensor_options(layer: BuildView) -> dict[str, object]:
-    """Return the options that the tensor operator knows by the same name."""
+    """Return the options that the tensor operator has under the same name."""
     known = layer.operator.options
     return {name: value for name, value in layer.options.items() if name in known}
 
@@ -52,7 +52,7 @@ def places(names: Sequence[str | None], among: Sequence[str | None]) -> list[int
 
 
 def broadcast_shape(layer: ShapeView) -> None:
-    """The result is the broadcast of all operands; undeclared parameters fit themselves to it."""
+    """Give the result the broadcast shape of all operands; undeclared parameters adapt to it."""
     broadcast_features(layer, layer.operands)
 
 
@@ -60,7 +60,7 @@ def broadcast_features(layer: ShapeView, operands: Sequence[Features]) -> None:
     """Relate some features of a layer and its result by broadcasting, in both directions."""
     result = layer.result
     known = [x for x in operands if x.dims is not None and not x.undeclared]
-    if not known:  # nothing is known of the operands: they take the shape of the result
+    if not known:  # nothing is known about the operands: they take the shape of the result
         for x in operands:
             x.learn(result.dims)
         return
@@ -81,7 +81,7 @@ def broadcast_features(layer: ShapeView, operands: Sequence[Features]) -> None:
 
 
 def _check_rank(layer: ShapeView, operands: Sequence[Features]) -> None:
-    """Raise NNM402 where the declared result has another rank than the operands give it."""
+    """Raise NNM402 if the declared result has another rank than the operands imply."""
     ranks = [len(x.dims) for x in operands if x.dims is not None]
     if len(ranks) == len(operands) and max(ranks) != layer.result.rank:
         largest = operands[ranks.index(max(ranks))]
@@ -93,12 +93,12 @@ def _common_sequence(layer: ShapeView, operands: Sequence[Features]) -> str | No
     names = {x.sequence for x in operands if x.sequence}
     if len(names) > 1:
         both = " and ".join(f'"{name}"' for name in sorted(names))
-        layer.fail("NNM411", both, hint="only tensors of the same sequence combine")
+        layer.fail("NNM411", both, hint="only tensors with the same sequence can be combined")
     return next(iter(names), None)
 
 
 def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
-    """Give a new parameter the full feature shape of the flow, and let the flow learn from it."""
+    """Give a new parameter the full feature shape of the flow, and infer the flow from it."""
     try:
         equate(parameter, source)
     except Conflict:
@@ -144,7 +144,7 @@ def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -
         layer.fail(
             "NNM402", f"declared {result}, inferred {inferred} in dimension {axis}", at="shape"
         )
-    # Backwards: a single unknown operand takes the result's size if no other one explains it.
+    # Backwards: a single unknown operand takes the result's size if no other operand explains it.
     unknown = [(x, k) for x, k in cells if x.dims and x.dims[k] is None and not x.undeclared]
     if len(unknown) == 1 and result.dims[axis] is not None:
         x, k = unknown[0]
@@ -168,7 +168,7 @@ def broadcast_operands(
 ) -> tuple[list[Any], tuple[Role, ...], str | None]:
     """Return values as tensors that broadcast, their common layout, and the sequence's name.
 
-    `names` are the dimension names of each value. Raises NNM411 where sequences differ in length.
+    `names` are the dimension names of each value. Raises NNM411 if sequences differ in length.
     """
     largest = max(range(len(values)), key=lambda i: values[i].rank)
 
@@ -178,6 +178,6 @@ def broadcast_operands(
     sequences = {v.size("sequence") for v in values if "sequence" in v.layout}
     if len(sequences) > 1:
         lengths = " and ".join(map(str, sorted(sequences)))
-        layer.fail("NNM411", f"sequences of length {lengths}", hint="lengths have to agree")
+        layer.fail("NNM411", f"sequences of length {lengths}", hint="the lengths have to agree")
     tensors, layout = aligned(values, match)
     return tensors, layout, next((v.sequence for v in values if v.sequence), None)

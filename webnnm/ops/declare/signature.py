@@ -1,4 +1,4 @@
-"""What the signature of a decomposition says: operands, options, their kinds."""
+"""What the signature of a decomposition declares: operands, options, their kinds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webnnm.ops.declare.operator import REQUIRED, Option, Slot
 from webnnm.ops.declare.tensors import OperatorError, TensorType
 
 Types = str | tuple[str, ...]
-"""Data types: "float", "integer", "any", the name of one, or several names."""
+"""Data types: "float", "integer", "any", the name of a type, or several names."""
 
 Ranks = tuple[int, int | None]
 """The least and the most dimensions, None for any number."""
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
 
 
 def _anything(value: Any, *_: TensorType) -> Any:
-    """Accept any value; lists become tuples, for equal options are to be found equal."""
+    """Accept any value; lists become tuples, so that equal options compare equal."""
     return tuple(map(_anything, value)) if isinstance(value, list | tuple) else value  # pyright: ignore
 
 
@@ -61,7 +61,7 @@ KINDS: Mapping[str, Kind] = {
     "list": Kind(_numbers, values.nested),
     "": Kind(_anything, values.anything),
 }
-"""Kinds of options by the name of their type; "" where nothing is known of it."""
+"""Kinds of options by the name of their type; "" if the type is unknown."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Signature:
     readers: Mapping[str, Callable[[Value], Any]]
 
     def readable(self, options: Mapping[str, Option]) -> dict[str, ValueOption]:
-        """Return the options as the notation has them; required ones are None where missing."""
+        """Return the options as the notation has them; missing required ones are None."""
         return {
             name: ValueOption(
                 read=self.readers[name], default=None if o.default is REQUIRED else o.default
@@ -93,9 +93,9 @@ def read_signature(
 ) -> Signature:
     """Read `(b, x, *optional tensors, **options)`.
 
-    Positional arguments behind the builder are operands, optional with the default None; arguments
-    by keyword are options of the kind of their default. Operands that take the same types shall
-    have the same type. `own_checks` get the value when its kind is checked, and return it or raise
+    Positional arguments after the builder are operands, optional with the default None; keyword
+    arguments are options of the kind of their default. Operands that take the same types must
+    have the same type. `own_checks` get the value once its kind is checked, and return it or raise
     `ValueError`.
 
     >>> def scaled(b, x, scale=None, *, by=2.0): ...
@@ -125,7 +125,7 @@ def read_signature(
     if not slots:
         _refuse(name, "no operand", "it takes the builder and at least one tensor")
     if len(slots) > 1 and any(slot.variadic for slot in slots):
-        _refuse(name, f"*{slots[-1].name} beside other operands", "a list of operands stands alone")
+        _refuse(name, f"*{slots[-1].name} next to other operands", "a list has to be alone")
     _require_known(name, own_checks, options, "option")
     for given in (types, ranks):
         if not isinstance(given, str | tuple):
@@ -142,7 +142,7 @@ def _slot(
 ) -> Slot:
     optional = argument.default is None
     if not optional and argument.default is not argument.empty:
-        why = "optional operands are None where they are not given, options are by keyword"
+        why = "the default of optional operands is None, options are keyword-only"
         _refuse(name, f"the default of {argument.name}", why)
     word = camel_case(argument.name)
     alike = (i for i, slot in enumerate(before) if slot.dtypes == dtypes and len(dtypes) > 1)
@@ -200,7 +200,7 @@ def _with_check(kind: Kind, own: Callable[[Any], Any] | None) -> Kind:
 
 
 def _require_known(name: str, given: Collection[str], known: Collection[str], what: str) -> None:
-    """Raise NNM303 where a declaration speaks of an option or operand that there is not."""
+    """Raise NNM303 if a declaration names an option or operand that does not exist."""
     for word in given:
         if word not in known:
             hint = suggestion(word, known)

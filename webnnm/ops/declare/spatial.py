@@ -18,7 +18,7 @@ Sides = tuple[int, int, int, int]
 
 
 def numbers(amount: int, low: int) -> Callable[..., tuple[int, ...]]:
-    """Return a check that accepts so many integers from `low`."""
+    """Return a check that accepts that many integers from `low`."""
     check_items = checks.integers(low)
 
     def check(value: Any, *_: TensorType) -> tuple[int, ...]:
@@ -60,12 +60,12 @@ def height_width(sizes: Mapping[str, int]) -> Pair:
 
 
 def permuted(b: Builder, x: Tensor, source: str, target: str) -> Tensor:
-    """Return a tensor with its dimensions in another order of letters."""
+    """Return a tensor with its dimensions reordered to another layout."""
     return x if source == target else b.transpose(x, permutation=order(source, target))
 
 
 def exchanged(layout: str, one: str, other: str) -> str:
-    """Return a layout with two letters in each other's place.
+    """Return a layout with two letters swapped.
 
     >>> exchanged("nhwc", "n", "c")
     'chwn'
@@ -78,7 +78,7 @@ def automatic_padding(
 ) -> Sides:
     """Return the padding that `same-upper` (the odd cell at the end) or `same-lower` stands for.
 
-    An image keeps its size but for the strides, by which transposed convolutions let it grow.
+    An image keeps its size, divided by the strides, or multiplied for transposed convolutions.
     """
     found: list[int] = []
     for size, length, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
@@ -93,5 +93,5 @@ check_automatic_padding = checks.word("explicit", "same-upper", "same-lower")
 
 
 def is_image(value: Any) -> bool:
-    """Tell whether an operand is a tensor of four dimensions, so that its layout can be read."""
+    """Return whether an operand is a tensor of four dimensions, so that its layout can be read."""
     return getattr(value, "rank", None) == 4

@@ -59,7 +59,7 @@ def padding(value: Value) -> Sides | str:
         return (0, 0, 0, 0) if word == "valid" else word
     found = found * 4 if not isinstance(value, Items) else found
     if len(found) != 4 or min(found) < 0:
-        raise ValueError("expected four numbers from 0: [top, bottom, left, right]") from None
+        raise ValueError("expected four non-negative numbers: [top, bottom, left, right]") from None
     return found[0], found[1], found[2], found[3]
 
 
@@ -81,13 +81,13 @@ class Places:
 def places(layer: ShapeView | BuildView, flow: Features, layout: str | None) -> Places:
     """Find height, width and channels among three features, by name or by the layout.
 
-    A layout that was written and disagrees with the names is the one of the result. Raises
-    NNM405 for another number of features.
+    A written layout that disagrees with the names is the layout of the result. Raises NNM405
+    for another number of features.
     """
     if flow.rank != 3:
         layer.fail(
             "NNM405",
-            f"an image has 3 feature dimensions, {flow} has {flow.rank}",
+            f"an image has 3 feature dimensions, but {flow} has {flow.rank}",
             hint="channels, height and width",
         )
     written = _indices((layout or "nchw").replace("n", ""))
@@ -106,7 +106,7 @@ def _indices(letters: str) -> dict[str, int]:
 def sides(
     asked: Sides | str, sizes: Pair, kernel: Pair, strides: Pair, dilations: Pair, *, grown: bool
 ) -> Sides:
-    """Return four paddings; `same` depends on sizes, for transposed convolutions (`grown`) not."""
+    """Return four paddings; `same` depends on sizes, except for transposed ones (`grown`)."""
     if not isinstance(asked, str):
         return asked
     return automatic_padding("same-upper", sizes, kernel, strides, dilations, transposed=grown)
@@ -129,7 +129,7 @@ def learn_image(layer: ShapeView, at: Places, sizes: Mapping[str, int | None]) -
 def sizes_of(features: Features, at: Mapping[str, int]) -> dict[str, int | None]:
     """Return the sizes of an image by their letters, None if it is not an image.
 
-    Where a result of another rank was declared, `learn_image` refuses it.
+    If a result of another rank was declared, `learn_image` raises.
     """
     dims = features.dims if features.dims and len(features.dims) == 3 else [None] * 3
     return {letter: dims[k] for letter, k in at.items()}

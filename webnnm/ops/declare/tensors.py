@@ -1,4 +1,4 @@
-"""What rules see of tensors and of the graph that they build."""
+"""The view that rules have of tensors and of the graph that they build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TensorType(NamedTuple):
 
 
 class Tensor(Protocol):
-    """What a gradient or decomposition rule sees of an operand: its type, and its algebra."""
+    """A gradient or decomposition rule's view of an operand: its type, and its algebra."""
 
     @property
     def dtype(self) -> DataType:
@@ -51,7 +51,7 @@ class Tensor(Protocol):
 
 
 class Builder(Protocol):
-    """What a rule sees of the graph builder: every operator as a method in snake_case."""
+    """A rule's view of the graph builder: every operator as a method in snake_case."""
 
     def constant(
         self, value: Any, dtype: DataType | None = None, shape: Sequence[int] | None = None

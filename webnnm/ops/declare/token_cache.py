@@ -1,4 +1,4 @@
-"""Keys and values of tokens that are there already, for graphs that go on with a text."""
+"""Keys and values of earlier tokens, for graphs that continue a text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from webnnm.ops.declare.layout import LayoutTensor
 
 
 class TokenCache(Protocol):
-    """Fixed room for the keys and values of all tokens of a sequence, those of a graph among them.
+    """A fixed-size cache of the keys and values of a sequence's tokens, including the graph's.
 
-    `sequence` is its name, `length` the number of tokens there is room for, `positions` the places
-    of the graph's tokens, int32 `[batch, tokens]`.
+    `sequence` is its name, `length` the number of tokens that fit, `positions` the positions of
+    the graph's tokens, int32 `[batch, tokens]`.
     """
 
     sequence: str
@@ -19,18 +19,18 @@ class TokenCache(Protocol):
     positions: Any
 
     def extended(self, keys: Any, values: Any) -> tuple[Any, Any]:
-        """Return all keys and values `[batch, heads, length, size]`, new ones put in their place.
+        """Return all keys and values `[batch, heads, length, size]`, with new ones put in place.
 
-        They are given as `[batch, heads, tokens, size]`.
+        The new ones are `[batch, heads, tokens, size]`.
         """
         ...
 
     def kept(self, keys: Any, values: Any) -> tuple[Any, Any]:
-        """Return keys and values of other tokens than the sequence's, which stay as they are."""
+        """Return keys and values of tokens outside the sequence, which do not change."""
         ...
 
     def limited(self, scores: Any, window: int | None = None) -> Any:
-        """Keep tokens from later ones, and from those before a window that ends with their own.
+        """Hide from each token later ones, and those before a window that ends with it.
 
         Scores are `[batch, heads, tokens, length]`, float32.
         """
@@ -38,7 +38,7 @@ class TokenCache(Protocol):
 
 
 def token_cache(b: Any, value: LayoutTensor) -> TokenCache | None:
-    """Return the cache of the sequence along which a value runs, None where there is none."""
+    """Return the cache of the sequence along which a value runs, None if there is none."""
     cache: TokenCache | None = b.cache
     if cache is None or "sequence" not in value.layout or value.sequence != cache.sequence:
         return None

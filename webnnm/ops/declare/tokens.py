@@ -1,4 +1,4 @@
-"""Tokens: the dimension along which attention looks and positions are counted (spec C.9)."""
+"""Tokens: the dimension along which attention works and positions are counted (spec C.9)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from webnnm.ops.declare.layout import LayoutTensor, Role, feature_roles
 
 
 def require_tokens(layer: ShapeView, features: Features) -> None:
-    """Raise NNM405 or NNM411 where a known shape has no tokens with features of their own."""
+    """Raise NNM405 or NNM411 if a known shape has no tokens with features of their own."""
     if features.rank == 0:
-        layer.fail("NNM405", f"tokens need a feature dimension, {features} has none")
+        layer.fail("NNM405", f"tokens need a feature dimension, but {features} has none")
     if features.rank == 1 and features.sequence is None:
         layer.fail(
             "NNM411",
@@ -20,9 +20,9 @@ def require_tokens(layer: ShapeView, features: Features) -> None:
 
 
 def by_token(value: LayoutTensor) -> LayoutTensor:
-    """Return the same values with the tokens last but one and their features last.
+    """Return the same values with tokens in the second-last dimension and features in the last.
 
-    Tokens run along the sequence, or along the last feature dimension but one if there is none.
+    Tokens run along the sequence or, without one, along the second-last feature dimension.
     """
     if "sequence" not in value.layout:
         return value.canonical()

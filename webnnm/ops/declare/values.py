@@ -1,4 +1,4 @@
-"""Readers of option values in the notation: syntax in, plain value out, ValueError if neither."""
+"""Readers of option values in the notation: from syntax to a plain value, or ValueError."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def boolean(value: Value) -> bool:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A reader of one of some words."""
+    """Reads one of a set of words."""
 
     words: tuple[str, ...]
 
@@ -85,7 +85,7 @@ class OneOf:
 
 
 def word(*words: str) -> OneOf:
-    """Return a reader of one of some words."""
+    """Return a reader of one of a set of words."""
     return OneOf(words)
 
 
@@ -173,7 +173,7 @@ def nested(value: Value) -> Any:
 
 
 def anything(value: Value) -> Any:
-    """Read a number, a word (`true` and `false` are what they say), or nested lists of these."""
+    """Read a number, a word (`true` and `false` are truth values), or nested lists of these."""
     if isinstance(value, Number):
         return value.value
     if isinstance(value, Items):

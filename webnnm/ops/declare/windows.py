@@ -11,7 +11,7 @@ from webnnm.ops.declare.checks import few_enough
 
 
 def reach(length: int, dilation: int) -> int:
-    """Return how many cells a window of `length` cells spans.
+    """Return how many cells a window of `length` cells spans with a dilation.
 
     >>> reach(3, 1), reach(3, 2)
     (3, 5)
@@ -57,12 +57,12 @@ class Windows:
 
     @property
     def after(self) -> int:
-        """The number of cells that the last window needs behind the axis; negative: cells left."""
+        """The cells that the last window needs beyond the axis; negative: cells left over."""
         return (self.count - 1) * self.stride + self.span - self.before - self.size
 
     @cached_property
     def cells(self) -> tuple[tuple[int, ...], ...]:
-        """The cells of every window, those in the padding among them. Raises NNM409 for many."""
+        """The cells of every window, including those in the padding. Raises NNM409 for too many."""
         few_enough(self.count * self.length, f"{self.count} windows of {self.length} cells")
         return tuple(
             tuple(i * self.stride + k * self.dilation - self.before for k in range(self.length))
@@ -71,12 +71,12 @@ class Windows:
 
     @cached_property
     def real(self) -> tuple[tuple[bool, ...], ...]:
-        """Whether a cell is of the axis, none of the padding."""
+        """Whether a cell belongs to the axis, not to the padding."""
         return tuple(tuple(0 <= cell < self.size for cell in row) for row in self.cells)
 
     @cached_property
     def nearest(self) -> tuple[tuple[int, ...], ...]:
-        """The cells of every window, those in the padding replaced by its nearest real cell."""
+        """The cells of every window; those in the padding are replaced by its nearest real cell."""
         return tuple(_clamped(row, self.size) for row in self.cells)
 
     @cached_property
@@ -86,7 +86,7 @@ class Windows:
 
     @property
     def padded(self) -> bool:
-        """Whether a window sees padding."""
+        """Whether any window sees padding."""
         return self.before > 0 or self.after > 0
 
 
@@ -102,7 +102,7 @@ def unfolded(
 ) -> Any:
     """Return the windows of an image `[n, c, h, w]` as `[n, c, rows, kh, columns, kw]`.
 
-    `padding` stands in cells of the padding; None repeats the nearest real cell of the window.
+    `padding` fills cells of the padding; None repeats the nearest real cell of the window.
     """
     for axis, windows in ((2, rows), (4, columns)):
         image = np.take(image, np.asarray(windows.nearest), axis=axis)

@@ -1,4 +1,4 @@
-"""The architectures: by `model_type`, which module writes the text of a model from its config."""
+"""The architectures: by `model_type`, the module that writes a model text from a config."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ARCHITECTURES: Mapping[str, str] = {
 }
 """`model_type` → module here; its `written(config)` is a function of the config alone."""
 DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}
-"""`_class_name` in the folders of diffusers, which have no `model_type` → module here."""
+"""`_class_name` in diffusers folders, which have no `model_type` → module here."""
 CLASS = "_class_name"
 
 
@@ -44,7 +44,7 @@ def written(
     ignore: Collection[str] = (),
     tensors: Collection[str] | None = None,
 ) -> Written:
-    """Return the text of a model and its name map, from what its `config.json` says.
+    """Return the text of a model and its name map, from the contents of its `config.json`.
 
     >>> config = {"model_type": "gpt2", "vocab_size": 9, "n_embd": 4, "n_head": 2, "n_layer": 1}
     >>> found = written(config)
@@ -53,16 +53,16 @@ def written(
     >>> found.names["wo{n}"]
     'h.{n-1}.attn.c_proj.weight'
 
-    `ignore` are keys that may say what they like, `tensors` the names of the weights in the files,
-    if they are known. Raises `DataError` NNM817 for an unknown
-    `model_type` or class, NNM818 for a key that is missing, wrong, or asks for what no text has.
+    `ignore` are keys that may have any value, `tensors` the names of the weights in the files, if
+    they are known. Raises `DataError` NNM817 for an unknown `model_type` or class, NNM818 for a key
+    that is missing or invalid, or asks for something that is not supported.
     """
     read = Config(config, ignore, tensors)
     key = "model_type" if "model_type" in read or CLASS not in read else CLASS
     kind, known = read.get(key, ""), ARCHITECTURES if key == "model_type" else DIFFUSERS
     if not isinstance(kind, str) or kind not in known:
         told = f'{key} "{kind}" is unknown' if kind else f'there is no "{key}"'
-        message = f"config.json: {told}; known are {', '.join(known)}"
+        message = f"config.json: {told}; known: {', '.join(known)}"
         raise DataError("NNM817", message, hint=suggestion(str(kind), known))
     module = import_module(f"{__name__}.{known[kind]}")
     found: Written = module.written(read)

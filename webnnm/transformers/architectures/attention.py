@@ -1,4 +1,4 @@
-"""The layers of attention, for projections with and without biases."""
+"""The layers of attention, with projections with and without biases."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def attention(
     norms: bool = False,
     tokens: int | None = None,
 ) -> str:
-    """Return the layers of a block: one where all projections are alike, else one by one.
+    """Return the layers of a block: one if all projections are alike, otherwise one for each.
 
     >>> print(attention(8, 2, biases=""))
       attend(wq, wk, wv, o=wo, heads=2)
 
-    - `biases`: which of the projections q, k, v and o have one, such as "qkv".
-    - `head_size`: of one head, where it is not a share of the width.
-    - `options`: further ones of attend.
+    - `biases`: which of the projections q, k, v and o have a bias, such as "qkv".
+    - `head_size`: the size of one head, if it is not the width divided by the heads.
+    - `options`: further options of attend.
     - `norms`: whether queries and keys are normalised in each head.
-    - `tokens`: how many there are, where they are no sequence.
+    - `tokens`: the number of tokens, if they are not a sequence.
     """
     size = head_size or width // heads
     words = [f"heads={heads}"]

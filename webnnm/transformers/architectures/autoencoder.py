@@ -1,4 +1,4 @@
-"""The decoder of the autoencoder of latent diffusion: pictures from latents.
+"""The decoder of the autoencoder of latent diffusion: images from latents.
 
 Source: R. Rombach et al., "High-resolution image synthesis with latent diffusion models",
 arXiv:2112.10752 (2022).
@@ -14,10 +14,10 @@ ENCODING = (
     *("in_channels", "down_block_types", "use_quant_conv"),
     *("scaling_factor", "shift_factor", "latents_mean", "latents_std", "force_upcast"),
 )
-"""Keys that the encoder and those read who call the decoder."""
+"""Keys for the encoder, and for the callers of the decoder."""
 ATTENTION = "decoder.mid_block.attentions.0"
 OLD = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
-"""What the first files call the projections of attention."""
+"""The names of the attention projections in older files."""
 
 
 def written(config: Config) -> Written:
@@ -29,7 +29,9 @@ def written(config: Config) -> Written:
     kinds(config, "up_block_types", ["UpDecoderBlock2D"], len(channels))
     height, width = (size // 2 ** (len(channels) - 1) for size in config.pair("sample_size", 32))
     if not height or not width:
-        raise config.wrong("sample_size", f"at least {2 ** (len(channels) - 1)} for so many levels")
+        raise config.wrong(
+            "sample_size", f"at least {2 ** (len(channels) - 1)} for this many levels"
+        )
     size, pictured = config.size("latent_channels", 4), config.size("out_channels", 3)
     body = Body(groups, 1e-6)
     seeing = config.flag("mid_block_add_attention", True)
@@ -73,7 +75,7 @@ def _begin(body: Body, config: Config, size: int, width: int, seeing: bool) -> N
 
 
 def _grow(body: Body, channels: list[int], count: int) -> None:
-    """Add the levels, each of which but the last doubles height and width."""
+    """Add the levels; each but the last doubles height and width."""
     before = channels[0]
     for level, filters in enumerate(channels):
         for number in range(count):
@@ -85,7 +87,7 @@ def _grow(body: Body, channels: list[int], count: int) -> None:
 
 
 def _look(body: Body, width: int, height: int, across: int) -> str:
-    """Return the layers of attention between all cells."""
+    """Return the layers of attention between all pixels."""
     return layers(
         f"groupNorm(groups={body.groups}, epsilon={body.epsilon}, scale=look_norm, "
         "bias=look_norm_b)",

@@ -1,4 +1,4 @@
-"""BART and its relatives: an encoder, and a decoder that also looks at what the encoder made.
+"""BART and its relatives: an encoder, and a decoder that also attends to the encoder's output.
 
 Sources: M. Lewis et al., "BART", arXiv:1910.13461 (2019); M. Junczys-Dowmunt et al., "Marian",
 arXiv:1804.00344 (2018); A. Fan et al., "Beyond English-centric multilingual machine translation"
@@ -28,19 +28,19 @@ from webnnm.transformers.architectures.written import (
 from webnnm.transformers.config import Config
 
 OFFSET = 2
-"""Rows of the tables of positions that are never used."""
+"""Rows of the position tables that are never used."""
 
 STACKS = ("encoder", "decoder")
 
 
 class Variant(NamedTuple):
-    """What tells the members of the family apart.
+    """The differences between the members of the family.
 
-    Attributes: `family`, how the names of classes begin; `head`, how the one with scores ends;
-    `stored`, whether positions are in the file, else they are waves; `normed`, whether embeddings
-    are; `counted`, whether padding has no position; `first`, whether norms stand before attention
-    and MLP, and a last one behind all layers, else behind each; `bias`, whether scores have one;
-    `scaled`, whether embeddings are; `activation`.
+    Attributes: `family`, the prefix of the class names; `head`, the suffix of the class with
+    logits; `stored`, whether positions are in the file, or sinusoidal; `normed`, whether embeddings
+    are normalised; `counted`, whether padding has no position; `first`, whether norms come before
+    attention and MLP, and a last one after all layers, or after each; `bias`, whether logits have
+    one; `scaled`, whether embeddings are scaled; `activation`.
     """
 
     family: str
@@ -64,7 +64,7 @@ VARIANTS: Mapping[str, Variant] = {
 
 
 class Sizes(NamedTuple):
-    """The sizes of a model; those of the layers for encoder and decoder."""
+    """The sizes of a model; those of layers are pairs for encoder and decoder."""
 
     vocabulary: int
     written: int
@@ -109,7 +109,7 @@ def written(config: Config) -> Written:
         **({} if shared else {"decoder_embeddings": [sizes.written, sizes.width]}),
         **{f"{s}_positions": [sizes.positions, sizes.width] for s in STACKS if variant.stored},
     }
-    # In transformers they are no parameters: a training leaves them as they are.
+    # In transformers they are not parameters: training does not change them.
     kept = {"final_logits_bias": [sizes.written]} if biased else {}
     kept |= {name: list(array.shape) for name, array in waves.items()}
     source = statements(
@@ -150,7 +150,7 @@ def _sizes(config: Config, alike: bool) -> Sizes:
 
 
 def _waves(variant: Variant, sizes: Sizes) -> dict[str, HostArray]:
-    """Return the table of positions that the file does not have."""
+    """Return the position table that the file does not have."""
     if variant.stored:
         return {}
     if not variant.counted:
@@ -179,7 +179,7 @@ def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scale: bool) 
 
 
 def _placed(sizes: Sizes, scale: bool) -> str:
-    """Return the layers of embeddings whose padding has no position."""
+    """Return the layers of embeddings in which padding has no position."""
     return layers(
         f"notEqual({sizes.padding}, node=ids)",
         "cast(float32)",
@@ -199,7 +199,7 @@ def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
     heads = f"bias=true, heads={sizes.heads[place]}"
 
     def part(norm: str, before: str, after: str, *inner: str) -> tuple[str, ...]:
-        """Return layers with a norm on one side of them, and what they add to."""
+        """Return layers with a norm before or after them, and a residual connection."""
         name = f", name={after}" if after else ""
         weights = f"weight={norm}, bias={norm}_b"
         if variant.first:

@@ -1,4 +1,4 @@
-"""BERT and the sentence encoders made of it (MiniLM).
+"""BERT, and the sentence encoders derived from it (MiniLM).
 
 Source: J. Devlin et al., "BERT", arXiv:1810.04805 (2018).
 """
@@ -78,7 +78,7 @@ def written(config: Config) -> Written:
 
 
 def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tuple[list[str], str]:
-    """Return the statements of all outputs, and the block that has the layers of the encoder."""
+    """Return the statements of all outputs, and the block with the layers of the encoder."""
     pooler = [*linear("pooler", width), "tanh()"]
     if kind == MODEL:
         return [

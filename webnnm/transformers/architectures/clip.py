@@ -1,4 +1,4 @@
-"""CLIP: a tower that reads texts and one that looks at pictures, into one space of vectors.
+"""CLIP: a text tower and an image tower that embed into the same space.
 
 Source: A. Radford et al., "Learning transferable visual models from natural language supervision",
 arXiv:2103.00020 (2021).
@@ -25,20 +25,20 @@ from webnnm.transformers.config import Config
 
 TEXT, PICTURE = "CLIPTextModel", "CLIPVisionModel"
 PARTS = {"clip_text_model": TEXT, "clip_vision_model": PICTURE}
-"""`model_type` of a tower by itself → its class."""
+"""`model_type` of a single tower → its class."""
 PROJECTING = "WithProjection"
 KINDS = ("CLIPModel", *(tower + end for tower in PARTS.values() for end in ("", PROJECTING)))
 HIGHEST = 2
-"""As the token that ends texts, it stands for the highest one of each, as in the first files."""
+"""As end token, this means the highest token of each text, as in the first files."""
 STATES = "last_hidden_state"
 
 
 class Tower(NamedTuple):
-    """The sizes of a tower, and how it is written.
+    """The sizes of a tower, and how its text is written.
 
-    Attributes: `word`, how its blocks and parameters begin; `place`, what stands before names in
-    the file; `projected`, the size of the space of both towers, 0 where there is none; `both`,
-    whether the other tower stands beside it; `tokens`, how many there are if they are no sequence.
+    Attributes: `word`, the prefix of its blocks and parameters; `place`, the prefix of names in the
+    file; `projected`, the size of the shared space, 0 without projection; `both`, whether the other
+    tower is loaded too; `tokens`, the number of tokens if they are not a sequence.
     """
 
     word: str
@@ -60,7 +60,7 @@ class Tower(NamedTuple):
         return f"norm(weight={weight}, bias={weight}_b{more})"
 
     def outputs(self, states: list[str], pooling: list[str]) -> list[str]:
-        """Return the outputs: of all tokens, and of what stands for all of them."""
+        """Return the outputs: of all tokens, and of the token that represents all of them."""
         projection = f"matmul({self.word}_projection, shape=[{self.projected}])"
         if self.both:
             vector = f"{self.word}_features"
@@ -90,7 +90,7 @@ def written(config: Config) -> Written:
     alone = PARTS.get(config.get("model_type"))
     kind = head(config, *KINDS, default=alone or "CLIPModel")
     if alone and not kind.startswith(alone):
-        raise config.refused("architectures", [kind], f"the folder has a {alone} alone")
+        raise config.refused("architectures", [kind], f"the folder has only a {alone}")
     both = kind == "CLIPModel"
     text, vision = (config, config) if alone else map(config.part, ("text_config", "vision_config"))
     shared = config.size("projection_dim", 512)
@@ -116,7 +116,7 @@ def written(config: Config) -> Written:
 
 
 def _weights(size: int) -> list[str]:
-    """Return the output that pictures are multiplied by to be told apart by texts."""
+    """Return the output with the weights for zero-shot classification of images."""
     length = "reduceL2(axes=[features], keepDimensions=true, name=length)"
     return [
         f"unit:layers\n{layers(length, 'div([input, length])')}",
@@ -133,7 +133,7 @@ def _weights(size: int) -> list[str]:
 
 def _tower(config: Config, word: str, sizes: tuple[int, int, int], **more: Any) -> Tower:
     width, inner, heads = sizes
-    config.flag("tie_word_embeddings", True)  # of nothing: there are no scores of words
+    config.flag("tie_word_embeddings", True)  # without effect: there are no logits of words
     return Tower(
         word=word,
         width=config.size("hidden_size", width),
@@ -150,7 +150,7 @@ Names = dict[str, str | Form | None]
 
 
 def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
-    """Return the statements and the names of the tower that reads texts."""
+    """Return the statements and the names of the text tower."""
     place = "" if alone else "text_model."
     tower = _tower(config, "text", (512, 2048, 8), place=place, projected=projected, both=both)
     states = [
@@ -190,7 +190,7 @@ def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[l
 
 
 def _looking(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
-    """Return the statements and the names of the tower that looks at pictures."""
+    """Return the statements and the names of the image tower."""
     place = "" if alone else "vision_model."
     seen = picture(config, patch=32)
     tower = _tower(

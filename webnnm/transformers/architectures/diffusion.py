@@ -1,4 +1,4 @@
-"""What the networks of latent diffusion share: blocks of convolutions, and how they are named.
+"""The parts that networks of latent diffusion share: convolution blocks and their names.
 
 Source: R. Rombach et al., "High-resolution image synthesis with latent diffusion models",
 arXiv:2112.10752 (2022).
@@ -15,11 +15,11 @@ from webnnm.transformers.architectures.written import layers
 from webnnm.transformers.config import Config
 
 DOUBLED = "resample2d(scales=[2, 2])"
-"""The layer that doubles height and width: each cell becomes four."""
+"""The layer that doubles height and width: each pixel becomes four."""
 
 
 class Body(Places):
-    """The layers of a network in their order, and where their weights lie in the file."""
+    """The layers of a network in order, and the names of their weights in the file."""
 
     def __init__(self, groups: int, epsilon: float) -> None:
         super().__init__()
@@ -35,17 +35,17 @@ class Body(Places):
         self.rows[-1] = f"{self.rows[-1][:-1]}, name={name})"
 
     def convolution(self, word: str, place: str, filters: int, options: str = "") -> None:
-        """Add a convolution of 3 × 3 cells."""
+        """Add a 3 × 3 convolution."""
         self.add(f"conv2d({word}, filters={filters}, kernel=3, padding=1, bias={word}_b{options})")
         self.weight(word, place)
 
     def norm(self, word: str, place: str) -> None:
-        """Add a group normalisation with an activation behind it."""
+        """Add a group normalisation followed by an activation."""
         self.add(f"normed(weight={word}, bias={word}_b)")
         self.weight(word, place)
 
     def resnet(self, place: str, before: int, filters: int, *, timed: bool = False) -> None:
-        """Add a block of two convolutions and what goes past them."""
+        """Add a residual block of two convolutions."""
         kept = "identity" if before == filters else "projected"
         self.add(f"resnet(filters={filters}, kept={kept})")
         words = {"first_norm": "norm1", "first": "conv1", "second_norm": "norm2", "second": "conv2"}
@@ -57,7 +57,7 @@ class Body(Places):
             self.weight("shortcut", f"{place}.conv_shortcut")
 
     def blocks(self, activation: str, *, timed: bool) -> list[str]:
-        """Return the statements of the blocks that are called."""
+        """Return the statements of the blocks that the layers call."""
         norm = f"groupNorm(groups={self.groups}, epsilon={self.epsilon}, scale=weight, bias=bias)"
         shift = (
             activation.replace("(", "(node=time", 1),
@@ -85,30 +85,30 @@ class Body(Places):
 
 
 def widths(config: Config, key: str, default: Sequence[int], groups: int) -> list[int]:
-    """Return the channels of each level. Raises NNM818 where groups do not share them evenly."""
+    """Return the channels of each level. Raises NNM818 unless groups divide them evenly."""
     found: Any = config.get(key, [*default])
     listed = cast("list[Any]", found) if isinstance(found, list) else []
     if not listed or not all(_is_size(each) for each in listed):
-        raise config.wrong(key, "a list of integers from 1")
+        raise config.wrong(key, "a list of positive integers")
     if any(width % groups for width in listed):
-        message = f'config.json: "{key}" is {listed}, which {groups} groups do not share evenly'
+        message = f'config.json: "{key}" is {listed}, which {groups} groups do not divide evenly'
         raise DataError("NNM818", message, hint='see "norm_num_groups"')
     return listed
 
 
 def kinds(config: Config, key: str, known: Sequence[str], count: int) -> list[str]:
-    """Return the kinds of blocks. Raises `DataError` NNM818 for those that are not known."""
+    """Return the kinds of blocks. Raises `DataError` NNM818 for unknown kinds."""
     found: Any = config.get(key, [known[0]] * count)
     if not isinstance(found, list) or len(cast("list[Any]", found)) != count:
         raise config.wrong(key, f"a list of {count} kinds of blocks, one for each level")
     for kind in cast("list[Any]", found):
         if kind not in known:
-            raise config.refused(key, kind, f"blocks are {' or '.join(known)}")
+            raise config.refused(key, kind, f"supported blocks are {' or '.join(known)}")
     return cast("list[str]", found)
 
 
 def per_level(config: Config, key: str, default: int, count: int) -> list[int]:
-    """Return a number for each level, which a config may give as one."""
+    """Return a number for each level; a config may give one for all."""
     found: Any = config.get(key, default)
     listed = cast("list[Any]", found) if isinstance(found, list) else [found] * count
     if len(listed) != count or not all(_is_size(each) for each in listed):

@@ -1,4 +1,4 @@
-"""DistilBERT: half the layers of BERT, without kinds of tokens and without a pooler.
+"""DistilBERT: half the layers of BERT, without token types and without a pooler.
 
 Source: V. Sanh et al., "DistilBERT", arXiv:1910.01108 (2019).
 """
@@ -36,7 +36,7 @@ from webnnm.transformers.config import Config
 def written(config: Config) -> Written:
     """Return the text of a DistilBERT and its name map."""
     kind = head(config, MODEL, CLASSES, MASKED, TOKENS, default="DistilBertModel")
-    config.flag("sinusoidal_pos_embds")  # says how the table began, which is in the file
+    config.flag("sinusoidal_pos_embds")  # says how the table was initialised, which is in the file
     width = config.size("dim", 768)
     tables = {
         "word_embeddings": config.size("vocab_size", 30522),
@@ -72,7 +72,7 @@ def written(config: Config) -> Written:
 
 
 def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tuple[list[str], str]:
-    """Return the statements of all outputs, and the block that has the layers of the encoder."""
+    """Return the statements of all outputs, and the block with the layers of the encoder."""
     if kind == MODEL:
         hidden = output("last_hidden_state", width, *body)
         return [*hidden, *pooled(config, width)], "last_hidden_state"

@@ -1,4 +1,4 @@
-"""What encoders of text share: layers with norms behind them, pooling, heads."""
+"""The parts that text encoders share: post-norm layers, pooling, heads."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MODEL, CLASSES, MASKED, TOKENS = (
     "ForMaskedLM",
     "ForTokenClassification",
 )
-"""How the names of classes end."""
+"""The suffixes of class names."""
 START = "start int32 [] 0"
-"""A constant: where texts begin."""
+"""A constant: the position at which texts begin."""
 
 
 def first(of: str = "") -> str:
-    """Return the layer that takes the first token, which stands for all of them."""
+    """Return the layer that selects the first token, which represents the whole text."""
     return f"gather(start, {of and f'node={of}, '}axis=tokens)"
 
 
 def layer(width: int, heads: int, inner: int, activation: str) -> str:
-    """Return the layers of a block whose norms come after attention and MLP."""
+    """Return the layers of a block with norms after attention and MLP."""
     return layers(
         f"attend(wq, wk, wv, o=wo, bias=true, heads={heads}, mask=attention_mask)",
         "residual(to=input)",
@@ -48,18 +48,18 @@ def linear(word: str, size: int | str) -> tuple[str, str]:
 
 
 def to_words(word: str, table: str, vocabulary: int, *, tied: bool) -> tuple[str, str]:
-    """Return the layers that score all tokens of the vocabulary."""
+    """Return the layers that compute logits for all tokens of the vocabulary."""
     product, bias = linear(word, vocabulary)
     return f"matmul({table}, bTranspose=true)" if tied else product, bias
 
 
 def labels(config: Config) -> int:
-    """Return how many classes a head tells apart: configs name them, or are of two."""
+    """Return the number of classes of a head: configs name them; the default is two."""
     return len(config.get("id2label", {})) or config.size("num_labels", 2)
 
 
 def pooled(config: Config, width: int) -> list[str]:
-    """Return the statements of the vector of a text, if `pooling` asks for one.
+    """Return the statements of the embedding of a text, if `pooling` asks for one.
 
     Source: N. Reimers, I. Gurevych, "Sentence-BERT", arXiv:1908.10084 (2019).
     """

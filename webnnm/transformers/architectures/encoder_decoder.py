@@ -1,4 +1,4 @@
-"""What models with an encoder and a decoder share: their inputs."""
+"""The inputs that models with an encoder and a decoder share."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ POSITIONS = (
     "position_ids:input int32 shape=[] sequence=tokens",
     "decoder_position_ids:input int32 shape=[] sequence=decoder_tokens",
 )
-"""The inputs of models that count the tokens that are no padding."""
+"""The inputs of models whose positions count only tokens that are not padding."""

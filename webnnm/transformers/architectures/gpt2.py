@@ -1,4 +1,4 @@
-"""GPT-2: learned positions, normalisation before attention and MLP, queries, keys, values in one.
+"""GPT-2: learned positions, norms before attention and MLP, fused query, key and value projections.
 
 Source: A. Radford et al., "Language models are unsupervised multitask learners" (2019).
 """

@@ -1,4 +1,4 @@
-"""The Llama family: rotary positions, root-mean-square norms, gated MLP, shared keys and values.
+"""The Llama family: rotary positions, RMS norms, gated MLP, grouped-query attention.
 
 Sources: H. Touvron et al., "Llama", arXiv:2302.13971; A. Jiang et al., "Mistral 7B",
 arXiv:2310.06825; Qwen2, arXiv:2407.10671; Qwen3, arXiv:2505.09388; Gemma, arXiv:2403.08295.
@@ -27,12 +27,12 @@ from webnnm.transformers.config import Config
 
 
 class Variant(NamedTuple):
-    """What tells the members of the family apart.
+    """The differences between the members of the family.
 
-    Attributes: `bias`, which of the projections q, k, v, o have one, or "" for what
-    `attention_bias` says; `norms`, whether queries and keys are normalised in each head;
-    `mlp_bias`, whether the config may ask for it; `gemma`, whether embeddings are scaled and norms
-    have weights around 0; `epsilon`, of the norms; `tied`, whether the last product uses the
+    Attributes: `bias`, which of the projections q, k, v, o have one, or "" to follow
+    `attention_bias`; `norms`, whether queries and keys are normalised in each head; `mlp_bias`,
+    whether the config may ask for it; `gemma`, whether embeddings are scaled and weights of norms
+    are around 0; `epsilon`, that of the norms; `tied`, whether the last product uses the
     embeddings.
     """
 
@@ -140,7 +140,7 @@ def _sizes(config: Config) -> Sizes:
 
 
 def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, str]:
-    """Return the options of attention that positions decide, by what it looks at."""
+    """Return the options of attention that depend on positions, by kind of attention."""
     config.size("max_position_embeddings", 2048)
     turned = rotation(config, sizes.head)
     found = f"causal=true, rope={turned.text()}, positions=position_ids, segments=attention_mask"
@@ -154,11 +154,11 @@ def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, 
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 BLOCKS = {FULL: "full", SLIDING: "windowed"}
-"""What layers look at → the blocks of attention, where a model has both."""
+"""Kind of attention → its block, if a model has both kinds."""
 
 
 def _repeated(kinds: Sequence[str]) -> list[str]:
-    """Return the calls of all layers, one for layers of the same kind."""
+    """Return the calls of all layers, one for consecutive layers of the same kind."""
     if len({*kinds}) == 1:
         return [f"layer(repeat={len(kinds)})"]
     runs = ((kind, len([*run])) for kind, run in groupby(kinds))
@@ -166,7 +166,7 @@ def _repeated(kinds: Sequence[str]) -> list[str]:
 
 
 def _kinds(config: Config, layers: int) -> list[str]:
-    """Return by layer what its attention looks at, which older configs say by numbers."""
+    """Return the kind of attention of each layer, which older configs give by numbers."""
     listed: list[str] | None = config.get("layer_types")
     limited = config.flag("use_sliding_window", "sliding_window" in config)
     first = config.get("max_window_layers", 0)
@@ -182,7 +182,7 @@ def _kinds(config: Config, layers: int) -> list[str]:
 
 def _mlp(config: Config, sizes: Sizes, bias: bool, gemma: bool) -> str:
     activation = "hidden_activation" if "hidden_activation" in config else "hidden_act"
-    if config.get("hidden_act") == "gelu" and gemma:  # first configs of Gemma meant the other one
+    if config.get("hidden_act") == "gelu" and gemma:  # early configs meant the other one
         config.given["hidden_act"] = "gelu_pytorch_tanh"
     return layers(
         f"matmul(up, node=input, shape=[{sizes.inner}]{'' if bias else ', name=value'})",

@@ -1,4 +1,4 @@
-"""Pictures cut into patches, which become tokens."""
+"""Images split into patches, which become tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from webnnm.transformers.config import Config
 
 
 class Picture(NamedTuple):
-    """What an encoder of pictures takes: channels, height and width, and those of a patch."""
+    """The input of an image encoder: channels, height and width, and the size of a patch."""
 
     channels: int
     height: int
@@ -18,12 +18,12 @@ class Picture(NamedTuple):
 
     @property
     def grid(self) -> tuple[int, int]:
-        """How many patches lie below and beside each other."""
+        """The number of patches down and across."""
         return self.height // self.patch[0], self.width // self.patch[1]
 
     @property
     def patches(self) -> int:
-        """How many patches there are."""
+        """The number of patches."""
         return self.grid[0] * self.grid[1]
 
     @property
@@ -33,7 +33,7 @@ class Picture(NamedTuple):
         return f"pixel_values:input shape={{{sizes}}}"
 
     def cut(self, features: int, *, bias: bool = True) -> str:
-        """Return the layer that makes so many features of each patch."""
+        """Return the layer that computes features of each patch."""
         patch = f"[{self.patch[0]}, {self.patch[1]}]"
         biased = ", bias=patch_b" if bias else ""
         return (
@@ -42,7 +42,7 @@ class Picture(NamedTuple):
         )
 
     def tokens(self, features: int, *, bias: bool = True) -> tuple[str, ...]:
-        """Return the layers that put `cls_token` before the patches, and add their positions."""
+        """Return the layers that prepend `cls_token` to the patches and add positions."""
         return (
             self.cut(features, bias=bias),
             f"reshape([{features}, {self.patches}])",
@@ -60,10 +60,10 @@ class Picture(NamedTuple):
 
 
 def picture(config: Config, *, size: int = 224, patch: int = 16) -> Picture:
-    """Return what a config says of pictures. Raises `DataError` NNM818 for what makes no sense."""
+    """Return the image sizes in a config. Raises `DataError` NNM818 for invalid sizes."""
     height, width = config.pair("image_size", size)
     cut = config.pair("patch_size", patch)
     if height < cut[0] or width < cut[1]:
-        message = f'config.json: "image_size" is {height} x {width}, patches are larger'
-        raise DataError("NNM818", message, hint='"patch_size" is height and width of a patch')
+        message = f'config.json: "image_size" is {height} x {width}, smaller than a patch'
+        raise DataError("NNM818", message, hint='"patch_size" is the height and width of a patch')
     return Picture(config.size("num_channels", 3), height, width, cut)

@@ -1,4 +1,4 @@
-"""Where the parameters of a text lie in a file, told one after the other as blocks are called."""
+"""The names of parameters in a file, recorded in the order in which blocks are called."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from webnnm.formats.foreign import Form, Transposed
 from webnnm.transformers.architectures.written import biased
 
 Making = Callable[[str], str | Form]
-"""What makes a parameter of a tensor of the file, by its name."""
+"""Returns the form of a parameter by the name of its tensor in the file."""
 
 
 class Places:
-    """Numbers parameters as a text does: in the order in which blocks that have them are called.
+    """Numbers parameters as a text does: in the order in which their blocks are called.
 
     >>> places = Places()
     >>> places.matrix("up", "layers.0.fc1")
@@ -30,7 +30,7 @@ class Places:
         return number
 
     def weight(self, word: str, place: str, making: Making = str, *, bias: bool = True) -> int:
-        """Tell where the next parameter of this name lies, and that of its bias; return its
+        """Record the tensor of the next parameter of this name, and of its bias; return its
         number."""
         number = self._next(word)
         self.names[f"{word}{number}"] = making(f"{place}.weight")
@@ -39,11 +39,11 @@ class Places:
         return number
 
     def matrix(self, word: str, place: str, *, bias: bool = True) -> None:
-        """Tell where the weight of a linear layer lies, and its bias."""
+        """Record the tensors of the weight of a linear layer and its bias."""
         self.weight(word, place, Transposed, bias=bias)
 
     def declared(self, word: str, place: str, making: Making = str) -> None:
-        """Tell where a declared parameter lies, of which each call has its own.
+        """Record the tensor of a declared parameter, of which each call has its own.
 
         The first has no number.
         """

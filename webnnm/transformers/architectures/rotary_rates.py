@@ -1,4 +1,4 @@
-"""How far rotary angles turn from one token to the next, for models whose contexts were lengthened.
+"""The rates of rotary angles per token, for models with extended contexts.
 
 Sources: S. Chen et al., "Extending context window of large language models via positional
 interpolation", arXiv:2306.15595; A. Dubey et al., "The Llama 3 herd of models", arXiv:2407.21783;
@@ -20,7 +20,7 @@ MAX, ORIGINAL = "max_position_embeddings", "original_max_position_embeddings"
 
 
 class Rotation(NamedTuple):
-    """The `base` of angles, or the rate of each pair, and what their cosines are multiplied by."""
+    """The `base` of angles, or the rate of each pair, and the factor of cosines and sines."""
 
     base: float
     rates: tuple[float, ...] = ()
@@ -32,7 +32,7 @@ class Rotation(NamedTuple):
 
 
 def rotation(config: Config, size: int) -> Rotation:
-    """Return the angles of heads of a size, as a config says in one of two places.
+    """Return the angles for a head size, which a config gives in one of two places.
 
     Raises `DataError` NNM818 for other kinds of scaling.
     """
@@ -55,7 +55,7 @@ def rotation(config: Config, size: int) -> Rotation:
         found = Rotation(base, _llama3(given, config, plain))
     elif kind == "yarn":
         found = _yarn(given, config, base, plain)
-    elif kind == "dynamic":  # up to `longest` it is the base as it is
+    elif kind == "dynamic":  # up to `longest` the base is unchanged
         given.number("factor")
         given.get(ORIGINAL)
     elif kind == "longrope":
@@ -65,9 +65,9 @@ def rotation(config: Config, size: int) -> Rotation:
 
 
 def longest(config: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return up to how many tokens angles are those of the text of a model, and the key that says.
+    """Return the length up to which the angles of a model text are valid, and the key that says so.
 
-    Longer texts would turn all of their tokens otherwise. None where any length turns alike.
+    Longer texts would change the angles of all tokens. None if angles do not depend on the length.
 
     >>> scaling = {"rope_type": "dynamic", "factor": 2.0}
     >>> longest({"max_position_embeddings": 64, "rope_scaling": scaling})
@@ -84,18 +84,18 @@ def longest(config: Mapping[str, Any]) -> tuple[str, int] | None:
 
 
 def _told(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a config says of angles, in one of two places."""
+    """Return the settings of angles in a config, from one of two places."""
     return {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
 
 
 def _trained(given: Config, config: Config) -> int:
-    """Return how many tokens a context had in training."""
+    """Return the context length in training."""
     longest = config.size("max_position_embeddings", 2048)
     return given.size("original_max_position_embeddings", longest)
 
 
 def _llama3(given: Config, config: Config, plain: list[float]) -> tuple[float, ...]:
-    """Return rates of which slow ones are slower, with a smooth passage to those that stay."""
+    """Return rates with the slow ones slowed down, and a smooth transition to unchanged ones."""
     trained, factor = _trained(given, config), given.number("factor")
     low, high = given.number("low_freq_factor"), given.number("high_freq_factor")
 
@@ -108,7 +108,7 @@ def _llama3(given: Config, config: Config, plain: list[float]) -> tuple[float, .
 
 
 def _yarn(given: Config, config: Config, base: float, plain: list[float]) -> Rotation:
-    """Return rates that change from pair to pair, by how often each turns in a context."""
+    """Return rates that are interpolated by how often each pair rotates within a context."""
     trained, size = _trained(given, config), 2 * len(plain)
     longer = config.size("max_position_embeddings", 2048) / trained
     factor = given.number("factor", longer if longer != 1 else None)
@@ -131,12 +131,12 @@ def _yarn(given: Config, config: Config, base: float, plain: list[float]) -> Rot
 
 
 def _longrope(given: Config, config: Config, base: float, plain: list[float]) -> Rotation:
-    """Return the rates of texts up to the length of training: each with a factor of its own."""
+    """Return the rates for texts up to the training length, each with its own factor."""
     found: Any = given.get("short_factor")
     factors = cast("list[Any]", found) if isinstance(found, list) else []
     numbers = all(isinstance(each, int | float) and each > 0 for each in factors)
     if not numbers or len(factors) != len(plain):
-        raise config.refused("short_factor", found, f"{len(plain)} numbers above 0")
+        raise config.refused("short_factor", found, f"{len(plain)} positive numbers")
     given.get("long_factor")
     most = config.size(MAX, 2048)
     trained = given.size(ORIGINAL, config.size(ORIGINAL, most))
@@ -147,7 +147,7 @@ def _longrope(given: Config, config: Config, base: float, plain: list[float]) ->
 
 
 def _larger(given: Config, factor: float) -> float:
-    """Return what cosines and sines are multiplied by."""
+    """Return the factor of cosines and sines."""
     scale, whole = given.get("mscale"), given.get("mscale_all_dim")
     if "attention_factor" in given:
         return given.number("attention_factor")

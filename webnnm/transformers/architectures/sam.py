@@ -1,4 +1,4 @@
-"""Segment Anything: an encoder of pictures, and a decoder of masks for points and boxes.
+"""Segment Anything: an image encoder, and a mask decoder for points and boxes.
 
 Source: A. Kirillov et al., "Segment anything", arXiv:2304.02643 (2023).
 """
@@ -20,21 +20,21 @@ WHOLE, LOOKING, DECODING = "SamModel", "SamVisionModel", "SamMaskDecoder"
 ALONE = "sam_vision_model"
 EPSILON = 1e-6
 LABELS = ("not_a_point", "background", "foreground", "top_left", "bottom_right")
-"""What points of a prompt stand for, by their labels from -1 on."""
+"""The meaning of points in a prompt, by their labels from -1 on."""
 ABSENT = -10
-"""The label of a point that is none."""
+"""The label of a padding point."""
 RATE = 2
-"""By how much attention to the picture is narrower than features."""
+"""The factor by which attention to the image is narrower than features."""
 PROMPT, DECODER = "prompt_encoder", "mask_decoder"
 ATTENTION = (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj"))
 
 
 class Sizes(NamedTuple):
-    """The sizes of the decoder of masks.
+    """The sizes of the mask decoder.
 
-    Attributes: `masks`, how many there are; `scored` and `scoring`, width and layers of what tells
-    how good they are; `hinted`, channels that a given mask goes through; `image` and `grid`, sizes
-    of a picture before and after the encoder.
+    Attributes: `masks`, the number of masks; `scored` and `scoring`, width and layers of the
+    network that rates them; `hinted`, channels of the layers for an input mask; `image` and `grid`,
+    sizes of an image before and after the encoder.
     """
 
     width: int
@@ -54,11 +54,11 @@ class Sizes(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """How many cells a picture has."""
+        """The number of cells of an encoded image."""
         return self.grid**2
 
     def norm(self, word: str, name: str = "") -> str:
-        """Return a normalisation of features, and what its result is called."""
+        """Return a normalisation of features with a named result."""
         named = f", name={name}" if name else ""
         return f"norm(weight={word}_norm, bias={word}_norm_b{named})"
 
@@ -68,8 +68,8 @@ def written(config: Config) -> Written:
     alone = config.get("model_type") == ALONE
     kind = head(config, WHOLE, LOOKING, DECODING, default=LOOKING if alone else WHOLE)
     if alone and kind != LOOKING:
-        raise config.refused("architectures", [kind], f"the folder has a {LOOKING} alone")
-    config.flag("tie_word_embeddings", True)  # of nothing: there are no words
+        raise config.refused("architectures", [kind], f"the folder has only a {LOOKING}")
+    config.flag("tie_word_embeddings", True)  # without effect: there are no words
     parts = ("prompt_encoder_config", "mask_decoder_config")
     prompt, decoder = (config, config) if alone else map(config.part, parts)
     vision = encoder(config if alone else config.part("vision_config"))
@@ -97,7 +97,7 @@ def written(config: Config) -> Written:
 
 
 def _looking(vision: Encoder, places: Places) -> list[str]:
-    """Return the statements of the encoder by itself."""
+    """Return the statements of the encoder alone."""
     rows, more = encoding(vision, places, "last_hidden_state")
     return [
         vision.seen.input,
@@ -108,7 +108,7 @@ def _looking(vision: Encoder, places: Places) -> list[str]:
 
 
 def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
-    """Return the sizes of the decoder. Raises `DataError` NNM818 where the parts do not fit."""
+    """Return the sizes of the decoder. Raises `DataError` NNM818 if the parts do not fit."""
     width, grid = decoder.size("hidden_size", 256), vision.seen.grid[0]
     image = vision.seen.height
     decoder.only("hidden_size", vision.given)
@@ -120,7 +120,7 @@ def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
     decoder.only("attention_downsample_rate", RATE)
     heads = decoder.size("num_attention_heads", 8)
     if width % 8 or width % (RATE * heads):
-        hint = f"8 divides it, and so do {RATE} times {heads} heads"
+        hint = f"a multiple of 8, and of {RATE} times {heads} heads"
         raise decoder.refused("hidden_size", width, hint)
     return Sizes(
         width=width,
@@ -144,7 +144,7 @@ def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
 
 
 def _grid(side: int) -> HostArray:
-    """Return where the cells of a picture have their middle, from -1 to 1: across, then down."""
+    """Return the centres of the cells of an image, from -1 to 1: across, then down."""
     middles = [(2 * n + 1) / side - 1 for n in range(side)]
     return HostArray.of(
         [c for y in middles for x in middles for c in (x, y)], "float32", [side**2, 2]
@@ -152,7 +152,7 @@ def _grid(side: int) -> HostArray:
 
 
 def _decoding(sizes: Sizes, places: Places, encoder_rows: list[str]) -> list[str]:
-    """Return the statements of prompts and masks; the rows of an encoder come first."""
+    """Return the statements of prompts and masks; the inputs from an encoder come first."""
     width, side = sizes.width, 4 * sizes.grid
     parameters = {
         "grid": [sizes.cells, 2],
@@ -183,7 +183,7 @@ def _decoding(sizes: Sizes, places: Places, encoder_rows: list[str]) -> list[str
 
 
 def _prompts() -> list[str]:
-    """Return the layers that make tokens of what is asked for, and of the points."""
+    """Return the layers that make tokens for the outputs and for the points."""
     return [
         "concat([iou_token, mask_tokens], axis=0, name=asked)",
         "embedding(asked, node=output_tokens, name=outputs)",
@@ -208,7 +208,7 @@ def _prompts() -> list[str]:
 
 
 def _hints(sizes: Sizes, places: Places) -> list[str]:
-    """Return the layers that add a given mask to the picture, or what stands for none."""
+    """Return the layers that add an input mask to the image, or the embedding of no mask."""
     place = f"{PROMPT}.mask_embed"
     for number in (1, 2, 3):
         places.weight("hint", f"{place}.conv{number}")
@@ -234,7 +234,7 @@ def _hints(sizes: Sizes, places: Places) -> list[str]:
 
 
 def _turns(sizes: Sizes, places: Places) -> list[str]:
-    """Return the layers in which tokens and the picture look at each other."""
+    """Return the layers in which tokens and the image attend to each other."""
     rows: list[str] = []
     queries, keys = "tokens", "picture"
     for n in range(sizes.depth):
@@ -270,7 +270,7 @@ def _attention(places: Places, word: str, place: str, *, declared: bool) -> None
 
 
 def _masks(sizes: Sizes, places: Places) -> list[str]:
-    """Return the layers that enlarge the picture and multiply it by what each mask asks for."""
+    """Return the layers that upsample the image and multiply it by the weights of each mask."""
     width, grid, side = sizes.width, sizes.grid, 4 * sizes.grid
     for number in (1, 2):
         places.weight("grow", f"{DECODER}.upscale_conv{number}")
@@ -298,7 +298,7 @@ def _masks(sizes: Sizes, places: Places) -> list[str]:
 
 
 def _scores(sizes: Sizes, places: Places) -> list[str]:
-    """Return the layers that tell how good masks are."""
+    """Return the layers that predict the quality of masks."""
     place = f"{DECODER}.iou_prediction_head"
     names = ["proj_in", *(f"layers.{n}" for n in range(sizes.scoring - 2)), "proj_out"]
     rows = ["gather(node=answers, shape={outputs:0})"]
@@ -311,7 +311,7 @@ def _scores(sizes: Sizes, places: Places) -> list[str]:
 
 
 def _named(sizes: Sizes, places: Places) -> None:
-    """Tell where the declared parameters lie; the grid is in no file."""
+    """Record the tensors of the declared parameters; the grid is in no file."""
     points = [f"{PROMPT}.not_a_point_embed", *(f"{PROMPT}.point_embed.{n}" for n in range(4))]
     places.names |= {
         "waves": "shared_image_embedding.positional_embedding",
@@ -323,7 +323,7 @@ def _named(sizes: Sizes, places: Places) -> None:
 
 
 def _blocks(sizes: Sizes) -> list[str]:
-    """Return the statements of the blocks that are called."""
+    """Return the statements of the blocks that the layers call."""
     width, narrow, cells = sizes.width, sizes.width // RATE, sizes.cells
     heads = f"bias=[q, k, o], heads={sizes.heads}"
     narrowed = f"{heads}, headSize={narrow // sizes.heads}"

@@ -1,4 +1,4 @@
-"""The encoder of pictures of Segment Anything: attention in windows, in some layers everywhere.
+"""The image encoder of Segment Anything: windowed attention, global in some layers.
 
 Source: A. Kirillov et al., "Segment anything", arXiv:2304.02643 (2023), after Y. Li et al.,
 "Exploring plain vision transformer backbones for object detection", arXiv:2203.16527 (2022).
@@ -20,8 +20,8 @@ PLACE = "vision_encoder"
 
 
 class Encoder(NamedTuple):
-    """The sizes of an encoder; `given`, channels of what it gives; `everywhere`, which layers have
-    attention between all cells."""
+    """The sizes of an encoder; `given`, the channels of its output; `everywhere`, which layers have
+    global attention."""
 
     seen: Picture
     width: int
@@ -39,23 +39,23 @@ class Encoder(NamedTuple):
 
     @property
     def shape(self) -> str:
-        """The shape of what it gives."""
+        """The shape of its output."""
         height, width = self.seen.grid
         return f"{{channels:{self.given}, height:{height}, width:{width}}}"
 
 
 def encoder(config: Config) -> Encoder:
-    """Return what a config says of an encoder."""
+    """Return the sizes of an encoder from a config."""
     for key in ("num_pos_feats", "scale", "mlp_ratio", "tie_word_embeddings"):
         config.get(key)
     width = config.size("hidden_size", 768)
     depth = config.size("num_hidden_layers", 12)
     listed: Any = config.get("global_attn_indexes", [2, 5, 8, 11])
     if not isinstance(listed, list) or not all(type(n) is int for n in cast("list[Any]", listed)):
-        raise config.wrong("global_attn_indexes", "a list of the numbers of layers")
+        raise config.wrong("global_attn_indexes", "a list of layer numbers")
     window = config.get("window_size", 14)
     if type(window) is not int or window < 0:
-        raise config.wrong("window_size", "an integer from 0, which stands for no windows")
+        raise config.wrong("window_size", "a non-negative integer; 0 means no windows")
     found = Encoder(
         seen=picture(config, size=1024),
         width=width,
@@ -73,12 +73,12 @@ def encoder(config: Config) -> Encoder:
     )
     height, across = found.seen.grid
     if height != across:
-        raise config.refused("image_size", [height, across], "pictures are as high as wide")
+        raise config.refused("image_size", [height, across], "images must be square")
     return found
 
 
 def encoding(found: Encoder, places: Places, block: str) -> tuple[list[str], list[str]]:
-    """Return the layers of an encoder, and the statements of what they call; `block` has them."""
+    """Return the layers of an encoder, which `block` has, and the statements that they call."""
     height, across = found.seen.grid
     places.weight("patch", f"{PLACE}.patch_embed.projection")
     rows = [found.seen.cut(found.width), "transpose([1, 2, 0])"]
@@ -115,7 +115,7 @@ def _neck(found: Encoder, places: Places) -> tuple[str, ...]:
 
 
 def _places(found: Encoder, places: Places, layer: str) -> None:
-    """Tell where the weights of a layer lie; queries, keys and values are one matrix there."""
+    """Record the tensors of a layer; queries, keys and values are one matrix there."""
     for word, name in (("look_norm", "layer_norm1"), ("see_norm", "layer_norm2")):
         places.weight(word, f"{layer}.{name}")
     for k, word in enumerate("qkv"):
@@ -174,12 +174,12 @@ def _blocks(found: Encoder) -> list[str]:
 
 
 def _look(found: Encoder, far: int) -> str:
-    """Return the call of attention between cells of so many distances."""
+    """Return the call of attention between cells with this many relative positions."""
     return f"look(far={far})" if found.relative else "look()"
 
 
 def _windows(found: Encoder) -> tuple[str, ...]:
-    """Return the layers that look at cells of the same window, which are padded at the ends."""
+    """Return the layers of attention within windows, which are padded at the ends."""
     side, width, window = found.seen.grid[0], found.width, found.window
     padding = -side % window
     count = (side + padding) // window

@@ -1,4 +1,4 @@
-"""T5: an encoder and a decoder whose attention knows how far tokens are apart.
+"""T5: an encoder and a decoder with relative positions in attention.
 
 Source: C. Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text
 transformer", arXiv:1910.10683 (2019).
@@ -25,7 +25,7 @@ GATED = {"gated-gelu": "gelu_new", "gated-silu": "silu", "gated-relu": "relu"}
 
 
 class Sizes(NamedTuple):
-    """The sizes of a model, and what its MLP is made of."""
+    """The sizes of a model, and the kind of its MLP."""
 
     vocabulary: int
     width: int
@@ -84,7 +84,7 @@ def written(config: Config) -> Written:
 
 def _sizes(config: Config) -> Sizes:
     word = config.get("feed_forward_proj", "relu")
-    for key in ("dense_act_fn", "is_gated_act"):  # say the same once more
+    for key in ("dense_act_fn", "is_gated_act"):  # repeat the same
         config.get(key)
     gated = word in GATED
     config.given["feed_forward_proj"] = GATED.get(word, word)

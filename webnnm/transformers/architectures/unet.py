@@ -1,4 +1,4 @@
-"""The U-Net of latent diffusion: which noise is in latents, at a time, for a text.
+"""The U-Net of latent diffusion: predicts the noise in latents at a timestep, given a text.
 
 Source: R. Rombach et al., "High-resolution image synthesis with latent diffusion models",
 arXiv:2112.10752 (2022).
@@ -49,15 +49,15 @@ ONLY = {
     "mid_block_only_cross_attention": None,
     "cross_attention_norm": None,
 }
-"""Keys that say what other networks of the family have → what this one has."""
+"""Keys for features of other networks of the family → the supported value."""
 UNUSED = (
     *("upcast_attention", "addition_embed_type_num_heads", "addition_time_embed_dim"),
     *("projection_class_embeddings_input_dim", "class_embeddings_concat", "use_linear_projection"),
 )
-"""Keys of which results do not depend: precision, sizes of what is not there, forms of weights."""
+"""Keys without effect on results: precision, sizes of absent parts, forms of weights."""
 SEEING = "CrossAttn{}Block2D"
 LONGEST = 10_000
-"""The longest wave of times, in steps times 2π."""
+"""The longest wavelength of the time embedding, in steps times 2π."""
 
 
 class Level(NamedTuple):
@@ -114,16 +114,16 @@ def _levels(config: Config, groups: int) -> tuple[list[Level], list[Level]]:
     """Return the levels on the way down and on the way up."""
     channels = widths(config, "block_out_channels", [320, 640, 1280, 1280], groups)
     count = len(channels)
-    heads = per_level(config, "attention_head_dim", 8, count)  # of heads, whatever it is called
+    heads = per_level(config, "attention_head_dim", 8, count)  # of heads, despite the name
     depths = per_level(config, "transformer_layers_per_block", 1, count)
     height, across = config.pair("sample_size", 64)
     least = 2 ** (count - 1)
     if height % least or across % least:
-        hint = f"with {count} levels, height and width are multiples of {least}"
+        hint = f"with {count} levels, height and width must be multiples of {least}"
         raise config.refused("sample_size", [height, across], hint)
     for width, number in zip(channels, heads, strict=True):
         if width % number:
-            hint = f"{width} channels are not shared evenly by {number} heads"
+            hint = f"{number} heads do not divide {width} channels evenly"
             raise config.refused("attention_head_dim", heads, hint)
     found: list[list[Level]] = []
     for way, turned in (("Down", False), ("Up", True)):
@@ -140,7 +140,7 @@ def _levels(config: Config, groups: int) -> tuple[list[Level], list[Level]]:
 
 
 def _time(body: Body, size: int, activation: str, cosines_first: bool) -> None:
-    """Add the layers that make features of a time."""
+    """Add the layers that embed a timestep."""
     waves = "cosines, sines" if cosines_first else "sines, cosines"
     body.add(
         "reshape([1], node=timestep)",
@@ -159,14 +159,14 @@ def _time(body: Body, size: int, activation: str, cosines_first: bool) -> None:
 
 
 def _rates(width: int, shift: float) -> HostArray:
-    """Return by how much the angle of each wave grows in a step."""
+    """Return the increase of each wave's angle per step."""
     half = width // 2
     rates = [math.exp(-math.log(LONGEST) * k / (half - shift)) for k in range(half)]
     return HostArray.of(rates, "float32", [half])
 
 
 def _look(body: Body, level: Level, place: str) -> None:
-    """Add transformers between all cells of a level, which also look at the text."""
+    """Add transformers over all pixels of a level, which also attend to the text."""
     tokens = level.height * level.across
     body.add(
         f"look(width={level.width}, height={level.height}, across={level.across}, "
@@ -192,7 +192,7 @@ def _look(body: Body, level: Level, place: str) -> None:
 
 
 def _mlp(body: Body, place: str) -> None:
-    """Tell where the weights of an MLP lie; values and their gates are one matrix there."""
+    """Record the tensors of an MLP; values and their gates are one matrix there."""
     for part, word in enumerate(("up", "gate")):
         body.weight(word, f"{place}.0.proj", partial(_half, part), bias=False)
         body.declared(f"{word}_b", f"{place}.0.proj.bias", partial(Part, index=part, of=2))
@@ -205,7 +205,7 @@ def _half(part: int, name: str) -> Form:
 
 
 def _fall(body: Body, down: list[Level], count: int) -> list[int]:
-    """Add the way down and what lies at its end; return the channels of what goes past."""
+    """Add the downward path and the middle; return the channels of the skip connections."""
     before, kept = down[0].width, [down[0].width]
     for number, level in enumerate(down):
         for n in range(count):
@@ -227,7 +227,7 @@ def _fall(body: Body, down: list[Level], count: int) -> list[int]:
 
 
 def _rise(body: Body, up: list[Level], kept: list[int], count: int) -> None:
-    """Add the way up, at each of whose steps what went past is joined."""
+    """Add the upward path, each step of which concatenates a skip connection."""
     before = up[0].width
     for number, level in enumerate(up):
         for n in range(count):
@@ -243,7 +243,7 @@ def _rise(body: Body, up: list[Level], kept: list[int], count: int) -> None:
 
 
 def _transformer(body: Body) -> list[str]:
-    """Return the statements of the blocks that look at all cells and at the text."""
+    """Return the statements of the blocks that attend to all pixels and to the text."""
     look = layers(
         f"groupNorm(groups={body.groups}, epsilon=1e-6, scale=look_norm, bias=look_norm_b)",
         "conv2d(into, filters=width, kernel=1, bias=into_b)",

@@ -1,4 +1,4 @@
-"""Vision transformers: patches of a picture as tokens, and one more that stands for all.
+"""Vision transformers: patches of an image as tokens, and a class token.
 
 Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929 (2020).
 """
@@ -22,7 +22,7 @@ from webnnm.transformers.architectures.written import (
 from webnnm.transformers.config import Config
 
 FIRST = ("slice([0, 0], [1, -1])", "flatten()")
-"""Layers that take the token that stands for all."""
+"""Layers that select the class token."""
 
 
 def written(config: Config) -> Written:
@@ -73,7 +73,7 @@ def written(config: Config) -> Written:
 def _outputs(
     config: Config, kind: str, width: int, tokens: int, body: list[str]
 ) -> tuple[str, list[str]]:
-    """Return the block that has the layers of the encoder, and the statements of all outputs."""
+    """Return the block with the layers of the encoder, and the statements of all outputs."""
     pooled, size = config.activation("pooler_act", "tanh"), config.size("pooler_output_size", width)
     if kind != "Model":
         size = labels(config)

@@ -1,4 +1,4 @@
-"""Positions as sines and cosines, in tables as the models of Hugging Face make them.
+"""Sinusoidal positions, in tables as the models of Hugging Face have them.
 
 Source: A. Vaswani et al., "Attention is all you need", arXiv:1706.03762 (2017), section 3.5.
 """
@@ -15,12 +15,12 @@ BASE = 10000.0
 
 
 def halves(rows: int, width: int) -> HostArray:
-    """Return a table of positions from 0 on: all sines, and behind them all cosines.
+    """Return a table of positions from 0 on: all sines, followed by all cosines.
 
     >>> halves(1, 5).tolist()
     [[0.0, 0.0, 0.0, 1.0, 1.0]]
 
-    Of an odd width the last cosine is left out.
+    For an odd width the last cosine is left out.
     """
     rates = [BASE ** (-2 * pair / width) for pair in range((width + 1) // 2)]
     return _table(range(rows), rates, rates[: width // 2], 0)
@@ -32,7 +32,7 @@ def shifted_halves(rows: int, width: int, first: int) -> HostArray:
     >>> [round(number, 2) for number in shifted_halves(1, 5, 2).tolist()[0]]
     [0.91, 0.0, -0.42, 1.0, 0.0]
 
-    Of an odd width the last number is 0.
+    For an odd width the last number is 0.
     """
     half = width // 2
     rates = [BASE ** (-pair / max(1, half - 1)) for pair in range(half)]

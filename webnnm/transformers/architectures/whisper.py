@@ -1,4 +1,4 @@
-"""Whisper: an encoder of sound behind two convolutions, and a decoder that writes what was said.
+"""Whisper: an audio encoder after two convolutions, and a decoder that writes a transcript.
 
 Source: A. Radford et al., "Robust speech recognition via large-scale weak supervision",
 arXiv:2212.04356 (2022).
@@ -24,10 +24,10 @@ from webnnm.transformers.architectures.written import (
 from webnnm.transformers.config import Config
 
 STRIDE = 2
-"""Frames of sound that become one position."""
+"""How many frames of sound become one position."""
 STACKS = ("encoder", "decoder")
 BIASES = "bias=[q, v, o]"
-"""Keys have none."""
+"""Keys have no bias."""
 HEARD = "encoder_last_hidden_state"
 TRANSCRIBING = (
     *("mask_time_prob", "mask_time_length", "mask_time_min_masks"),
@@ -35,11 +35,11 @@ TRANSCRIBING = (
     *("suppress_tokens", "begin_suppress_tokens", "median_filter_width", "alignment_heads"),
     *("apply_spec_augment", "lang_ids"),
 )
-"""Keys that training and the choice of tokens read."""
+"""Keys for training and for the choice of tokens."""
 
 
 class Sizes(NamedTuple):
-    """The sizes of a model; those of the layers for encoder and decoder."""
+    """The sizes of a model; those of layers are pairs for encoder and decoder."""
 
     vocabulary: int
     width: int

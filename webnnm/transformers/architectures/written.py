@@ -1,4 +1,4 @@
-"""What an architecture gives: the text of a model, and which tensor is which parameter."""
+"""The result of an architecture: a model text and the names of its parameters in files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Written(NamedTuple):
     """A model in the notation, and the names of its parameters in the files of Hugging Face.
 
     Attributes: `source`, the text; `names`, the name map of `webnnm.formats.name_map`; `prefix`,
-    what stands before the names of the files of models with a head, and is left out in the map;
-    `made`, tensors that no file needs to have, by the names that the map knows.
+    the prefix of names in the files of models with a head, which the map leaves out; `made`,
+    tensors that files need not have, by their names in the map.
     """
 
     source: str
@@ -30,9 +30,9 @@ class Written(NamedTuple):
 
 
 def head(config: Config, *known: str, default: str) -> str:
-    """Return which class of the family a model is, by the end of its name: "ForCausalLM".
+    """Return the class of a model within its family, by the suffix of its name: "ForCausalLM".
 
-    Raises `DataError` NNM817 for a class that is not known.
+    Raises `DataError` NNM817 for an unknown class.
     """
     listed = config.get("architectures")
     name = str(listed[0]) if listed else default
@@ -44,7 +44,7 @@ def head(config: Config, *known: str, default: str) -> str:
     raise DataError(
         "NNM817",
         f'config.json: models of type "{kind}" are known as {ends}; this one is {json.dumps(name)}',
-        hint=suggestion(name, known) or f'architecture="{default}" loads another part of it',
+        hint=suggestion(name, known) or f'architecture="{default}" loads a different part of it',
     )
 
 
@@ -61,7 +61,7 @@ def linear_names(parameter: str, layer: str, *, bias: bool = True) -> dict[str, 
 
 
 def declared_bias(parameter: str, layer: str, count: int) -> dict[str, str | Form]:
-    """Return the names of a bias that is declared, not shared by so many layers: the first has no
+    """Return the names of a declared bias, of which each layer has its own: the first has no
     number.
 
     >>> declared_bias("up_b", "layers.{n-1}.fc1", 1)
@@ -77,12 +77,12 @@ def norm_names(parameter: str, layer: str) -> dict[str, str]:
 
 
 def last_product(separate: bool) -> dict[str, str | Form | None]:
-    """Return the name of the weight behind which logits come, unless it is the embeddings'."""
+    """Return the name of the weight that computes logits, unless it is tied to the embeddings."""
     return {"lm_head1": Transposed("lm_head.weight")} if separate else {"lm_head.weight": None}
 
 
 def biased(parameter: str) -> str:
-    """Return what the bias of a weight is called.
+    """Return the name of the bias of a weight.
 
     >>> biased("wq{n}"), biased("final_norm1")
     ('wq_b{n}', 'final_norm_b1')
@@ -91,18 +91,18 @@ def biased(parameter: str) -> str:
 
 
 def layers(*each: str) -> str:
-    """Return layers one below the other, without those that are empty."""
+    """Return layers on separate lines, without empty ones."""
     return ",\n".join(f"  {layer}" for layer in each if layer)
 
 
 def output(
     name: str, size: int, *rows: str, tokens: bool = True, sequence: str = "tokens"
 ) -> list[str]:
-    """Return the statements of an output: so many numbers for each token, or for all together."""
+    """Return the statements of an output: a vector for each token, or for all together."""
     along = f" sequence={sequence}" if tokens else ""
     return [f"{name}:output shape=[{size}]{along}", f"{name}:layers\n{layers(*rows)}"]
 
 
 def statements(lines: Sequence[str]) -> str:
-    """Return a text of these statements in canonical form."""
+    """Return the text of these statements in canonical form."""
     return format_document(parse("".join(f"{line};\n" for line in ("webnnm 1.0", *lines) if line)))

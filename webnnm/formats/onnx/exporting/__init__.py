@@ -1,1 +1,1 @@
-"""Export: graphs as models of ONNX, by a table with an entry for each operator."""
+"""Export: graphs as ONNX models, by a table with an entry for each operator."""

@@ -1,4 +1,4 @@
-"""Entries of operators that treat every element by itself."""
+"""Entries of element-wise operators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.ops.cast import float_range
 
 
 def same(operator: str, *attributes: str) -> Write:
-    """Return what calls an operator of ONNX that does the same, with these of the options."""
+    """Return an entry that calls an ONNX operator with the same meaning, with these options."""
 
     def write(h: Emitter, *operands: Value, **options: Any) -> Value:
         numbers: dict[str, Any] = {name: float(options[name]) for name in attributes}
@@ -24,7 +24,7 @@ def same(operator: str, *attributes: str) -> Write:
 
 
 def compared(operator: str) -> Write:
-    """Return what calls an operator that gives truths."""
+    """Return an entry that calls an operator with a boolean result."""
 
     def write(h: Emitter, *operands: Value) -> Value:
         return h.one(operator, operands, "bool")
@@ -33,7 +33,7 @@ def compared(operator: str) -> Write:
 
 
 def logical(operator: str) -> Write:
-    """Return what calls an operator of truths."""
+    """Return an entry that calls an operator on booleans."""
 
     def write(h: Emitter, *operands: Value) -> Value:
         return h.one(operator, [h.truth(x) for x in operands], "bool")
@@ -50,7 +50,7 @@ def _relu(h: Emitter, x: Value) -> Value:
 
 
 def _divide(h: Emitter, a: Value, b: Value) -> Value:
-    """Integers: quotients by 0 are 0, and by −1 the smallest integer stays what it is."""
+    """Integers: division by 0 gives 0, and by −1 the smallest integer stays as it is."""
     if b.dtype in FLOAT_INFO:
         return h.one("Div", [a, b])
     by_zero = h.one("Equal", [b, h.like(0, b)], "bool", b.shape)
@@ -66,7 +66,7 @@ def _divide(h: Emitter, a: Value, b: Value) -> Value:
 
 
 def _remainder(h: Emitter, a: Value, b: Value) -> Value:
-    """Integers: by 0 and by −1 it is 0, and the processor need not divide the smallest one."""
+    """Integers: by 0 and −1 it is 0, so that the processor never divides the smallest one."""
     if b.dtype in FLOAT_INFO:
         zero = h.like(0.0, b)
         rest = h.one("Mod", [a, b], fmod=1)
@@ -85,7 +85,7 @@ def _remainder(h: Emitter, a: Value, b: Value) -> Value:
 
 
 def _shift(direction: str) -> Write:
-    """Return what shifts bits: by as many as there are, or more, it gives 0."""
+    """Return an entry that shifts bits: by the width of the type or more, it gives 0."""
 
     def write(h: Emitter, x: Value, count: Value) -> Value:
         most = int(count.dtype.removeprefix("uint")) - 1
@@ -102,7 +102,7 @@ def _has_no_sign(node: OperatorNode) -> bool:
 
 
 def _cast(h: Emitter, x: Value, *, type: DataType) -> Value:
-    """Floats become the nearest integer towards 0 that the type has, NaN becomes 0."""
+    """Floats are rounded towards 0 and clamped to the range of the type; NaN becomes 0."""
     if x.dtype not in FLOAT_INFO or is_float(type):
         return h.cast(x, type)
     facts = FLOAT_INFO[x.dtype]
@@ -117,7 +117,7 @@ def _where(h: Emitter, condition: Value, a: Value, b: Value) -> Value:
 
 
 def _fits_slope(node: OperatorNode) -> bool:
-    """ONNX repeats the slope to the operand, never the operand."""
+    """ONNX broadcasts the slope to the operand, never the operand."""
     x, slope = node.operands
     assert x is not None and slope is not None
     return is_float(x.dtype) and x.shape == node.types[0].shape

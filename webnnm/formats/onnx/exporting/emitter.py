@@ -1,4 +1,4 @@
-"""Collects the calls of an exported graph: types made to fit, truths kept, sizes computed."""
+"""Collects the calls of an exported graph: casts types, keeps booleans, computes sizes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Type = tuple[Element, Dims]
 
 
 class Emitter:
-    """What every entry of the table gets as `h`: it writes calls and constants.
+    """The emitter that every entry of the table gets as `h`: it writes calls and constants.
 
-    `dtype` and `shape` are those of the result that the operator's own rule infers. Comparisons
-    give "bool" in ONNX and bytes in WebNN: a result of type "bool" is cast to bytes where bytes are
-    wanted, and taken as it is where truths are.
+    `dtype` and `shape` are those of the result, as the operator's own rule infers them. Comparisons
+    return "bool" in ONNX and bytes in WebNN: a result of type "bool" is cast to bytes where bytes
+    are expected, and used as it is where booleans are.
 
     >>> h = Emitter()
     >>> x = Value("float32", (2, 3))
@@ -48,7 +48,7 @@ class Emitter:
         shape: Dims | None = None,
         **attributes: Any,
     ) -> Value:
-        """Call an operator with one result: of the operator's own type unless another is given."""
+        """Call an operator with one result, of the operator's own type unless another is given."""
         type = (dtype or self.dtype, self.shape if shape is None else shape)
         return self.several(operator, operands, [type], **attributes)[0]
 
@@ -59,7 +59,7 @@ class Emitter:
         types: Sequence[Type],
         **attributes: Any,
     ) -> tuple[Value, ...]:
-        """Call an operator, in types that ONNX Runtime has kernels for."""
+        """Call an operator in types for which ONNX Runtime has kernels."""
         given = [x and self.cast(x, stand_in(operator, x.dtype)) for x in operands]
         made: list[Type] = [(stand_in(operator, dtype), shape) for dtype, shape in types]
         if operator == "Cast":
@@ -75,7 +75,7 @@ class Emitter:
         types: tuple[Type, ...],
         attributes: dict[str, Any],
     ) -> tuple[Value, ...]:
-        """Write a call, unless it was written before."""
+        """Write a call, unless the same call was written before."""
         key = (operator, operands, types, tuple(attributes.items()))
         if key not in self._said:
             results = tuple(Value(*type) for type in types)
@@ -96,13 +96,13 @@ class Emitter:
         return found
 
     def truth(self, x: Value) -> Value:
-        """Return what is not 0 as a truth of ONNX."""
+        """Return whether elements are not 0, as booleans of ONNX."""
         return self.cast(x, "bool")
 
     # Constants.
 
     def array(self, array: HostArray, key: Any = None) -> Value:
-        """Return a constant; `key` stands for its bytes."""
+        """Return a constant; `key` identifies its bytes."""
         known = (array.dtype, array.shape, key or bytes(array.data))
         if known not in self._constants:
             self._constants[known] = Value(array.dtype, array.shape, array)
@@ -118,23 +118,23 @@ class Emitter:
     def like(self, value: float | Dim, x: Value) -> Value:
         """Return a scalar of the type of a tensor."""
         if x.dtype == "bool":
-            raise OperatorError("NNM901", "truths have no numbers")
+            raise OperatorError("NNM901", "booleans have no numbers")
         return self.number(value, x.dtype)
 
     def integers(self, values: Sequence[int]) -> Value:
-        """Return integers as a vector, as axes and shapes are given."""
+        """Return integers as a vector, the form in which axes and shapes are given."""
         return self.array(HostArray.of(list(values), "int64", (len(values),)))
 
     # Sizes.
 
     def learn(self, value: Value) -> None:
-        """Note where sizes can be read that do not follow from known ones."""
+        """Note where to read sizes that do not follow from known ones."""
         learn(value, self._symbols)
 
     def size(self, size: Dim) -> Value:
         """Return a size as a vector of one int64.
 
-        Raises `OperatorError` NNM902 where it does not follow from the sizes of inputs.
+        Raises `OperatorError` NNM902 if it does not follow from the sizes of inputs.
         """
         if isinstance(size, int):
             return self.integers([size])
@@ -158,7 +158,7 @@ class Emitter:
         value, axis = self._symbols[symbol]
         return self.one("Shape", [value], "int64", (1,), start=axis, end=axis + 1)
 
-    # What many entries do.
+    # Operations that many entries share.
 
     def reshape(self, x: Value, shape: Dims) -> Value:
         """Return the elements in another shape; one open size follows from the others."""
@@ -179,7 +179,7 @@ class Emitter:
         return self.one("Transpose", [x], x.dtype, shape, perm=tuple(order))
 
     def expand(self, x: Value, shape: Dims) -> Value:
-        """Return a tensor repeated to a shape; sizes that it has already need not be computed."""
+        """Return a tensor broadcast to a shape; sizes that it already has are not computed."""
         if x.shape == shape:
             return x
         own = (1,) * (len(shape) - x.rank) + x.shape

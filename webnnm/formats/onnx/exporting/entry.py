@@ -1,4 +1,4 @@
-"""An entry of the export table: how one operator is written in ONNX, and when it can be."""
+"""An entry of the export table: how one operator is written in ONNX, and for which calls."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Write = Callable[..., Any]
 
 
 def always(_node: OperatorNode) -> bool:
-    """The entry is for every call of the operator."""
+    """Accept every call of the operator."""
     return True
 
 
 def of_floats(node: OperatorNode) -> bool:
-    """The entry is for calls with floats."""
+    """Accept calls with floats."""
     x = node.operands[0]
     return x is not None and is_float(x.dtype)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """How an operator is written; calls that it does not cover are written by other operators."""
+    """How an operator is written; calls that it does not cover are decomposed."""
 
     write: Write
     covers: Callable[[OperatorNode], bool] = always

@@ -1,4 +1,4 @@
-"""Writes a model of ONNX to disk, its weights beside it where one file cannot hold them."""
+"""Writes an ONNX model to disk, with its weights in a second file if one cannot hold them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, Ten
 from webnnm.formats.onnx.writer import chunks
 
 MOST = 2**31 - 2**20
-"""The bytes of weights that a file may have: Protocol Buffers end at 2 GB."""
+"""The bytes of weights that a file may have: Protocol Buffers are limited to 2 GB."""
 ALIGNED = 4096
-"""Weights of another file begin at multiples of this, so that they can be mapped into memory."""
+"""Weights in the second file begin at multiples of this, so that they can be memory-mapped."""
 
 
 def write_model(path: str | os.PathLike[str], model: ModelProto, most: int = MOST) -> Path:
     """Write a model, with weights above `most` bytes in `PATH.data`; return the path.
 
-    Raises `DataError` NNM807 where writing fails.
+    Raises `DataError` NNM807 if writing fails.
     """
     assert model.graph is not None
     weights = [tensor for tensor in model.graph.initializer if tensor.raw_data is not None]
@@ -30,7 +30,7 @@ def write_model(path: str | os.PathLike[str], model: ModelProto, most: int = MOS
 
 
 def _moved(weights: list[TensorProto], location: str) -> Iterator[bytes | memoryview[int]]:
-    """Yield the bytes of tensors, which from then on say where they lie."""
+    """Yield the bytes of tensors, and make the tensors refer to them."""
     place = 0
     for tensor in weights:
         data = memoryview(tensor.raw_data or b"").cast("B")
@@ -42,7 +42,7 @@ def _moved(weights: list[TensorProto], location: str) -> Iterator[bytes | memory
 
 
 def place_apart(tensor: TensorProto, location: str, offset: int = 0) -> None:
-    """Say of a tensor that its bytes lie in another file, or in memory called like one."""
+    """Mark a tensor as stored in another file, or in memory under a file's name."""
     entries = {"location": location, "offset": offset, "length": len(tensor.raw_data or b"")}
     tensor.raw_data, tensor.data_location = None, 1
     tensor.external_data = [

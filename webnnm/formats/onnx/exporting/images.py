@@ -1,4 +1,4 @@
-"""Entries of operators on images, and of normalisations, which ONNX has with channels first."""
+"""Entries of operators on images and of normalisations, which are channels-first in ONNX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webnnm.ops.pool2d import pool_windows
 
 
 def _channels_first(h: Emitter, layout: str, write: Callable[[Dims], Value]) -> Value:
-    """Return what is written with channels first in a layout."""
+    """Return a channels-first result in a layout."""
     if layout == "nchw":
         return write(h.shape)
     shape = tuple(h.shape[axis] for axis in order(layout, "nchw"))
@@ -26,7 +26,7 @@ def _channels_first(h: Emitter, layout: str, write: Callable[[Dims], Value]) -> 
 
 
 def _sides(padding: Sides) -> tuple[int, ...]:
-    """Return padding as ONNX has it: all beginnings, then all ends."""
+    """Return padding in ONNX's order: all beginnings, then all ends."""
     top, bottom, left, right = padding
     return top, left, bottom, right
 
@@ -38,7 +38,7 @@ def _operands(
     letters: str,
     bias: Value | None,
 ) -> list[Value]:
-    """Return image and filter, each given with its layout, in ONNX's own layouts, and the bias."""
+    """Return image and filter, which are given with layouts, in ONNX's layouts, and the bias."""
     (x, layout), (filters, filter_layout) = image, kernel
     operands = [
         h.transpose(x, order(layout, "nchw")),
@@ -109,7 +109,7 @@ def _conv_transpose2d(
 
 
 def _fits_window(node: OperatorNode) -> bool:
-    """ONNX Runtime takes no padding as large as the window, and pools floats and bytes."""
+    """ONNX Runtime takes only padding smaller than the window, and pools only floats and bytes."""
     (x,) = node.operands
     assert x is not None
     windows = pool_windows(x.shape, **node.options)
@@ -133,7 +133,7 @@ def _pooled(operator: str, whole: str, **attributes: int) -> Write:
 
 
 def _window(image: Dims, shape: Dims, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a window, padded so far that rounding down gives the size."""
+    """Return the attributes of a window, padded so that rounding down gives the size."""
     if is_static(shape):
         rows, columns = pool_windows([static(size, "a size") for size in shape], **given)
         pads = (rows.before, columns.before, _after(rows), _after(columns))
@@ -209,7 +209,7 @@ def _instance_norm(
 def _scaled(
     h: Emitter, x: Value, channels: Dims, scale: Value | None, bias: Value | None
 ) -> tuple[Value, Value]:
-    """Return scale and bias; those that are absent change nothing."""
+    """Return scale and bias, with neutral values in place of absent ones."""
     return scale or h.expand(h.like(1, x), channels), bias or h.expand(h.like(0, x), channels)
 
 

@@ -1,4 +1,4 @@
-"""Entries of operators with indices, which are counted from the end if negative, and clamped."""
+"""Entries of operators with indices, which are clamped; negative ones count from the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webnnm.formats.sizes import Dim
 
 
 def _inside(h: Emitter, indices: Value, size: Dim) -> Value:
-    """Return indices from −size to size − 1, which ONNX counts as WebNN does."""
+    """Return indices clamped to −size … size − 1, which ONNX interprets as WebNN does."""
     indices = _signed(h, indices)
     if indices.array is not None and isinstance(size, int):
         known = [int(index) for index in indices.array.values()]
@@ -22,7 +22,7 @@ def _inside(h: Emitter, indices: Value, size: Dim) -> Value:
 
 
 def _coordinates(h: Emitter, indices: Value, sizes: Sequence[Dim]) -> Value:
-    """Return coordinates, the last dimension of the indices, inside a box of these sizes."""
+    """Return coordinates, the last dimension of the indices, clamped to a box of these sizes."""
     wide = h.cast(indices, "int64")
     low, high = h.sizes([-size for size in sizes]), h.sizes([size - 1 for size in sizes])
     above = h.one("Max", [wide, low], "int64", indices.shape)

@@ -1,4 +1,4 @@
-"""From graphs to a model of ONNX: every node by its entry in the table."""
+"""From graphs to an ONNX model: every node by its entry in the table."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def graph_model(
 ) -> ModelProto:
     """Return the model of a graph.
 
-    Several `graphs` are those of one text for different sizes: what differs between them is left
-    open, and called as `dimensions` says. Inputs and outputs go by their names or the ones that
-    `names` gives them; outputs called as an input is end in "/out". Inputs of which `constants`
-    has values become initializers. With `nibbles_as_bytes` inputs and outputs of four bits are int8
-    and uint8, for programs without such types. `source` is the text that the places of nodes refer
-    to.
+    Several `graphs` are those of one text for different sizes: sizes that differ between them are
+    left open, and named as `dimensions` says. Inputs and outputs have their own names or those that
+    `names` gives them; an output with the name of an input gets the suffix "/out". Inputs with
+    values in `constants` become initializers. With `nibbles_as_bytes`, inputs and outputs of four
+    bits are int8 and uint8, for programs without 4-bit types. `source` is the text that the places
+    of nodes refer to.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -50,7 +50,7 @@ def graph_model(
     >>> [node.op_type for node in model.graph.node]
     ['Relu']
 
-    Raises `ModelError` NNM901 for an operator that ONNX has no operators for, NNM902 for a graph
+    Raises `ModelError` NNM901 for an operator that cannot be written in ONNX, NNM902 for a graph
     that needs a size when it is written.
     """
     graphs = [expressible(graph) for graph in graphs]
@@ -85,14 +85,14 @@ def graph_model(
 
 
 def expressible(graph: Graph) -> Graph:
-    """Return the graph with everything decomposed that the table does not have."""
+    """Return the graph with all operators decomposed that the table does not have."""
     while any(map(_foreign, graph.nodes())):
         graph = rewrite(graph, _rule)
     return graph
 
 
 def _foreign(node: Node) -> bool:
-    """Tell whether a node has to be written by other operators, and can be."""
+    """Return whether a node has to be decomposed, and can be."""
     if not isinstance(node, OperatorNode):
         return False
     entry = TABLE.get(node.operator.name)
@@ -101,7 +101,7 @@ def _foreign(node: Node) -> bool:
 
 
 def _is_power(node: OperatorNode) -> bool:
-    """Tell whether a node is a power of integers, which ONNX Runtime computes as floats."""
+    """Return whether a node is an integer power, which ONNX Runtime computes with floats."""
     return node.operator.name == "pow" and not is_float(node.types[0].dtype)
 
 
@@ -130,15 +130,15 @@ def _applied(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tupl
     h.dtype, h.shape = types[0]
     made: Any = entry.write(h, *operands, **twins.options())
     results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
-    # What comparisons give is a number where it can be seen.
+    # The result of a comparison is a number where it is visible.
     found = [h.cast(value, "uint8") if value.dtype == "bool" else value for value in results]
     if [(value.dtype, value.shape) for value in found] != types:
-        raise ModelError("NNM901", f'the entry of "{name}" does not give {types}')
+        raise ModelError("NNM901", f'the entry of "{name}" does not return {types}')
     return tuple(found)
 
 
 def _constant(h: Emitter, twins: Twins) -> Value:
-    """Write a constant: numbers, or what follows from an open size."""
+    """Write a constant: numbers, or values that follow from an open size."""
     nodes = [node for node in twins.nodes if isinstance(node, ConstantNode)]
     h.label = nodes[0].label
     shape, found = pattern([node.array for node in nodes])

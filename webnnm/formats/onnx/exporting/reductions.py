@@ -17,7 +17,7 @@ LOWEST = -(2**63)
 def _reduced(operator: str) -> Write:
     def write(h: Emitter, x: Value, *, axes: Sequence[int], keep_dimensions: bool) -> Value:
         keep = int(keep_dimensions)
-        if not axes and x.rank:  # no axes are all of them for ONNX
+        if not axes and x.rank:  # ONNX takes no axes to mean all of them
             x, axes, keep = h.reshape(x, (*x.shape, 1)), [x.rank], 0
         return h.one(operator, [x, *([h.integers(axes)] if axes else [])], keepdims=keep)
 
@@ -25,7 +25,7 @@ def _reduced(operator: str) -> Write:
 
 
 def _signed(h: Emitter, x: Value) -> Value:
-    """Return uint64 as int64 in the same order: there are no extremes of uint64."""
+    """Return uint64 as int64 in the same order: ONNX Runtime has no extrema of uint64."""
     return h.one("Add", [h.cast(x, "int64"), h.number(LOWEST, "int64")], "int64", x.shape)
 
 

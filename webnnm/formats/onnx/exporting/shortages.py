@@ -1,8 +1,8 @@
-"""The types that ONNX has for an operator and ONNX Runtime has no kernel for on CPU and wasm.
+"""Types that ONNX allows for an operator, but for which ONNX Runtime has no CPU or wasm kernel.
 
-Each comes with a type that holds all of its values and, where the operator is arithmetic, gives the
-same once it is cast back: integers wrap around. Found by running a model of every operator and type
-on the wheels 1.23 to 1.32 and on onnxruntime-web 1.30. Halves are cast by ONNX Runtime itself.
+Each comes with a type that holds all of its values and, for arithmetic, gives the same result once
+it is cast back: integers wrap around. Found by running a model of every operator and type on the
+wheels 1.23 to 1.32 and on onnxruntime-web 1.30. ONNX Runtime casts float16 itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from webnnm.formats.onnx.exporting.values import Element
 
 FOUR_BITS: Mapping[Element, Element] = {"int4": "int8", "uint4": "uint8"}
 HAVE_FOUR_BITS = frozenset({"Cast", "Transpose"})
-"""The only operators with kernels for types of four bits."""
+"""The only operators with kernels for 4-bit types."""
 
 _BYTES: Mapping[Element, Element] = {"int8": "int32", "uint8": "int32"}
 _UNSIGNED: Mapping[Element, Element] = {"uint32": "int64", "uint64": "int64"}
@@ -35,7 +35,7 @@ SHORTAGES: Mapping[str, Mapping[Element, Element]] = {
 
 
 def stand_in(operator: str, dtype: Element) -> Element:
-    """Return the type that an operator is computed in for operands of a type.
+    """Return the type in which an operator is computed for operands of a type.
 
     >>> stand_in("Max", "int8"), stand_in("Max", "float32"), stand_in("Add", "uint4")
     ('int32', 'float32', 'uint8')

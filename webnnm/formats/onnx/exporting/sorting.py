@@ -1,4 +1,4 @@
-"""Entries of operators that put elements in order: all of them are TopK."""
+"""Entries of operators that sort elements: all of them use TopK."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.graph.node import OperatorNode
 
 
 def _top(h: Emitter, x: Value, size: Dim, axis: int, largest: bool) -> tuple[Value, Value]:
-    """Return elements in order, of equal ones the first, and where they stood."""
+    """Return elements in order, the first of equal ones first, and their indices."""
     shape: Dims = (*x.shape[:axis], size, *x.shape[axis + 1 :])
     return h.several(
         "TopK",
@@ -30,7 +30,7 @@ def _picked(h: Emitter, x: Value, places: Value, axis: int) -> Value:
 
 
 def _order(h: Emitter, x: Value, axis: int, descending: bool) -> Value:
-    """Return where the elements in order stand; NaN comes last, which TopK does not know."""
+    """Return the indices that sort the elements; NaN comes last, which TopK does not ensure."""
     size = x.shape[axis]
     if x.dtype not in FLOAT_INFO:
         wide = x if x.dtype in ("int32", "int64") else h.cast(x, "int64")
@@ -52,7 +52,7 @@ def _argsort(h: Emitter, x: Value, *, axis: int, descending: bool) -> Value:
 
 
 def _is_ordered(node: OperatorNode) -> bool:
-    """ONNX Runtime has no order of uint64."""
+    """ONNX Runtime cannot sort uint64."""
     x = node.operands[0]
     return x is not None and x.dtype != "uint64"
 

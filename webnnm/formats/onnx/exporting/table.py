@@ -1,4 +1,4 @@
-"""The export table: every operator that ONNX has, by its name in WebNN."""
+"""The export table: every operator that ONNX has too, by its name in WebNN."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ TABLE: Mapping[str, Entry] = {
     **reductions.ENTRIES,
     **sorting.ENTRIES,
 }
-"""Operators that are missing here, or whose entry does not cover a call, are decomposed."""
+"""Operators that are not here, or whose entry does not cover a call, are decomposed."""

@@ -1,4 +1,4 @@
-"""What an exported graph is collected as: calls of operators of ONNX, and values."""
+"""The representation of an exported graph: calls of ONNX operators, and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Element = DataType | Literal["bool"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Value:
-    """An input, a constant (which has an array) or a result; it is itself alone."""
+    """An input, a constant (which has an array) or a result; compared by identity."""
 
     dtype: Element
     shape: Dims
@@ -29,7 +29,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Call:
-    """A node of the model; `label` is the place of the model text that it was made for."""
+    """A node of the model; `label` is the place in the model text that it was written for."""
 
     operator: str
     operands: tuple[Value | None, ...]

@@ -24,17 +24,17 @@ from webnnm.formats.onnx.tensors import BOOL, CODES, tensor_proto
 from webnnm.formats.sizes import Dim, Size
 
 OPSET, IR_VERSION = 21, 10
-"""The newest operators of which ONNX Runtime's own kernels have all on CPU, wasm and WebGPU: those
-of 22 only add bfloat16. Types of four bits, pooling with dilations and Gelu are in."""
+"""The newest opset that ONNX Runtime's kernels support completely on CPU, wasm and WebGPU: opset 22
+only adds bfloat16. It has 4-bit types, pooling with dilations and Gelu."""
 OUT = "/out"
-"""Added to the name of an output that an input has already."""
+"""The suffix of the name of an output if an input has the same name."""
 FLOAT, INT, STRING, INTS = 1, 2, 3, 7
 """Types of attributes (`AttributeProto.AttributeType`)."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A graph as it is written: inputs and outputs by name, calls, what open sizes are called."""
+    """A graph to be written: inputs and outputs by name, calls, the names of open sizes."""
 
     name: str
     inputs: Mapping[str, Value]
@@ -64,10 +64,10 @@ def model_of(graph: Exported) -> ModelProto:
 
 
 def _outputs(graph: Exported) -> tuple[dict[str, Value], list[Call]]:
-    """Return values that can have the names of outputs, and the copies that give some of them.
+    """Return values that can have the names of outputs, and the copies that some of them need.
 
-    Inputs and constants have names of their own, and no value has two. What a step makes of an
-    input is called after it.
+    Inputs and constants have their own names, and no value has two. The value that a training step
+    computes for an input is named after it.
     """
     taken = set(graph.inputs.values())
     outputs: dict[str, Value] = {}
@@ -85,7 +85,7 @@ def _outputs(graph: Exported) -> tuple[dict[str, Value], list[Call]]:
 def _named(
     inputs: Mapping[str, Value], outputs: Mapping[str, Value], calls: Sequence[Call]
 ) -> dict[Value, str]:
-    """Return the names of all values: those of inputs and outputs, numbers for the others."""
+    """Return the names of all values: those of inputs and outputs, and numbers for the rest."""
     names = {value: name for name, value in (*inputs.items(), *outputs.items())}
     taken = {*inputs, *outputs}
     number = 0
@@ -110,7 +110,7 @@ def _node(call: Call, names: Mapping[Value, str], place: int) -> NodeProto:
 
 
 def _attribute(name: str, value: Any) -> AttributeProto:
-    """Return an attribute: a type of tensors for `to`, else a number, a word, or integers."""
+    """Return an attribute: a tensor type for `to`, otherwise a number, a string, or integers."""
     if name == "to":
         return AttributeProto(name, i=_code(value), type=INT)
     if isinstance(value, float):

@@ -1,1 +1,1 @@
-"""Models of ONNX as tensor graphs."""
+"""Import: ONNX models as tensor graphs."""

@@ -47,7 +47,7 @@ def shared_heads(c: Call, x: Operand, heads: int) -> Operand:
 
 
 def lowest(c: Call, like: Operand) -> Operand:
-    """Return the most negative number of a type: behind a softmax it is 0."""
+    """Return the most negative number of a type, which a softmax turns into 0."""
     return number(c, -FLOAT_INFO["float16" if like.dtype == "float16" else "float32"].max, like)
 
 
@@ -104,7 +104,7 @@ def allowed_keys(
     left: int = -1,
     right: int = -1,
 ) -> Operand | None:
-    """Return which keys a query may look at by their places, None for all."""
+    """Return which keys a query may attend to by position, None for all."""
     b, (batch, _, rows, columns) = c.b, scores.shape
     key = reshaped(c, places(c, columns), (1, 1, 1, columns))
     query = reshaped(c, places(c, rows), (1, 1, rows, 1)) + past
@@ -126,7 +126,7 @@ def allowed_keys(
 
 
 def biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | None) -> Operand:
-    """Return scores with a mask added, and −∞ where nothing may be looked at."""
+    """Return scores with a mask added, and −∞ where attention is not allowed."""
     if mask is not None:
         missing = scores.shape[3] - mask.shape[-1]
         truth = mask.dtype == "uint8"
@@ -143,7 +143,7 @@ def biased(c: Call, scores: Operand, mask: Operand | None, allowed: Operand | No
 
 
 def row_softmax(c: Call, scores: Operand) -> Operand:
-    """Return the softmax of rows; a row of −∞ alone is 0."""
+    """Return the softmax of rows; a row of only −∞ gives 0."""
     b, wanted = c.b, c.integer("softmax_precision", 0)
     wide = as_type(c, scores, "float32") if wanted == 1 else scores
     top = b.reduce_max(wide, axes=[3], keep_dimensions=True)
@@ -162,7 +162,7 @@ def row_softmax(c: Call, scores: Operand) -> Operand:
 def rotary_embedding(
     c: Call, x: Operand, cosine: Operand, sine: Operand, positions: Operand | None = None
 ) -> Operand:
-    """Pairs of features turned by angles from tables."""
+    """Pairs of features rotated by angles from tables."""
     flat = x.rank == 3
     image = heads_apart(c, x, c.integer("num_heads")) if flat else x
     width = c.integer("rotary_embedding_dim", 0) or image.shape[3]
@@ -180,7 +180,7 @@ def rotated(
     *,
     interleaved: bool,
 ) -> Operand:
-    """Return [batch, heads, tokens, size] with its first features turned."""
+    """Return [batch, heads, tokens, size] with its first features rotated."""
     b, (batch, heads, tokens, size) = c.b, x.shape
     if positions is not None:
         cosine, sine = (b.gather(table, positions, axis=0) for table in (cosine, sine))
@@ -263,7 +263,7 @@ def _per_head(c: Call, x: Operand, heads: int) -> Operand:
 def causal_conv(
     c: Call, x: Operand, filter: Operand, bias: Operand | None = None, state: Operand | None = None
 ) -> tuple[Operand, Operand]:
-    """A convolution of each channel with what was before, and what is left for the next call."""
+    """A causal convolution of each channel that continues a state, and the next state."""
     b, size = c.b, filter.shape[2]
     if state is None:
         whole = padded(c, x, (0, 0, size - 1), (0, 0, 0))

@@ -1,4 +1,4 @@
-"""What an entry of the table sees of the node that it imports."""
+"""The view of a node that an entry of the table gets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Scope = dict[str, Operand | None]
 
 
 class Surroundings(Protocol):
-    """What a node finds around it in its model."""
+    """The surroundings of a node in its model."""
 
     builder: FoldingBuilder
     external: tensors.External
@@ -35,12 +35,12 @@ class Surroundings(Protocol):
     def subgraph(
         self, graph: GraphProto, outer: Scope, given: Sequence[Operand | None] = ()
     ) -> list[Operand]:
-        """Return the outputs of a graph within a graph."""
+        """Return the outputs of a subgraph."""
         ...
 
 
 MOST_LISTED = 1 << 20
-"""Numbers that an entry may write down: positions, weights of an interpolation."""
+"""How many numbers an entry may write as constants: positions, interpolation weights."""
 
 
 class Call:
@@ -60,7 +60,7 @@ class Call:
     # Attributes.
 
     def has(self, name: str) -> bool:
-        """Tell whether an attribute is given."""
+        """Return whether an attribute is given."""
         return name in self._attributes
 
     def integer(self, name: str, default: int | None = None) -> int:
@@ -76,7 +76,7 @@ class Call:
         return self._required(name).f if self.has(name) or default is None else default
 
     def word(self, name: str, default: str) -> str:
-        """Return an attribute that is a text."""
+        """Return an attribute that is a string."""
         return _text(self._attributes[name].s) if self.has(name) else default
 
     def integers(self, name: str, default: Sequence[int] | None = None) -> list[int]:
@@ -88,7 +88,7 @@ class Call:
         return list(self._required(name).floats if self.has(name) or default is None else default)
 
     def words(self, name: str, default: Sequence[str]) -> list[str]:
-        """Return an attribute that is a list of texts."""
+        """Return an attribute that is a list of strings."""
         if not self.has(name):
             return list(default)
         return [_text(text) for text in self._attributes[name].strings]
@@ -108,11 +108,11 @@ class Call:
         return found
 
     def data_type(self, code: int) -> DataType:
-        """Return the type that stands for one of ONNX; truth values are uint8."""
+        """Return the type for one of ONNX; booleans are uint8."""
         return tensors.dtype(code, f"the result of {spoken(self.node)}")
 
     def declared(self, name: str) -> int | None:
-        """Return ONNX's number of the type that the model declares for a value, if it does."""
+        """Return the ONNX number of the type that the model declares for a value, if it does."""
         return self.importer.declared.get(name)
 
     def axis(self, value: int, rank: int) -> int:
@@ -148,11 +148,11 @@ class Call:
         return found
 
     def listed(self, x: Operand, what: str) -> list[int]:
-        """Return the integers of an operand that holds shapes, axes or sizes."""
+        """Return the integers in an operand that holds shapes, axes or sizes."""
         return [int(value) for value in self.known(x, what).values()]
 
     def floats(self, x: Operand, what: str) -> list[float]:
-        """Return the numbers of an operand that has to be known."""
+        """Return the numbers in an operand that has to be known."""
         return [float(value) for value in self.known(x, what).values()]
 
     def scalar(self, x: Operand, what: str) -> Any:
@@ -163,7 +163,7 @@ class Call:
         return values[0]
 
     def listed_or(self, x: Operand | None, name: str, default: Sequence[int]) -> list[int]:
-        """Return integers that are an operand in newer opsets, an attribute in older ones."""
+        """Return integers that are an operand in newer opsets, and an attribute in older ones."""
         return self.integers(name, default) if x is None else self.listed(x, name)
 
     def empty(self, dtype: DataType, shape: Sequence[int]) -> Operand:
@@ -171,17 +171,17 @@ class Call:
         return self.b.constant(empty(dtype, tuple(shape)))
 
     def few(self, amount: int, what: str) -> int:
-        """Return an amount of numbers that an entry writes down. Raises NNM815 for too many."""
+        """Return how many numbers an entry writes as constants. Raises NNM815 for too many."""
         if amount > MOST_LISTED:
             raise too_large(f"{what} of {spoken(self.node)}", amount, MOST_LISTED)
         return amount
 
     def unsupported(self, reason: str, hint: str = "") -> DataError:
-        """Return the error of a use of the operator that cannot be imported."""
+        """Return the error for a use of the operator that cannot be imported."""
         return unsupported(self.node, self.opset, reason, hint)
 
     def invalid(self, reason: str) -> DataError:
-        """Return the error of a node that contradicts itself."""
+        """Return the error for a node that contradicts itself."""
         return invalid(f"{spoken(self.node)}: {reason}")
 
     def _required(self, name: str) -> AttributeProto:

@@ -28,13 +28,13 @@ MICROSOFT = "com.microsoft"
 
 @imports("Gelu", "BiasGelu", domain=MICROSOFT)
 def gelu(c: Call, x: Operand, bias: Operand | None = None) -> Operand:
-    """x·Φ(x), of x plus a bias."""
+    """x·Φ(x), where x includes a bias."""
     return c.b.gelu(x if bias is None else x + bias)
 
 
 @imports("FastGelu", domain=MICROSOFT)
 def fast_gelu(c: Call, x: Operand, bias: Operand | None = None) -> Operand:
-    """The tanh form of gelu, of x plus a bias."""
+    """The tanh form of gelu, where x includes a bias."""
     return c.b.gelu_tanh(x if bias is None else x + bias)
 
 
@@ -46,7 +46,7 @@ def quick_gelu(c: Call, x: Operand) -> Operand:
 
 @imports("FusedMatMul", domain=MICROSOFT)
 def fused_matmul(c: Call, x: Operand, y: Operand) -> Operand:
-    """α·A·B, each transposed where asked for."""
+    """α·A·B, each transposed on request."""
     if c.flag("transBatchA") or c.flag("transBatchB"):
         raise c.unsupported("transposed batches")
     left, right = (
@@ -99,7 +99,7 @@ def skip_layer_normalization(
 def skip_rms_normalization(
     c: Call, x: Operand, skip: Operand, scale: Operand, bias: Operand | None = None
 ) -> tuple[Operand | None, ...]:
-    """Normalisation of a sum by the root of its mean square, and the sum."""
+    """Root-mean-square normalisation of a sum, and the sum."""
     total = x + skip if bias is None else x + skip + bias
     found = root_mean_square(c, total, [x.rank - 1], c.number("epsilon", 1e-12)) * scale
     return found, None, None, total
@@ -118,11 +118,11 @@ def matmul_n_bits(
     order: Operand | None = None,
     bias: Operand | None = None,
 ) -> Operand:
-    """Product with a matrix of integers in blocks, each with a scale and a zero point."""
+    """Product with an integer matrix in blocks, each with a scale and a zero point."""
     bits, rows, size = c.integer("bits", 4), c.integer("N"), c.integer("K")
     block = c.integer("block_size")
     if bits not in (4, 8) or order is not None or block < 16:
-        raise c.unsupported(f"{bits} bits in blocks of {block}, or an order of its own")
+        raise c.unsupported(f"{bits} bits in blocks of {block}, or a custom order")
     blocks = -(-size // block)
     dtype = "uint4" if bits == 4 else "uint8"
     matrix = c.b.constant(
@@ -142,7 +142,7 @@ def matmul_n_bits(
 
 
 def _zero_points(c: Call, zeros: Operand | None, bits: int, rows: int, blocks: int) -> bytes:
-    """Return the zero points without what fills up each row to whole bytes."""
+    """Return the zero points without the padding of each row to whole bytes."""
     if bits == 8:
         if zeros is None:
             return bytes([128]) * (rows * blocks)
@@ -192,9 +192,9 @@ def multi_head_attention(
     past_key: Operand | None = None,
     past_value: Operand | None = None,
 ) -> tuple[Operand, Operand, Operand]:
-    """Attention of several heads, with what was before."""
+    """Multi-head attention with past keys and values."""
     if padding is not None or not q.rank == k.rank == v.rank == 3:
-        raise c.unsupported("masks of padding, and operands that are not [batch, tokens, size]")
+        raise c.unsupported("padding masks, and operands that are not [batch, tokens, size]")
     heads, width = c.integer("num_heads"), q.shape[2]
     if bias is not None:
         q = q + part(c, bias, 0, 0, width)
@@ -222,7 +222,7 @@ def group_query_attention(
     cosine: Operand | None = None,
     sine: Operand | None = None,
 ) -> tuple[Operand, Operand, Operand]:
-    """Causal attention whose heads share keys and values; the cache grows by the new tokens."""
+    """Causal attention with heads that share keys and values; new tokens extend the cache."""
     heads, own = c.integer("num_heads"), c.integer("kv_num_heads")
     if c.flag("smooth_softmax"):
         raise c.unsupported("a smooth softmax")
@@ -264,7 +264,7 @@ def group_query_attention(
 def rotary_embedding(
     c: Call, x: Operand, positions: Operand, cosine: Operand, sine: Operand
 ) -> Operand:
-    """Pairs of features turned by angles from tables, at positions or from one on."""
+    """Pairs of features rotated by angles from tables, at given positions or from one onwards."""
     width = c.integer("rotary_embedding_dim", 0) or 2 * cosine.shape[-1]
     heads = c.integer("num_heads", 0) or (x.shape[2] // width if x.rank == 3 else 1)
     image = heads_apart(c, x, heads) if x.rank == 3 else x

@@ -1,4 +1,4 @@
-"""Branches and loops: taken, or written out, where what decides them is known."""
+"""Branches and loops: resolved or unrolled if their conditions are known."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from webnnm.formats.onnx.messages import GraphProto
 from webnnm.graph.node import Operand
 
 MOST_TURNS = 4096
-"""Turns of a loop at most."""
+"""How many iterations a loop has at most."""
 
 
 @imports("If")
 def if_(c: Call, condition: Operand) -> list[Operand]:
-    """The branch of a known condition; of an unknown one, both and a choice between them."""
+    """One branch if the condition is known, otherwise both and a choice between them."""
     known = c.b.known(condition)
     if known is not None:
         values = known.values()
@@ -26,7 +26,7 @@ def if_(c: Call, condition: Operand) -> list[Operand]:
         return c.importer.subgraph(c.graph(branch), c.scope)
     try:
         yes, no = (c.importer.subgraph(c.graph(f"{k}_branch"), c.scope) for k in ("then", "else"))
-    except DataError:  # one of them may be right for other sizes alone
+    except DataError:  # one of them may be valid only for other sizes
         c.known(condition, "its condition")
         raise
     if [x.type for x in yes] != [x.type for x in no]:
@@ -42,9 +42,9 @@ def loop(
     condition: Operand | None = None,
     *carried: Operand | None,
 ) -> list[Operand | None]:
-    """A body repeated as often as is known, its turns one behind the other in the graph."""
+    """A body repeated a known number of times, its iterations unrolled in the graph."""
     body = c.graph("body")
-    most = None if trips is None else c.scalar(trips, "its number of turns")
+    most = None if trips is None else c.scalar(trips, "its number of iterations")
     starts = condition is None or c.scalar(condition, "its condition")
     if starts and most is not None and most > MOST_TURNS and _passes_condition_on(body):
         raise too_large(f'loop "{c.node.name}"', most, MOST_TURNS)
@@ -59,7 +59,7 @@ def loop(
         number = c.b.constant(turn, "int64")
         truth = c.b.constant(1, "uint8") if condition is None else condition
         found = c.importer.subgraph(body, c.scope, [number, truth, *state])
-        # Without a condition in, the one that comes out still ends the loop.
+        # Without an input condition, the output condition still ends the loop.
         condition = found[0]
         state = list(found[1 : 1 + len(state)])
         for row, value in zip(rows, found[1 + len(state) :], strict=True):
@@ -69,7 +69,7 @@ def loop(
 
 
 def _passes_condition_on(body: GraphProto) -> bool:
-    """Tell whether the condition comes out of a body as it goes in, and so never ends the loop."""
+    """Return whether a body returns the condition unchanged, and so never ends the loop."""
     names = {each.name for each in body.input[1:2]}
     for node in body.node:
         if node.op_type == "Identity" and names.issuperset(node.input):
@@ -78,9 +78,9 @@ def _passes_condition_on(body: GraphProto) -> bool:
 
 
 def _stacked(c: Call, row: Sequence[Operand], axis: int) -> Operand:
-    """Return values of all turns along a new axis."""
+    """Return the values of all iterations stacked along a new axis."""
     if not row:
-        raise c.unsupported("it has no turns, so that what it collects has no shape")
+        raise c.unsupported("it has no iterations, so the outputs that it collects have no shape")
     shape = row[0].shape
     axis = c.axis(axis, len(shape) + 1)
     new = (*shape[:axis], 1, *shape[axis:])
@@ -90,14 +90,14 @@ def _stacked(c: Call, row: Sequence[Operand], axis: int) -> Operand:
 
 @imports("Scan")
 def scan(c: Call, *given: Operand | None) -> list[Operand]:
-    """A body over the rows of its operands."""
+    """A body applied to the rows of its operands in turn."""
     if c.opset < 9:
         return _batched(c, given)
     return _scanned(c, [x for x in given if x is not None])
 
 
 def _batched(c: Call, given: Sequence[Operand | None]) -> list[Operand]:
-    """Return what opset 8 scans: one sequence after the other of a batch."""
+    """Return the scan of opset 8: the sequences of a batch one after the other."""
     lengths, *rest = given
     operands = [x for x in rest if x is not None]
     if lengths is not None:
@@ -112,7 +112,7 @@ def _batched(c: Call, given: Sequence[Operand | None]) -> list[Operand]:
 
 
 def _scanned(c: Call, given: Sequence[Operand]) -> list[Operand]:
-    """Return states and collected rows of a scan."""
+    """Return the states and collected rows of a scan."""
     body, amount = c.graph("body"), c.integer("num_scan_inputs")
     first = len(given) - amount
     if not 0 <= first < len(given):

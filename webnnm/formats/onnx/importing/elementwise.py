@@ -1,4 +1,4 @@
-"""Operators that work on each element by itself."""
+"""Element-wise operators."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ for _name, _method in _UNARY.items():
 
 @imports("Abs")
 def absolute(c: Call, x: Operand) -> Operand:
-    """|x|; of unsigned integers it is x."""
+    """|x|; x for unsigned integers."""
     return x if x.dtype.startswith("u") else c.b.abs(x)
 
 
@@ -66,15 +66,15 @@ def sign(c: Call, x: Operand) -> Operand:
 # Inverse and hyperbolic functions, which WebNN does not have.
 
 _ARC = (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1, 1.0)
-"""Of x², times x: the arc tangent up to tan(π/8), from the Cephes library (atanf)."""
+"""Coefficients in x², times x: the arc tangent up to tan(π/8), from the Cephes library (atanf)."""
 _SINH = (1 / 362880, 1 / 5040, 1 / 120, 1 / 6, 1.0)
 _ASINH = (35 / 1152, -15 / 336, 3 / 40, -1 / 6, 1.0)
 _ATANH = (1 / 9, 1 / 7, 1 / 5, 1 / 3, 1.0)
-"""Taylor series in x², times x, for small x: the closed forms cancel there."""
+"""Taylor series in x², times x, for small x, where the closed forms suffer from cancellation."""
 
 
 def _odd(x: Operand, factors: Sequence[float]) -> Operand:
-    """Return x times a polynomial of x²."""
+    """Return x times a polynomial in x²."""
     square = x * x
     return x * reduce(
         lambda total, factor: total * square + factor, factors[1:], square * 0 + factors[0]
@@ -88,7 +88,7 @@ def _near_zero(c: Call, x: Operand, bound: float, series: Sequence[float], far: 
 
 @imports("Atan")
 def atan(c: Call, x: Operand) -> Operand:
-    """Arc tangent: x is brought below tan(π/8) by atan x = π/2 − atan(1/x) and the like."""
+    """Arc tangent: x is reduced below tan(π/8) by atan x = π/2 − atan(1/x) and the like."""
     b, size = c.b, c.b.abs(x)
     large = b.greater(size, number(c, math.tan(3 * math.pi / 8), x))
     middle = b.greater(size, number(c, math.tan(math.pi / 8), x))
@@ -149,7 +149,7 @@ def atanh(c: Call, x: Operand) -> Operand:
 
 @imports("Elu")
 def elu(c: Call, x: Operand) -> Operand:
-    """x, α·(eˣ − 1) where negative."""
+    """x, or α·(eˣ − 1) where negative."""
     return c.b.elu(x, alpha=c.number("alpha", 1.0))
 
 
@@ -162,14 +162,14 @@ def selu(c: Call, x: Operand) -> Operand:
 
 @imports("Celu")
 def celu(c: Call, x: Operand) -> Operand:
-    """x, α·(e^(x/α) − 1) where negative."""
+    """x, or α·(e^(x/α) − 1) where negative."""
     alpha = c.number("alpha", 1.0)
     return c.b.elu(x / alpha, alpha=1.0) * alpha
 
 
 @imports("LeakyRelu")
 def leaky_relu(c: Call, x: Operand) -> Operand:
-    """x, α·x where negative."""
+    """x, or α·x where negative."""
     return c.b.leaky_relu(x, alpha=c.number("alpha", 0.01))
 
 
@@ -182,13 +182,13 @@ def thresholded_relu(c: Call, x: Operand) -> Operand:
 
 @imports("PRelu")
 def prelu(c: Call, x: Operand, slope: Operand) -> Operand:
-    """x, slope·x where negative."""
+    """x, or slope·x where negative."""
     return c.b.where(c.b.lesser(x, number(c, 0, x)), x * slope, x)
 
 
 @imports("HardSigmoid")
 def hard_sigmoid(c: Call, x: Operand) -> Operand:
-    """α·x + β between 0 and 1."""
+    """α·x + β clamped to 0 … 1."""
     return c.b.hard_sigmoid(x, alpha=c.number("alpha", 0.2), beta=c.number("beta", 0.5))
 
 
@@ -212,7 +212,7 @@ def gelu(c: Call, x: Operand) -> Operand:
 
 @imports("Shrink")
 def shrink(c: Call, x: Operand) -> Operand:
-    """0 from −λ to λ, else x moved towards 0 by the bias."""
+    """0 from −λ to λ, otherwise x moved towards 0 by the bias."""
     bias, bound = c.number("bias", 0.0), c.number("lambd", 0.5)
 
     def rule(x: Operand) -> Operand:
@@ -226,7 +226,7 @@ def shrink(c: Call, x: Operand) -> Operand:
 
 @imports("Clip")
 def clip(c: Call, x: Operand, low: Operand | None = None, high: Operand | None = None) -> Operand:
-    """x between two bounds, attributes before opset 11."""
+    """x clamped between two bounds, which are attributes before opset 11."""
     b = c.b
     if c.opset < 11:
         return b.clamp(x, min_value=c.number("min", -math.inf), max_value=c.number("max", math.inf))
@@ -271,7 +271,7 @@ def div(c: Call, x: Operand, y: Operand) -> Operand:
 
 
 def _legacy(c: Call, x: Operand, y: Operand) -> Operand:
-    """Return y as opsets before 7 broadcast it: its dimensions begin at an axis of x."""
+    """Return y broadcast as in opsets before 7: its dimensions begin at an axis of x."""
     if c.opset >= 7 or not c.flag("broadcast") or not c.has("axis"):
         return y
     behind = x.rank - c.axis(c.integer("axis"), x.rank) - y.rank
@@ -290,7 +290,7 @@ def power(c: Call, x: Operand, y: Operand) -> Operand:
 
 @imports("Mod")
 def mod(c: Call, x: Operand, y: Operand) -> Operand:
-    """Rest of a division, with the sign of y, or with `fmod` that of x."""
+    """Remainder of a division, with the sign of y, or with that of x for `fmod`."""
     b, zero = c.b, number(c, 0, x)
     quotient = b.div(x, y)
     if is_float(x.dtype):
@@ -337,23 +337,23 @@ def mean(c: Call, x: Operand, *more: Operand) -> Operand:
 
 @imports("Cast")
 def cast_to(c: Call, x: Operand) -> Operand:
-    """Change of data type; truth is 0 or 1."""
+    """Conversion to another data type; booleans are 0 or 1."""
     return converted(c, x, c.integer("to"))
 
 
 def converted(c: Call, x: Operand, code: int) -> Operand:
-    """Return a tensor in a type of ONNX."""
+    """Return a tensor cast to a type of ONNX."""
     dtype = c.data_type(code)
     if code == BOOL:
         return c.b.not_equal(x, number(c, 0, x))
     if is_float(x.dtype) and dtype in ("int4", "uint4"):
-        x = as_type(c, x, "int8")  # of which the lowest bits are taken
+        x = as_type(c, x, "int8")  # which keeps only the lowest bits
     return as_type(c, x, dtype)
 
 
 @imports("CastLike")
 def cast_like(c: Call, x: Operand, target: Operand) -> Operand:
-    """Change to the data type of another tensor."""
+    """Conversion to the data type of another tensor."""
     code = c.declared(c.node.input[1])
     if code is None and target.dtype == "uint8":
         raise c.unsupported("whether its target is bool or uint8 is not declared")

@@ -1,4 +1,4 @@
-"""From the messages of an ONNX model to a tensor graph of fixed sizes."""
+"""From the messages of an ONNX model to a tensor graph with fixed sizes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from webnnm.graph.node import Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
 
 MOST_CALLS = 50_000
-"""Nodes at most, those of functions and of unrolled loops counted as often as they are used."""
+"""How many nodes a model has at most, with functions and loops counted as often as they run."""
 MOST_DEEP = 32
-"""Functions within functions, and graphs within graphs, at most."""
+"""The deepest nesting of functions and subgraphs."""
 NEWEST = 28
-"""The newest version of ONNX's operators that the table was written for."""
+"""The newest opset for which the table was written."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Imported:
 
     @property
     def inputs(self) -> dict[str, TensorType]:
-        """The types of the inputs that data are given for."""
+        """The types of the inputs that take data."""
         return {
             name: operand.type
             for name, operand in self.graph.inputs.items()
@@ -64,10 +64,10 @@ def import_model(
 
     `shapes` gives the size of a dimension by its name, `{"batch": 1}`, or all sizes of an input,
     `{"image": [1, 3, 224, 224]}`. `known` has the values of inputs that shapes depend on: they are
-    constants of the graph. `external` fetches weights that lie in other files.
+    constants of the graph. `external` fetches weights from other files.
 
-    Weights, the float tensors of more than one element among the initializers, are inputs of the
-    graph under their names; all other ones are constants. Truth values are uint8, 0 and 1.
+    Weights, the float initializers of more than one element, are inputs of the graph under their
+    names; all other initializers are constants. Booleans are uint8, 0 and 1.
 
     >>> from webnnm.formats.onnx.messages import *
     >>> dims = TensorShapeProto([DimensionProto(dim_param="batch")])
@@ -80,7 +80,7 @@ def import_model(
 
     Raises `DataError` NNM811 for a model that contradicts itself, NNM812 for an operator that is
     not supported, NNM813 for a free dimension without a size, NNM814 for a type that WebNN does not
-    have, NNM815 for a model that asks for too much, NNM816 for shapes that depend on data.
+    have, NNM815 for a model that exceeds limits, NNM816 for shapes that depend on data.
     """
     if model.graph is None:
         raise invalid("it has no graph")
@@ -118,7 +118,7 @@ class Importer:
         return _without_unused(found, self.parameters)
 
     def _input(self, name: str, type: TensorType, known: HostArray | None) -> Operand:
-        """Return an input of the model: a constant where it is known, or has no elements."""
+        """Return an input of the model: a constant if it is known, or has no elements."""
         if known is not None:
             return self.builder.constant(_as(known, type))
         if not count(type.shape):
@@ -128,7 +128,7 @@ class Importer:
     def subgraph(
         self, graph: GraphProto, outer: Scope, given: Sequence[Operand | None] = ()
     ) -> list[Operand]:
-        """Return the outputs of a graph within a graph, of whose values it may use all."""
+        """Return the outputs of a subgraph, which may use all values of the outer graph."""
         if len(given) != len(graph.input):
             raise invalid(f"a graph of {len(graph.input)} inputs is given {len(given)}")
         scope = dict(outer)
@@ -165,7 +165,7 @@ class Importer:
                 if not name:
                     continue
                 if name in made:
-                    raise invalid(f'two nodes make the value "{name}"')
+                    raise invalid(f'two nodes compute the value "{name}"')
                 made.add(name)
                 scope[name] = result
 
@@ -185,7 +185,9 @@ class Importer:
             names = [name for place, name in self._table if place == domain]
             raise missing(node, opset or 0, names)
         if opset is None:
-            raise invalid(f'{spoken(node)} is of the domain "{domain}", which is not imported')
+            raise invalid(
+                f'{spoken(node)} is of the domain "{domain}", which is not in opset_import'
+            )
         if domain == "" and opset > NEWEST:
             raise unsupported(node, opset, f"opsets up to {NEWEST} are supported")
         return self._called(entry, Call(self, node, opset, scope), given)
@@ -193,7 +195,7 @@ class Importer:
     def _called(
         self, entry: Entry, call: Call, given: list[Operand | None]
     ) -> Sequence[Operand | None]:
-        """Return what an entry of the table makes of a node."""
+        """Return the results of importing a node by its entry in the table."""
         node = call.node
         while len(given) > entry.least and given[-1] is None:
             given.pop()
@@ -240,7 +242,7 @@ class Importer:
 
     @contextmanager
     def _deeper(self) -> Generator[None]:
-        """Count how deep functions and graphs lie within one another."""
+        """Count how deeply functions and graphs are nested."""
         self._depth += 1
         if self._depth > MOST_DEEP:
             raise too_large("the nesting of functions and graphs", self._depth, MOST_DEEP)
@@ -252,16 +254,16 @@ class Importer:
     def _value(self, name: str, scope: Scope) -> Operand:
         found = scope.get(name)
         if found is None:
-            raise invalid(f'the value "{name}" is used, but not made before')
+            raise invalid(f'the value "{name}" is used before it is computed')
         return found
 
     def _output(self, name: str, scope: Scope) -> Operand:
-        """Return an output of the graph; what is an input or a constant is copied to it."""
+        """Return an output of the graph; an input or a constant is copied to it."""
         found = self._value(name, scope)
         if not count(found.shape):
             raise DataError(
                 "NNM814",
-                f'output "{name}" is {found}: a tensor without elements, which WebNN does not have',
+                f'output "{name}" is {found}: an empty tensor, which WebNN does not have',
                 hint="use other sizes, or another output",
             )
         return found if isinstance(found.node, OperatorNode) else self.builder.identity(found)
@@ -313,7 +315,7 @@ def _bound(node: NodeProto, values: Mapping[str, AttributeProto]) -> NodeProto:
 
 
 def _without_unused(graph: Graph, parameters: Mapping[str, HostArray]) -> Imported:
-    """Return the graph without weights that nothing is computed with."""
+    """Return the graph without weights that are not used."""
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     kept = {name: array for name, array in parameters.items() if name in used}
     inputs = {

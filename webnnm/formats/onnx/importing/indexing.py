@@ -1,4 +1,4 @@
-"""Elements picked and replaced by indices."""
+"""Elements selected and replaced by indices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from webnnm.graph.node import Operand
 
 @imports("Gather")
 def gather(c: Call, x: Operand, indices: Operand) -> Operand:
-    """Elements picked along an axis."""
+    """Elements selected along an axis."""
     return c.b.gather(x, _indices(c, indices), axis=c.axis(c.integer("axis", 0), x.rank))
 
 
 @imports("GatherElements")
 def gather_elements(c: Call, x: Operand, indices: Operand) -> Operand:
-    """Elements picked along an axis, by indices of their own for every line."""
+    """Elements selected along an axis, with separate indices for every line."""
     axis = c.axis(c.integer("axis", 0), x.rank)
     return c.b.gather_elements(x, _indices(c, indices), axis=axis)
 
@@ -32,11 +32,11 @@ def _indices(c: Call, indices: Operand) -> Operand:
 
 @imports("GatherND")
 def gather_nd(c: Call, x: Operand, indices: Operand) -> Operand:
-    """Slices picked by coordinates, within batches of their own."""
+    """Slices selected by coordinates, separately within each batch."""
     batch = c.integer("batch_dims", 0)
     if not batch:
         return c.b.gather_nd(x, indices)
-    # The place in the batch becomes the first coordinate of all.
+    # The index in the batch becomes the first coordinate.
     rows = count(x.shape[:batch])
     flat = reshaped(c, x, (rows, *x.shape[batch:]))
     inner = reshaped(c, indices, (rows, *indices.shape[batch:]))
@@ -48,11 +48,11 @@ def gather_nd(c: Call, x: Operand, indices: Operand) -> Operand:
 
 @imports("Scatter", "ScatterElements")
 def scatter_elements(c: Call, x: Operand, indices: Operand, updates: Operand) -> Operand:
-    """Elements replaced along an axis, or combined with what is there."""
+    """Elements replaced along an axis, or combined with the existing ones."""
     axis, word = c.axis(c.integer("axis", 0), x.rank), c.word("reduction", "none")
     if word == "none":
         return c.b.scatter_elements(x, indices, updates, axis=axis)
-    # Each update along the axis comes to a tensor of x's shape that says what it adds where.
+    # Each update along the axis becomes a tensor of x's shape that says what it adds where.
     size, combine = x.shape[axis], _combination(c, word)
     row = reshaped(c, places(c, size), [size if k == axis else 1 for k in range(x.rank)])
     ahead = _beyond(c, x, indices, axis, as_type(c, indices, "int32"))
@@ -67,7 +67,7 @@ def scatter_elements(c: Call, x: Operand, indices: Operand, updates: Operand) ->
 
 
 def _beyond(c: Call, x: Operand, indices: Operand, axis: int, y: Operand) -> Operand:
-    """Return a tensor of the indices' shape filled up with 0 to x's, but along the axis."""
+    """Return a tensor of the indices' shape padded with 0 to x's, except along the axis."""
     missing = [
         0 if k == axis else n - m
         for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
@@ -85,12 +85,12 @@ def _line(c: Call, x: Operand, axis: int, k: int) -> Operand:
 
 def _steps(c: Call, amount: int) -> int:
     if amount > MOST_COMBINED:
-        raise c.unsupported(f"it combines {amount} updates, {MOST_COMBINED} at most can be")
+        raise c.unsupported(f"it combines {amount} updates, at most {MOST_COMBINED} are supported")
     return amount
 
 
 MOST_COMBINED = 256
-"""Updates that are combined one after the other at most."""
+"""How many updates are combined one after the other at most."""
 
 
 def _combination(c: Call, word: str) -> Callable[[Operand, Operand], Operand]:
@@ -102,7 +102,7 @@ def _combination(c: Call, word: str) -> Callable[[Operand, Operand], Operand]:
 
 @imports("ScatterND")
 def scatter_nd(c: Call, x: Operand, indices: Operand, updates: Operand) -> Operand:
-    """Slices replaced by coordinates, or combined with what is there."""
+    """Slices replaced by coordinates, or combined with the existing ones."""
     word, b = c.word("reduction", "none"), c.b
     if word == "none":
         return b.scatter_nd(x, indices, updates)
@@ -126,7 +126,7 @@ def scatter_nd(c: Call, x: Operand, indices: Operand, updates: Operand) -> Opera
 def tensor_scatter(
     c: Call, cache: Operand, update: Operand, begin: Operand | None = None
 ) -> Operand:
-    """A cache with new tokens written from a place of its own for every sequence."""
+    """A cache with new tokens written from a separate position for every sequence."""
     b, axis = c.b, c.axis(c.integer("axis", -2), cache.rank)
     size, amount = cache.shape[axis], update.shape[axis]
     batch = cache.shape[0]
@@ -141,7 +141,7 @@ def tensor_scatter(
 
 @imports("OneHot")
 def one_hot(c: Call, indices: Operand, depth: Operand, values: Operand) -> Operand:
-    """One value where an index points, another one elsewhere."""
+    """One value where an index points, another elsewhere."""
     b, size = c.b, int(c.scalar(depth, "depth"))
     axis = c.axis(c.integer("axis", -1), indices.rank + 1)
     inner = b.cast(indices, type="int32")
@@ -155,7 +155,7 @@ def one_hot(c: Call, indices: Operand, depth: Operand, values: Operand) -> Opera
 
 @imports("Compress")
 def compress(c: Call, x: Operand, condition: Operand) -> Operand:
-    """The elements along an axis, or all of them in a row, for which a known condition holds."""
+    """The elements along an axis, or all of them flattened, for which a known condition holds."""
     places = [k for k, value in enumerate(c.known(condition, "its condition").values()) if value]
     if not c.has("axis"):
         x = reshaped(c, x, (count(x.shape),))
@@ -167,7 +167,7 @@ def compress(c: Call, x: Operand, condition: Operand) -> Operand:
 
 @imports("NonZero")
 def non_zero(c: Call, x: Operand) -> Operand:
-    """The indices of the elements that are not 0, of values that are known."""
+    """The indices of the elements that are not 0, for known values."""
     values = c.known(x, "its operand").values()
     found: list[list[int]] = [[] for _ in x.shape]
     for place, value in enumerate(values):
@@ -188,5 +188,5 @@ def array_feature_extractor(c: Call, x: Operand, indices: Operand) -> Operand:
 
 @imports("Binarizer", domain="ai.onnx.ml")
 def binarizer(c: Call, x: Operand) -> Operand:
-    """1 above a threshold, else 0."""
+    """1 above a threshold, otherwise 0."""
     return as_type(c, c.b.greater(x, number(c, c.number("threshold", 0.0), x)), x.dtype)

@@ -1,7 +1,7 @@
-"""What operators of WebNN compute, on a few numbers, without NumPy.
+"""The operators of WebNN, computed on a few numbers without NumPy.
 
-Models of ONNX compute shapes with the same operators as everything else; their values have to be
-known while the graph is made. A kernel gets the type of the result, its operands and the options
+ONNX models compute shapes with the same operators as everything else; their values have to be
+known while the graph is built. A kernel gets the type of the result, its operands and the options
 of the operator, and returns the elements in row-major order.
 """
 
@@ -28,7 +28,7 @@ Kernel = Callable[..., list[Any]]
 
 
 def row_major(shape: Sequence[int]) -> list[int]:
-    """Return how far apart neighbours along each axis lie.
+    """Return the row-major strides of a shape.
 
     >>> row_major((2, 3, 4))
     [12, 4, 1]
@@ -49,7 +49,7 @@ def places(shape: Sequence[int], steps: Sequence[int], first: int = 0) -> list[i
 
 
 def _broadcast(x: Few, shape: Sequence[int]) -> list[Any]:
-    """Return the elements of a tensor repeated to a shape."""
+    """Return the elements of a tensor broadcast to a shape."""
     steps = [
         0 if size == 1 else step
         for size, step in zip(x.type.shape, row_major(x.type.shape), strict=True)
@@ -59,7 +59,7 @@ def _broadcast(x: Few, shape: Sequence[int]) -> list[Any]:
 
 
 def fitted(dtype: DataType, value: Any) -> Any:
-    """Return a result as its type holds it: integers wrap around."""
+    """Return a result as its type represents it: integers wrap around."""
     if is_float(dtype):
         return float(value)
     low, high = integer_range(dtype)
@@ -262,4 +262,4 @@ KERNELS: Mapping[str, Kernel] = {
     "tile": _tile,
     "transpose": _transpose,
 }
-"""The operators whose results can be known beforehand."""
+"""The operators whose results can be computed in advance."""

@@ -1,4 +1,4 @@
-"""Comparisons, logic, and integers bit by bit; truth is 0 or 1 as uint8."""
+"""Comparisons, logic, and bitwise operators; booleans are 0 or 1 as uint8."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def negation(c: Call, x: Operand) -> Operand:
 
 @imports("Where")
 def where(c: Call, condition: Operand, x: Operand, y: Operand) -> Operand:
-    """x where the condition holds, else y."""
+    """x where the condition holds, otherwise y."""
     return c.b.where(condition, x, y)
 
 
@@ -68,15 +68,15 @@ def is_inf(c: Call, x: Operand) -> Operand:
 
 @imports("BitwiseNot")
 def bitwise_not(c: Call, x: Operand) -> Operand:
-    """All bits the other way round."""
+    """All bits inverted."""
     return c.b.sub(number(c, integer_range(x.dtype)[1] if x.dtype[0] == "u" else -1, x), x)
 
 
 @imports("BitShift")
 def bit_shift(c: Call, x: Operand, amount: Operand) -> Operand:
-    """Bits moved to the left, or to the right with copies of the sign behind them.
+    """Bits shifted to the left, or to the right with copies of the sign bit.
 
-    An amount below 0 moves all bits out, as one above the width does.
+    An amount below 0 shifts all bits out, like one above the width.
     """
     b, left = c.b, c.word("direction", "") == "LEFT"
     low, high = integer_range(x.dtype)

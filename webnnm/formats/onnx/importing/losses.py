@@ -1,4 +1,4 @@
-"""Losses of class numbers."""
+"""Losses with class indices as targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webnnm.graph.node import Operand
 
 
 def _weighted(c: Call, logs: Operand, target: Operand, weight: Operand | None) -> Operand:
-    """Return −weight·log probability of the target of each place, reduced as asked for."""
+    """Return −weight·log probability of the target at each position, reduced as requested."""
     b, classes = c.b, logs.shape[1]
     rows, rest = logs.shape[0], count(logs.shape[2:])
     flat = reshaped(c, logs, (rows, classes, rest))
@@ -43,6 +43,6 @@ def negative_log_likelihood_loss(
 def softmax_cross_entropy_loss(
     c: Call, scores: Operand, target: Operand, weight: Operand | None = None
 ) -> tuple[Operand, Operand]:
-    """−log softmax of the target, and all of the log softmax."""
+    """−log softmax of the target, and the whole log softmax."""
     logs = c.b.log_softmax(scores, axis=1)
     return _weighted(c, logs, target, weight), logs

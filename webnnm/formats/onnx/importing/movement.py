@@ -1,4 +1,4 @@
-"""Elements put in other places: shapes, slices, padding, transposition."""
+"""Data movement: shapes, slices, padding, transposition."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from webnnm.graph.node import Operand
 
 @imports("Reshape")
 def reshape(c: Call, x: Operand, shape: Operand | None = None) -> Operand:
-    """Another shape: 0 keeps a size, −1 is what is left."""
+    """Another shape: 0 keeps a size, −1 is inferred."""
     sizes = c.listed_or(shape, "shape", ())
     if not c.flag("allowzero"):
         sizes = [x.shape[k] if n == 0 else n for k, n in enumerate(sizes)]
     if -1 in sizes:
         rest = count([n for n in sizes if n != -1])
         if sizes.count(-1) > 1 or rest == 0 or count(x.shape) % rest:
-            raise c.invalid(f"{x} has no shape {sizes}")
+            raise c.invalid(f"{x} cannot take the shape {sizes}")
         sizes[sizes.index(-1)] = count(x.shape) // rest
     return reshaped(c, x, sizes)
 
 
 @imports("Flatten")
 def flatten(c: Call, x: Operand) -> Operand:
-    """Two dimensions: all before an axis, and all from it on."""
+    """Two dimensions: all before an axis, and all from it onwards."""
     axis = c.integer("axis", 1)
     axis = axis if axis == x.rank else c.axis(axis, x.rank)
     return reshaped(c, x, (count(x.shape[:axis]), count(x.shape[axis:])))
@@ -44,7 +44,7 @@ def flatten(c: Call, x: Operand) -> Operand:
 
 @imports("Squeeze")
 def squeeze(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
-    """Without dimensions of one element."""
+    """Dimensions of size 1 removed."""
     ones = [k for k, n in enumerate(x.shape) if n == 1]
     chosen = c.axes(c.listed_or(axes, "axes", ones), x.rank)
     if not set(chosen) <= set(ones):
@@ -54,7 +54,7 @@ def squeeze(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
 
 @imports("Unsqueeze")
 def unsqueeze(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
-    """With dimensions of one element more."""
+    """Dimensions of size 1 added."""
     given = c.listed_or(axes, "axes", ())
     rank = x.rank + c.few(len(given), "its axes")
     chosen, sizes = c.axes(given, rank), iter(x.shape)
@@ -63,14 +63,14 @@ def unsqueeze(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
 
 @imports("Transpose")
 def transpose(c: Call, x: Operand) -> Operand:
-    """Another order of dimensions, by default the reverse one."""
+    """Dimensions in another order, by default reversed."""
     order = c.integers("perm", [*reversed(range(x.rank))])
     return x if order == [*range(x.rank)] else c.b.transpose(x, permutation=order)
 
 
 @imports("Concat")
 def concat(c: Call, x: Operand, *more: Operand) -> Operand:
-    """Tensors one behind the other."""
+    """Tensors concatenated along an axis."""
     axis = c.axis(c.integer("axis", 1 if c.opset < 4 else None), x.rank)
     some = [each for each in (x, *more) if each.shape[axis]]
     return c.b.concat(some, axis=axis) if len(some) > 1 else (some or [x])[0]
@@ -78,7 +78,7 @@ def concat(c: Call, x: Operand, *more: Operand) -> Operand:
 
 @imports("Split")
 def split(c: Call, x: Operand, sizes: Operand | None = None) -> list[Operand]:
-    """Parts along an axis: of given sizes, or equal ones, the last one smaller."""
+    """Parts along an axis: of given sizes, or equal ones, of which the last may be smaller."""
     axis = c.axis(c.integer("axis", 0), x.rank)
     number = c.integer("num_outputs", len(c.node.output))
     whole = x.shape[axis]
@@ -99,7 +99,7 @@ def slice_(
     axes: Operand | None = None,
     steps: Operand | None = None,
 ) -> Operand:
-    """A box with strides, attributes before opset 10; negative strides go backwards."""
+    """A slice with strides, attributes before opset 10; negative strides go backwards."""
     first = c.listed_or(starts, "starts", ())
     last = c.listed_or(ends, "ends", ())
     chosen = c.axes(c.listed_or(axes, "axes", [*range(len(first))]), x.rank)
@@ -127,11 +127,11 @@ def pad(
     value: Operand | None = None,
     axes: Operand | None = None,
 ) -> Operand:
-    """Elements put around, or cut off where the padding is negative."""
+    """Padding on all sides; negative padding crops."""
     amounts = c.listed_or(pads, "pads", ())
     chosen = [*range(x.rank)] if axes is None else c.axes(c.listed(axes, "axes"), x.rank)
     if len(amounts) != 2 * len(chosen):
-        raise c.invalid(f"{len(amounts)} paddings of {len(chosen)} axes")
+        raise c.invalid(f"{len(amounts)} paddings for {len(chosen)} axes")
     before, after = [0] * x.rank, [0] * x.rank
     for k, axis in enumerate(chosen):
         before[axis], after[axis] = amounts[k], amounts[len(chosen) + k]
@@ -160,7 +160,7 @@ def padded(
     mode: str = "constant",
     value: float = 0,
 ) -> Operand:
-    """Return a tensor with elements put around it."""
+    """Return a tensor with padding around it."""
     if not any(before) and not any(after):
         return x
     if mode == "constant" and not count(x.shape):
@@ -179,7 +179,7 @@ def padded(
 
 
 def _around(c: Call, size: int, before: int, after: int, mode: str) -> Operand:
-    """Return which elements stand where when an axis goes on beyond its ends."""
+    """Return the indices of elements along an axis that is extended beyond its ends."""
     c.few(before + size + after, "its padding")
     period = size if mode == "wrap" else max(1, 2 * size - 2)
     found = [place % period for place in range(-before, size + after)]
@@ -190,7 +190,7 @@ def _around(c: Call, size: int, before: int, after: int, mode: str) -> Operand:
 
 @imports("Tile")
 def tile(c: Call, x: Operand, repeats: Operand) -> Operand:
-    """A tensor repeated along its axes."""
+    """Copies of a tensor along its axes."""
     amounts = c.listed(repeats, "repeats")
     if not all(amounts):
         return c.empty(x.dtype, [n * m for n, m in zip(x.shape, amounts, strict=True)])
@@ -199,13 +199,13 @@ def tile(c: Call, x: Operand, repeats: Operand) -> Operand:
 
 @imports("Expand")
 def expand(c: Call, x: Operand, shape: Operand) -> Operand:
-    """Dimensions of one element repeated, in both directions."""
+    """Dimensions of size 1 broadcast, in both directions."""
     return repeated(c, x, broadcast(c, x.shape, c.listed(shape, "shape")))
 
 
 @imports("DepthToSpace")
 def depth_to_space(c: Call, x: Operand) -> Operand:
-    """Channels put side by side in a larger image."""
+    """Channels rearranged into blocks of a larger image."""
     n, depth, height, width = x.shape
     block = c.integer("blocksize")
     rest = depth // block**2
@@ -219,7 +219,7 @@ def depth_to_space(c: Call, x: Operand) -> Operand:
 
 @imports("SpaceToDepth")
 def space_to_depth(c: Call, x: Operand) -> Operand:
-    """Blocks of an image put behind one another as channels."""
+    """Blocks of an image rearranged into channels."""
     n, depth, height, width = x.shape
     block = c.integer("blocksize")
     shape = (n, depth, height // block, block, width // block, block)
@@ -240,7 +240,7 @@ def trilu(c: Call, x: Operand, k: Operand | None = None) -> Operand:
 
 @imports("ReverseSequence")
 def reverse_sequence(c: Call, x: Operand, lengths: Operand) -> Operand:
-    """The first elements of each sequence in reverse."""
+    """The first elements of each sequence reversed."""
     time, batch = c.integer("time_axis", 0), c.integer("batch_axis", 1)
     size, b = x.shape[time], c.b
     place = reshaped(c, places(c, size), [size if k == time else 1 for k in (0, 1)])
@@ -253,7 +253,7 @@ def reverse_sequence(c: Call, x: Operand, lengths: Operand) -> Operand:
 
 @imports("CenterCropPad")
 def center_crop_pad(c: Call, x: Operand, shape: Operand) -> Operand:
-    """The middle of a tensor, or the tensor in the middle of zeros."""
+    """A tensor cropped to its middle, or padded with zeros around it."""
     sizes = c.listed(shape, "shape")
     axes = c.axes(c.integers("axes", [*range(x.rank)]), x.rank)
     starts, kept = [0] * x.rank, list(x.shape)

@@ -1,4 +1,4 @@
-"""Normalisation: mean and variance taken out along axes."""
+"""Normalisation: mean and variance removed along axes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def standardised(
 def batch_normalization(
     c: Call, x: Operand, scale: Operand, bias: Operand, mean: Operand, variance: Operand
 ) -> Operand | tuple[Operand, ...]:
-    """Statistics per channel: those given, or in training mode those of the batch."""
+    """Normalisation per channel, by given statistics, or in training mode by those of the batch."""
     epsilon = c.number("epsilon", 1e-5)
     if not c.flag("training_mode"):
         if x.rank < 2:
@@ -56,7 +56,7 @@ def batch_normalization(
 
 @imports("InstanceNormalization")
 def instance_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -> Operand:
-    """Statistics over the places of each channel of each sample."""
+    """Normalisation over the positions of each channel of each sample."""
     epsilon = c.number("epsilon", 1e-5)
     if x.rank == 4:
         return c.b.instance_normalization(x, scale=scale, bias=bias, epsilon=epsilon)
@@ -66,7 +66,7 @@ def instance_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -
 
 @imports("GroupNormalization")
 def group_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -> Operand:
-    """Statistics over groups of channels; before opset 21 scale and bias are one per group."""
+    """Normalisation over groups of channels; before opset 21 scale and bias are per group."""
     groups = c.integer("num_groups")
     split = reshaped(c, x, (x.shape[0], groups, count(x.shape[1:]) // groups))
     found = standardised(c, split, [2], c.number("epsilon", 1e-5))[0]
@@ -81,7 +81,7 @@ def group_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -> O
 def layer_normalization(
     c: Call, x: Operand, scale: Operand, bias: Operand | None = None
 ) -> tuple[Operand, ...] | Operand:
-    """Statistics over the axes from one on."""
+    """Normalisation over all axes from one onwards."""
     axes = [*range(c.axis(c.integer("axis", -1), x.rank), x.rank)]
     epsilon = c.number("epsilon", 1e-5)
     if len(c.node.output) == 1 and scale.shape == x.shape[axes[0] :]:
@@ -93,7 +93,7 @@ def layer_normalization(
 
 @imports("RMSNormalization", "SimplifiedLayerNormalization")
 def rms_normalization(c: Call, x: Operand, scale: Operand) -> Operand:
-    """x divided by the root of its mean square."""
+    """x divided by its root mean square."""
     axes = [*range(c.axis(c.integer("axis", -1), x.rank), x.rank)]
     return as_type(c, root_mean_square(c, x, axes, c.number("epsilon", 1e-5)), scale.dtype) * scale
 

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
 EXACT = 1 << 24
-"""Integers below are exact in float32."""
+"""Integers below this are exact in float32."""
 
 
 @imports("MatMul")
 def matmul(c: Call, x: Operand, y: Operand) -> Operand:
-    """Product of matrices; one dimension is a row on the left, a column on the right."""
+    """Matrix product; a vector is a row on the left, a column on the right."""
     return product(c, x, y)
 
 
@@ -33,7 +33,7 @@ def product(c: Call, x: Operand, y: Operand) -> Operand:
 
 
 def _integers(c: Call, x: Operand, y: Operand) -> Operand:
-    """Return the product of matrices of integers, as sums of products, which WebNN has."""
+    """Return the product of integer matrices, as sums of products, which WebNN has."""
     left = reshaped(c, x, (*x.shape, 1))
     right = reshaped(c, y, (*y.shape[:-2], 1, *y.shape[-2:]))
     products = left * right
@@ -41,9 +41,9 @@ def _integers(c: Call, x: Operand, y: Operand) -> Operand:
 
 
 def small_product(c: Call, x: Operand, y: Operand) -> Operand:
-    """Return the product of matrices of integers of 9 bits, as int32: exact, with floats.
+    """Return the exact product of matrices of 9-bit integers, as int32, computed with floats.
 
-    As many products are added up as float32 holds exactly, and their sums as integers.
+    As many products are summed as float32 holds exactly; their sums are added as integers.
     """
     size, most = x.shape[-1], EXACT // 2**16 - 1
     total: Operand | None = None
@@ -82,7 +82,7 @@ def gemm(c: Call, x: Operand, y: Operand, z: Operand | None = None) -> Operand:
 
 @imports("Einsum")
 def einsum(c: Call, *operands: Operand) -> Operand:
-    """Sums of products by letters: "ij,jk->ik"."""
+    """Sums of products in Einstein notation: "ij,jk->ik"."""
     text = c.word("equation", "").replace(" ", "")
     terms, arrow, wanted = text.partition("->")
     names = terms.split(",")
@@ -109,7 +109,7 @@ def einsum(c: Call, *operands: Operand) -> Operand:
 def _contracted(
     c: Call, one: str, x: Operand, other: str, y: Operand, later: set[str]
 ) -> tuple[str, Operand]:
-    """Return the product of two tensors by letters, summed over those that nothing needs later."""
+    """Return the product of two tensors by letters, summed over those not needed later."""
     both = [k for k in one if k in other]
     batch = [k for k in both if k in later]
     inner = [k for k in both if k not in later]
@@ -124,7 +124,7 @@ def _contracted(
 
 
 def _grouped(c: Call, word: str, x: Operand, groups: tuple[list[str], ...]) -> Operand:
-    """Return a tensor with its dimensions in groups, each group as one."""
+    """Return a tensor with its dimensions in groups, each merged into one."""
     order = [word.index(k) for group in groups for k in group]
     sizes = dict(zip(word, x.shape, strict=True))
     moved = c.b.transpose(x, permutation=order)
@@ -136,7 +136,7 @@ def determinant(c: Call, x: Operand) -> Operand:
     """Determinants of matrices, by elimination with the largest element as pivot."""
     size = x.shape[-1]
     if size > MOST_ELIMINATED:
-        raise c.unsupported(f"determinants of {size} rows, {MOST_ELIMINATED} at most")
+        raise c.unsupported(f"determinants of {size} rows, at most {MOST_ELIMINATED} are supported")
     b, lead = c.b, x.shape[:-2]
     rows = reshaped(c, x, (count(lead), size, size))
     found: Operand | None = None

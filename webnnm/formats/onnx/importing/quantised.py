@@ -1,4 +1,4 @@
-"""Integers that stand for floats, by a scale and a zero point."""
+"""Integers that represent floats by a scale and a zero point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.graph.node import Operand
 
 
 def _laid_out(c: Call, x: Operand, given: Operand, axis: int, block: int) -> Operand:
-    """Return a scale or zero point in the rank of a tensor: of all of it, an axis, or blocks."""
+    """Return a scale or zero point in the rank of a tensor: per tensor, per axis, or per block."""
     if given.rank == 0 or given.shape == (1,):
         return reshaped(c, given, (1,) * x.rank)
     if block or given.rank == x.rank:
@@ -25,7 +25,7 @@ def _laid_out(c: Call, x: Operand, given: Operand, axis: int, block: int) -> Ope
 def _parameters(
     c: Call, x: Operand, scale: Operand, zero: Operand | None, dtype: DataType
 ) -> tuple[Operand, Operand]:
-    """Return scale and zero point as WebNN takes them."""
+    """Return scale and zero point in the form that WebNN takes."""
     axis = c.axis(c.integer("axis", 1), max(1, x.rank)) if scale.rank else 0
     block = c.integer("block_size", 0)
     scale = _laid_out(c, x, scale, axis, block)
@@ -37,7 +37,7 @@ def _parameters(
 @imports("QuantizeLinear")
 @imports("QuantizeLinear", domain="com.microsoft")
 def quantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None) -> Operand:
-    """round(x/scale) + zero point, kept within the type."""
+    """round(x/scale) + zero point, clamped to the type."""
     dtype = zero.dtype if zero is not None else "uint8"
     if zero is None and c.integer("output_dtype", 0):
         dtype = c.data_type(c.integer("output_dtype"))
@@ -57,7 +57,7 @@ def dequantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None)
 
 @imports("DynamicQuantizeLinear")
 def dynamic_quantize(c: Call, x: Operand) -> tuple[Operand, Operand, Operand]:
-    """A tensor as uint8, with the scale and zero point that its range asks for."""
+    """A tensor as uint8, with a scale and zero point derived from its range."""
     b, zero = c.b, c.b.constant(0, x.dtype)
     axes = [*range(x.rank)]
     low = b.min(b.reduce_min(x, axes=axes), zero)
@@ -71,7 +71,7 @@ def dynamic_quantize(c: Call, x: Operand) -> tuple[Operand, Operand, Operand]:
     return found, scale, point
 
 
-# Products of integers: exact, with floats that hold them.
+# Integer products: exact, with floats that hold them.
 
 
 def _centred(c: Call, x: Operand, zero: Operand | None, axis: int) -> Operand:
@@ -86,7 +86,7 @@ def _centred(c: Call, x: Operand, zero: Operand | None, axis: int) -> Operand:
 def matmul_integer(
     c: Call, x: Operand, y: Operand, x_zero: Operand | None = None, y_zero: Operand | None = None
 ) -> Operand:
-    """Product of matrices of integers less their zero points, as int32."""
+    """Product of integer matrices minus their zero points, as int32."""
     left, right = _centred(c, x, x_zero, x.rank - 2), _centred(c, y, y_zero, y.rank - 1)
     return small_product(c, left, right)
 
@@ -95,12 +95,12 @@ def matmul_integer(
 def conv_integer(
     c: Call, x: Operand, w: Operand, x_zero: Operand | None = None, w_zero: Operand | None = None
 ) -> Operand:
-    """Convolution of integers less their zero points, as int32."""
+    """Convolution of integers minus their zero points, as int32."""
     return _convolved(c, _centred(c, x, x_zero, 1), _centred(c, w, w_zero, 0))
 
 
 def _convolved(c: Call, x: Operand, w: Operand) -> Operand:
-    """Return an exact convolution: as many channels at once as float32 adds up exactly."""
+    """Return an exact convolution: as many channels at a time as float32 sums exactly."""
     view = window_of(c, x.shape[2:], w.shape[2:])
     groups, cells = c.integer("group", 1), 1
     for size in w.shape[2:]:
@@ -125,7 +125,7 @@ def _convolved(c: Call, x: Operand, w: Operand) -> Operand:
 def _requantised(
     c: Call, total: Operand, factor: Operand, zero: Operand, scale: Operand
 ) -> Operand:
-    """Return round(total·factor/scale) + zero point, kept within the zero point's type."""
+    """Return round(total·factor/scale) + zero point, clamped to the zero point's type."""
     low, high = integer_range(zero.dtype)
     value = c.b.round_even(as_type(c, total, "float32") * factor / scale)
     shifted = c.b.clamp(value + as_type(c, zero, "float32"), min_value=low, max_value=high)
@@ -153,7 +153,7 @@ def qlinear_matmul(
 
 
 def _along(c: Call, x: Operand, rank: int, axis: int) -> Operand:
-    """Return one number per place of an axis in a shape that broadcasts."""
+    """Return one number per index of an axis in a shape that broadcasts."""
     if x.rank == 0 or x.shape == (1,):
         return reshaped(c, x, ())
     return reshaped(c, x, [-1 if k == axis else 1 for k in range(rank)])
@@ -180,7 +180,7 @@ def qlinear_conv(
 
 
 def _real(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
-    """Return the floats that a quantised tensor stands for."""
+    """Return the floats that a quantised tensor represents."""
     return _centred(c, x, zero, 1) * scale
 
 
@@ -239,7 +239,7 @@ def qlinear_global_average_pool(
 
 @imports("QLinearConcat", domain="com.microsoft")
 def qlinear_concat(c: Call, scale: Operand, zero: Operand, *parts: Operand) -> Operand:
-    """Quantised tensors one behind the other, quantised anew."""
+    """Quantised tensors concatenated, and requantised."""
     triples: Sequence[tuple[Operand, ...]] = [*zip(*[iter(parts)] * 3, strict=True)]
     values = [_real(c, *triple) for triple in triples]
     axis = c.axis(c.integer("axis"), values[0].rank)
@@ -255,7 +255,7 @@ def dynamic_quantize_matmul(
     y_zero: Operand | None = None,
     bias: Operand | None = None,
 ) -> Operand:
-    """Product of a tensor, quantised by its range, with a quantised one."""
+    """Product of a tensor, quantised by its range, with a quantised tensor."""
     small, scale, zero = dynamic_quantize(c, x)
     return _scaled_product(c, small, y, scale, y_scale, zero, y_zero, bias)
 

@@ -1,4 +1,4 @@
-"""Recurrent layers over sequences: LSTM, GRU and the plain one."""
+"""Recurrent layers over sequences: LSTM, GRU and the simple RNN."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
 MOST_STEPS = 4096
-"""Steps of a sequence at most: each of them is written out."""
+"""How many steps a sequence has at most: each of them is unrolled."""
 
 Step = Callable[[Operand, tuple[Operand, ...]], tuple[Operand, ...]]
-"""From what enters at a step and the states before it to the states behind it."""
+"""From the input of a step and the states before it to the states after it."""
 
 
 class _Cell:
-    """What a direction of a recurrent node computes with: its weights and its functions."""
+    """One direction of a recurrent node: its weights and its functions."""
 
     def __init__(self, c: Call, direction: int, gates: int, *weights: Operand | None) -> None:
         w, r, bias = weights
@@ -52,7 +52,7 @@ def _functions(c: Call, default: Sequence[str], directions: int) -> list[list[An
 def _function(
     c: Call, name: str, alphas: list[float], betas: list[float]
 ) -> Callable[[Operand], Operand]:
-    """Return an activation; those with parameters take them from the front of the lists."""
+    """Return an activation; its parameters are taken from the front of the lists."""
     b, word = c.b, name.lower()
     defaults = {"affine": (1.0, 0.0), "leakyrelu": (0.01, 0.0), "thresholdedrelu": (1.0, 0.0),
                 "scaledtanh": (1.0, 1.0), "hardsigmoid": (0.2, 0.5), "elu": (1.0, 0.0)}  # fmt: skip
@@ -80,7 +80,7 @@ def _function(
 
 
 def _directions(c: Call, given: Operand) -> list[bool]:
-    """Return for each direction whether it goes backwards."""
+    """Return for each direction whether it runs backwards."""
     word = c.word("direction", "forward")
     found = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(word)
     if found is None or given.shape[0] != len(found):
@@ -96,13 +96,13 @@ def _run(
 ) -> list[Operand]:
     """Return all hidden states, and the last states of each direction.
 
-    `x` is [steps, batch, size]; of each direction is said whether it goes backwards, what a step
-    does, and the states it starts with. Beyond the length of a sequence its state stays, and its
-    outputs are 0.
+    `x` is [steps, batch, size]; each direction has a flag for running backwards, a step function,
+    and initial states. Beyond the length of a sequence its state stays the same, and its outputs
+    are 0.
     """
     size = x.shape[0]
     if size > MOST_STEPS:
-        raise c.unsupported(f"{size} steps, {MOST_STEPS} at most can be written out")
+        raise c.unsupported(f"{size} steps, at most {MOST_STEPS} can be unrolled")
     alive = None if lengths is None else _alive(c, lengths, size)
     rows: list[list[Operand]] = []
     last: list[tuple[Operand, ...]] = []
@@ -133,7 +133,7 @@ def _run(
 
 
 def _alive(c: Call, lengths: Operand, size: int) -> list[Operand] | None:
-    """Return for each step which sequences still go on, None where all go on to the end."""
+    """Return for each step which sequences still continue, None if all run to the end."""
     known = c.b.known(lengths)
     if known is not None and all(value >= size for value in known.values()):
         return None
@@ -151,14 +151,14 @@ def _entering(c: Call, x: Operand) -> Operand:
 
 
 def _state(c: Call, given: Operand | None, k: int, x: Operand, hidden: int) -> Operand:
-    """Return the state that a direction starts with, [batch, hidden]."""
+    """Return the initial state of a direction, [batch, hidden]."""
     if given is None:
         return full(c, 0, x.dtype, (x.shape[1], hidden))
     return at(c, given, 1 if c.flag("layout") else 0, k)
 
 
 def _leaving(c: Call, found: Sequence[Operand]) -> list[Operand]:
-    """Return outputs in the order of dimensions that the node asks for."""
+    """Return outputs with the order of dimensions that the node specifies."""
     if not c.flag("layout"):
         return list(found)
     outputs, *states = found
@@ -172,7 +172,7 @@ def _clipped(c: Call, x: Operand) -> Operand:
 
 
 def _native(c: Call, default: Sequence[str], lengths: Operand | None, x: Operand) -> bool:
-    """Tell whether the builder's own layer does what the node asks for."""
+    """Return whether the builder's own layer computes what the node specifies."""
     return (
         not c.number("clip", 0.0)
         and not c.has("activation_alpha")
@@ -358,7 +358,7 @@ def _lstm_step(
         return part(c, x, x.rank - 1, k * size, size)
 
     def seen(k: int, memory: Operand) -> Operand:
-        """Return what a gate sees of the memory."""
+        """Return the peephole term of a gate."""
         return memory * (0 if peephole is None else part(c, peephole, 0, k * size, size))
 
     def step(x: Operand, states: tuple[Operand, ...]) -> tuple[Operand, ...]:

@@ -1,4 +1,4 @@
-"""Reductions along axes, and what is taken from whole rows."""
+"""Reductions along axes, and functions of whole rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from webnnm.ops.reduce import WIDE
 _EXACT = {"ReduceMax": "reduce_max", "ReduceMin": "reduce_min", "ReduceSum": "reduce_sum",
           "ReduceProd": "reduce_product", "ReduceSumSquare": "reduce_sum_square",
           "ReduceL1": "reduce_l1"}  # fmt: skip
-"""Reductions that integers have too."""
+"""Reductions that are defined for integers, too."""
 _FLOAT = {"ReduceMean": "reduce_mean", "ReduceL2": "reduce_l2",
           "ReduceLogSum": "reduce_log_sum", "ReduceLogSumExp": "reduce_log_sum_exp"}  # fmt: skip
 _OF_NOTHING = {"ReduceMax": -math.inf, "ReduceMin": math.inf, "ReduceProd": 1.0,
                "ReduceLogSum": -math.inf, "ReduceLogSumExp": -math.inf}  # fmt: skip
-"""What a reduction of no elements is, where it is not 0."""
+"""The result of a reduction of no elements, if it is not 0."""
 
 
 def _reduction(name: str, method: str) -> Callable[..., Operand]:
@@ -43,12 +43,12 @@ def _reduction(name: str, method: str) -> Callable[..., Operand]:
             return reduce(x)
         return as_type(c, reduce(as_type(c, x, "int32")), x.dtype)
 
-    entry.__doc__ = f"The builder's `{method}`; of integers it is an integer."
+    entry.__doc__ = f"The builder's `{method}`; an integer for integers."
     return entry
 
 
 def _unreduced(c: Call, name: str, x: Operand) -> Operand:
-    """Return a reduction along no axes: of each element by itself."""
+    """Return a reduction along no axes, which applies to each element."""
     b = c.b
     if name == "ReduceSumSquare":
         return x * x
@@ -91,7 +91,7 @@ imports("ArgMin")(_extremum("arg_min"))
 
 @imports("CumSum")
 def cumulative_sum(c: Call, x: Operand, axis: Operand) -> Operand:
-    """Running sums along an axis."""
+    """Cumulative sums along an axis."""
     along = c.axis(c.scalar(axis, "axis"), x.rank)
     return c.b.cumulative_sum(
         x, axis=along, exclusive=c.flag("exclusive"), reversed=c.flag("reverse")
@@ -100,7 +100,7 @@ def cumulative_sum(c: Call, x: Operand, axis: Operand) -> Operand:
 
 @imports("CumProd")
 def cumulative_product(c: Call, x: Operand, axis: Operand) -> Operand:
-    """Running products along an axis, by doubling: log₂ n products of whole tensors."""
+    """Cumulative products along an axis, by doubling: log₂ n products of whole tensors."""
     along = c.axis(c.scalar(axis, "axis"), x.rank)
     size = x.shape[along]
     found = c.b.reverse(x, axes=[along]) if c.flag("reverse") else x
@@ -114,7 +114,7 @@ def cumulative_product(c: Call, x: Operand, axis: Operand) -> Operand:
 
 
 def _shifted(c: Call, x: Operand, axis: int, step: int) -> Operand:
-    """Return the tensor moved to the right, ones in front."""
+    """Return the tensor shifted to the right, with ones in front."""
     before = [step if k == axis else 0 for k in range(x.rank)]
     padded = c.b.pad(x, beginning_padding=before, ending_padding=[0] * x.rank, value=1)
     return c.b.slice(padded, starts=[0] * x.rank, sizes=x.shape)
@@ -124,7 +124,7 @@ def _shifted(c: Call, x: Operand, axis: int, step: int) -> Operand:
 
 
 def _rows(c: Call, x: Operand, rule: Callable[[Operand, int], Operand]) -> Operand:
-    """Apply a rule along an axis; before opset 13, to all dimensions from the axis on as one."""
+    """Apply a rule along an axis; before opset 13, to all dimensions from it onwards, flattened."""
     if c.opset >= 13:
         return rule(x, c.axis(c.integer("axis", -1), x.rank))
     axis = c.axis(c.integer("axis", 1), x.rank) if x.rank > 1 else 0
@@ -169,10 +169,10 @@ def lp_normalization(c: Call, x: Operand) -> Operand:
 
 @imports("TopK")
 def top_k(c: Call, x: Operand, k: Operand | None = None) -> tuple[Operand, Operand]:
-    """The k largest elements along an axis, and where they stand, the largest first.
+    """The k largest elements along an axis and their indices, the largest first.
 
-    An element's rank is the number of those that come before it; the one of rank r is found by
-    comparison.
+    An element's rank is the number of elements that come before it; the element of rank r is found
+    by comparison.
     """
     b, axis = c.b, c.axis(c.integer("axis", -1), x.rank)
     amount = c.integer("k") if k is None else int(c.scalar(k, "k"))
@@ -198,4 +198,4 @@ def top_k(c: Call, x: Operand, k: Operand | None = None) -> tuple[Operand, Opera
 
 
 MOST_RANKED = 4096
-"""Elements along an axis that are compared with one another at most."""
+"""How many elements along an axis are compared with one another at most."""

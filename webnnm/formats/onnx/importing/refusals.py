@@ -10,29 +10,29 @@ from webnnm.formats.onnx.messages import NodeProto
 
 
 class UnknownValue(DataError):
-    """NNM816: values that decide a shape depend on inputs; `inputs` are the names of these."""
+    """NNM816: values that determine a shape depend on inputs, whose names are `inputs`."""
 
     def __init__(self, message: str, inputs: Collection[str]) -> None:
         names = ", ".join(f'"{name}"' for name in sorted(inputs)) or "the model"
         super().__init__(
             "NNM816",
             message,
-            hint=f"give the values of {names} with the shapes: known={{name: array}}"
+            hint=f"give the values of {names} together with the shapes: known={{name: array}}"
             if inputs
-            else "replace the operator: shapes have to be known before data are",
+            else "replace the operator: shapes must be known before the data",
         )
         self.inputs = frozenset(inputs)
 
 
 def spoken(node: NodeProto) -> str:
-    """Return how messages call a node."""
+    """Return the description of a node in messages."""
     domain = f"{node.domain}." if node.domain not in ("", "ai.onnx") else ""
     name = node.name or (node.output[0] if node.output else "")
     return f'{domain}{node.op_type} "{name}"'
 
 
 def unsupported(node: NodeProto, opset: int, reason: str, hint: str = "") -> DataError:
-    """Return NNM812, the error of an operator, or a use of it, that cannot be imported."""
+    """Return NNM812, the error for an operator, or a use of it, that cannot be imported."""
     return DataError(
         "NNM812",
         f"{spoken(node)} of opset {opset}: {reason}",
@@ -48,7 +48,7 @@ def missing(node: NodeProto, opset: int, known: Collection[str]) -> DataError:
 
 
 def too_large(what: str, amount: int, most: int) -> DataError:
-    """Return NNM815, the error of a file that asks for more than is reasonable."""
+    """Return NNM815, the error for a file that exceeds a limit."""
     return DataError(
         "NNM815",
         f"{what} takes {amount}, at most {most} are allowed",

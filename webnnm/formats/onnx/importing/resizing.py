@@ -1,6 +1,6 @@
-"""Tensors made larger or smaller, and cells picked at computed places.
+"""Resizing of tensors, and sampling at computed positions.
 
-Along each axis, a new cell is a weighted mean of a few old ones: `Taps` says which and how much.
+Along each axis, a new cell is a weighted mean of a few old ones: `Taps` holds indices and weights.
 The formulas are those of ONNX's Resize (https://onnx.ai/onnx/operators/onnx__Resize.html).
 """
 
@@ -18,7 +18,7 @@ from webnnm.graph.node import Operand
 
 
 class Taps(NamedTuple):
-    """For each new cell along an axis, the old ones it is made of, and their weights."""
+    """The old cells of which each new cell along an axis is a mean, and their weights."""
 
     cells: list[list[int]]
     weights: list[list[float]]
@@ -26,7 +26,7 @@ class Taps(NamedTuple):
 
 
 MOST_TAPS = 4
-"""Taps that are gathered one by one at most; of more, a product with a matrix is made."""
+"""How many taps are gathered one by one at most; more become a matrix product."""
 
 
 def _linear(distance: float) -> float:
@@ -62,7 +62,7 @@ class Axis(NamedTuple):
 
 
 def _position(mode: str, a: Axis, k: int) -> float:
-    """Return where the centre of a new cell lies among the old ones."""
+    """Return the position of the centre of a new cell among the old ones."""
     if mode == "align_corners":
         return k * (a.size - 1) / (a.size * a.scale - 1) if a.target > 1 else 0.0
     if mode == "asymmetric":
@@ -109,7 +109,7 @@ def _rounding(c: Call) -> Callable[[float], int]:
 
 
 def _weights(c: Call, a: Axis, mode: str, x: float) -> tuple[list[int], list[float]]:
-    """Return cells and weights of a linear or cubic interpolation; antialiasing widens it."""
+    """Return the cells and weights of a linear or cubic interpolation; antialiasing widens it."""
     weight = _linear if mode == "linear" else _cubic(c.number("cubic_coeff_a", -0.75))
     reach = 1 if mode == "linear" else 2
     shrink = min(1.0, a.scale) if c.flag("antialias") else 1.0
@@ -140,7 +140,7 @@ def _along(c: Call, x: Operand, axis: int, taps: Taps) -> Operand:
 
 
 def _by_matrix(c: Call, x: Operand, axis: int, taps: Taps) -> Operand:
-    """Return a tensor resampled by a product with a matrix of weights."""
+    """Return a tensor resampled by a product with a weight matrix."""
     size, target = x.shape[axis], len(taps.cells)
     c.few(size * target, "its weights")
     matrix = [0.0] * (size * target)
@@ -163,7 +163,7 @@ def resize(
     scales: Operand | None = None,
     sizes: Operand | None = None,
 ) -> Operand:
-    """Another size along some axes."""
+    """Resampling to another size along some axes."""
     if c.opset < 11:
         return _resized(
             c, x, [*range(x.rank)], c.floats(_second(c, roi), "scales"), "asymmetric", "floor"
@@ -204,7 +204,7 @@ def _second(c: Call, scales: Operand | None) -> Operand:
 def _sized(
     c: Call, x: Operand, axes: Sequence[int], sizes: list[int]
 ) -> tuple[list[int], list[float]]:
-    """Return new sizes and scales, of which one may hold for all axes."""
+    """Return new sizes and scales; a single scale may apply to all axes."""
     old = [x.shape[axis] for axis in axes]
     factors = [size / n for size, n in zip(sizes, old, strict=True)]
     policy = c.word("keep_aspect_ratio_policy", "stretch")
@@ -253,7 +253,7 @@ def _rounded(c: Call, found: Operand, x: Operand) -> Operand:
 def _resized(
     c: Call, x: Operand, axes: Sequence[int], scales: Sequence[float], place: str, nearest: str
 ) -> Operand:
-    """Return what opsets before 11 resize: their places are asymmetric, their rounding down."""
+    """Return a resizing of opsets before 11: positions are asymmetric, and rounded down."""
     del nearest
     lines = [
         Axis(x.shape[axis], math.floor(x.shape[axis] * scale), scale)
@@ -274,17 +274,17 @@ def _resized(
 
 @imports("Upsample")
 def upsample(c: Call, x: Operand, scales: Operand | None = None) -> Operand:
-    """Larger images, before Resize."""
+    """Upsampling of images, the predecessor of Resize."""
     factors = c.numbers("scales") if scales is None else c.floats(scales, "scales")
     return _resized(c, x, [*range(x.rank)], factors, "asymmetric", "floor")
 
 
-# Cells at computed places.
+# Cells at computed positions.
 
 
 @imports("AffineGrid")
 def affine_grid(c: Call, theta: Operand, size: Operand) -> Operand:
-    """The places that an affine map of the unit square, or cube, picks."""
+    """The grid of positions of an affine map of the square, or cube, from −1 to 1."""
     batch, _, *sizes = c.listed(size, "size")
     lines = [_unit_line(n, corners=c.flag("align_corners")) for n in sizes]
     c.few(count(sizes), "its result")
@@ -304,7 +304,7 @@ def affine_grid(c: Call, theta: Operand, size: Operand) -> Operand:
 
 
 def _unit_line(size: int, *, corners: bool) -> list[float]:
-    """Return the centres of cells between −1 and 1, or cells from −1 to 1."""
+    """Return the centres of cells between −1 and 1, or positions from −1 to 1."""
     if corners:
         return [2 * k / (size - 1) - 1 if size > 1 else -1.0 for k in range(size)]
     return [(2 * k + 1) / size - 1 for k in range(size)]
@@ -312,7 +312,7 @@ def _unit_line(size: int, *, corners: bool) -> list[float]:
 
 @imports("GridSample")
 def grid_sample(c: Call, x: Operand, grid: Operand) -> Operand:
-    """Cells at the places of a grid, between −1 and 1, interpolated."""
+    """Cells interpolated at the positions of a grid between −1 and 1."""
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(
         c.word("mode", "linear"), c.word("mode", "linear")
     )
@@ -334,7 +334,7 @@ def grid_sample(c: Call, x: Operand, grid: Operand) -> Operand:
 def _line_taps(
     c: Call, centre: Operand, size: int, mode: str
 ) -> list[tuple[Operand, Operand | None]]:
-    """Return cells and weights of places along one axis; a cell outside weighs nothing."""
+    """Return the cells and weights for positions along one axis; cells outside have weight 0."""
     b, padding = c.b, c.word("padding_mode", "zeros")
     corners = c.flag("align_corners")
     if padding == "border" and mode != "cubic":
@@ -375,7 +375,7 @@ def _distance_weight(c: Call, t: Operand, mode: str) -> Operand:
 
 
 def _reflected(c: Call, x: Operand, size: int, corners: bool) -> Operand:
-    """Return places mirrored at the ends of an axis as often as it takes."""
+    """Return positions reflected at the ends of an axis as often as necessary."""
     low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
     span = high - low
     if span == 0:

@@ -1,4 +1,4 @@
-"""Pieces that several entries of the table are made of."""
+"""Building blocks that several entries of the table share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.graph.node import Operand
 def cut(
     c: Call, x: Operand, starts: Sequence[int], sizes: Sequence[int], strides: Sequence[int] = ()
 ) -> Operand:
-    """Return a box of a tensor, which may be empty; sizes are those before strides."""
+    """Return a slice of a tensor, which may be empty; sizes are those before strides."""
     if not all(sizes):
         strides = strides or [1] * x.rank
         return c.empty(x.dtype, [-(-n // k) for n, k in zip(sizes, strides, strict=True)])
@@ -30,13 +30,13 @@ def part(c: Call, x: Operand, axis: int, start: int, size: int) -> Operand:
 
 
 def at(c: Call, x: Operand, axis: int, index: int) -> Operand:
-    """Return what stands at one place of an axis, without the axis."""
+    """Return the elements at one index of an axis, without the axis."""
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     return c.b.reshape(part(c, x, axis, index, 1), new_shape=shape)
 
 
 def repeated(c: Call, x: Operand, shape: Sequence[int]) -> Operand:
-    """Return a tensor repeated to a shape that it broadcasts to."""
+    """Return a tensor broadcast to a shape."""
     if not count(shape):
         return c.empty(x.dtype, shape)
     return x if x.shape == tuple(shape) else c.b.expand(x, new_shape=shape)
@@ -48,12 +48,12 @@ def reshaped(c: Call, x: Operand, shape: Sequence[int]) -> Operand:
 
 
 def full(c: Call, value: Any, dtype: DataType, shape: Sequence[int]) -> Operand:
-    """Return a tensor of equal elements."""
+    """Return a tensor filled with a number."""
     return repeated(c, c.b.constant(value, dtype), shape)
 
 
 def number(c: Call, value: Any, like: Operand) -> Operand:
-    """Return a number of the type of another tensor."""
+    """Return a number in the type of another tensor."""
     return c.b.constant(value, like.dtype)
 
 
@@ -63,7 +63,7 @@ def as_type(c: Call, x: Operand, dtype: DataType) -> Operand:
 
 
 def wide(c: Call, x: Operand, rule: Callable[[Operand], Operand]) -> Operand:
-    """Apply a rule for floats to integers too, whose result is an integer again."""
+    """Apply a rule for floats to integers too, and cast the result back to integers."""
     if x.dtype in ("float32", "float16"):
         return rule(x)
     return as_type(c, rule(as_type(c, x, "float32")), x.dtype)
@@ -71,18 +71,18 @@ def wide(c: Call, x: Operand, rule: Callable[[Operand], Operand]) -> Operand:
 
 def places(c: Call, size: int, dtype: DataType = "int32") -> Operand:
     """Return 0, 1, … size − 1."""
-    return c.b.constant(range(c.few(size, "a row of numbers")), dtype, (size,))
+    return c.b.constant(range(c.few(size, "a range of numbers")), dtype, (size,))
 
 
 def moved(c: Call, x: Operand, source: int, target: int) -> Operand:
-    """Return a tensor with one axis at another place."""
+    """Return a tensor with one axis moved to another position."""
     order = [axis for axis in range(x.rank) if axis != source]
     order.insert(target, source)
     return x if order == [*range(x.rank)] else c.b.transpose(x, permutation=order)
 
 
 def broadcast(c: Call, *shapes: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape that shapes broadcast to. Raises NNM811 where they do not."""
+    """Return the shape to which shapes broadcast. Raises NNM811 if they do not."""
     rank = max(map(len, shapes))
     found: list[int] = []
     for axis in range(rank):

@@ -1,4 +1,4 @@
-"""Signals: windows, Fourier transforms by matrices, mel filters."""
+"""Signal processing: windows, Fourier transforms by matrices, mel filters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COSINES = {
 
 @imports(*_COSINES)
 def window(c: Call, size: Operand) -> Operand:
-    """A window for the frames of a signal."""
+    """A window function for the frames of a signal."""
     first, second, third = _COSINES[c.node.op_type]
     n = c.few(int(c.scalar(size, "its size")), "its window")
     period = n if c.flag("periodic", 1) else max(1, n - 1)
@@ -35,7 +35,7 @@ def window(c: Call, size: Operand) -> Operand:
 def mel_weights(
     c: Call, bins: Operand, length: Operand, rate: Operand, low: Operand, high: Operand
 ) -> Operand:
-    """Triangles over the frequencies of a spectrum, evenly spaced in mel."""
+    """Triangular filters over the frequencies of a spectrum, evenly spaced in mel."""
     amount, size = int(c.scalar(bins, "its bins")), int(c.scalar(length, "its length"))
     rows = size // 2 + 1
     c.few(rows * max(amount, 0), "its result")
@@ -86,7 +86,7 @@ def _transform(c: Call, x: Operand, size: int, bins: int, *, inverse: bool = Fal
 
 
 def _fitted(c: Call, x: Operand, axis: int, size: int) -> Operand:
-    """Return a tensor cut, or filled up with zeros, to a size along an axis."""
+    """Return a tensor cropped, or padded with zeros, to a size along an axis."""
     if x.shape[axis] >= size:
         return part(c, x, axis, 0, size)
     return padded(
@@ -98,7 +98,7 @@ def _fitted(c: Call, x: Operand, axis: int, size: int) -> Operand:
 def dft(
     c: Call, x: Operand, length: Operand | None = None, along: Operand | None = None
 ) -> Operand:
-    """Discrete Fourier transform along an axis; the last one holds real and imaginary parts."""
+    """Discrete Fourier transform along an axis; the last axis holds real and imaginary parts."""
     default = 1 if c.opset < 20 else -2
     axis = c.integer("axis", default) if along is None else int(c.scalar(along, "its axis"))
     axis = c.axis(axis, x.rank)
@@ -120,7 +120,7 @@ def _along(c: Call, x: Operand, axis: int, bins: int, *, inverse: bool = False) 
 
 
 def _real_inverse(c: Call, x: Operand, axis: int, size: int, given: bool) -> Operand:
-    """Return the real signal of half a spectrum: its other half is conjugate."""
+    """Return the real signal of half a spectrum, whose other half is its conjugate."""
     size = size if given else 2 * (x.shape[axis] - 1)
     half = _fitted(c, x, axis, size // 2 + 1)
     rest = (size - 1) // 2

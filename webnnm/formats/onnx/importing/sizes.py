@@ -1,4 +1,4 @@
-"""The sizes of a model's inputs: those that stand in it, and those that are given."""
+"""The sizes of a model's inputs: those in the file, and those that are given."""
 
 from __future__ import annotations
 
@@ -65,28 +65,28 @@ class Sizes:
         return TensorType(dtype, tuple(found))
 
     def _whole(self, name: str, where: str, rank: int | None) -> list[int | None]:
-        """Return the sizes that were given for an input as a whole, None for each that was not."""
+        """Return the sizes that were given for an input as a whole, None for missing ones."""
         given = self._given.get(name)
         if isinstance(given, Sequence):
             if rank is not None and rank != len(given):
-                raise misfit(f"{where} has {rank} dimensions, {show(given)} was given")
+                raise misfit(f"{where} has {rank} dimensions, but {show(given)} was given")
             return list(given)
         if rank is None:
             raise FreeDimension(f"{where} can have any shape", f'"{name}": […]')
         return [None] * rank
 
     def _dimension(self, dim: DimensionProto, given: int | None, where: str) -> int | None:
-        """Return the size of a dimension, None where it is free."""
+        """Return the size of a dimension, None if it is free."""
         if dim.dim_value is not None and dim.dim_value >= 0:  # some write −1 for a free one
             if given not in (None, dim.dim_value):
-                raise misfit(f"{where} is {dim.dim_value}, {given} was given")
+                raise misfit(f"{where} is {dim.dim_value}, but {given} was given")
             return dim.dim_value
         named = self._given.get(dim.dim_param) if dim.dim_param else None
         return named if given is None and isinstance(named, int) else given
 
 
 def misfit(message: str) -> DataError:
-    """Return NNM813, the error of sizes that a model does not allow."""
+    """Return NNM813, the error for sizes that a model does not allow."""
     return DataError("NNM813", message, hint="give sizes that the model allows")
 
 

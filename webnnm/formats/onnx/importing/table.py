@@ -1,4 +1,4 @@
-"""The table of operators: which function imports which operator of ONNX."""
+"""The table of operators: the function that imports each operator of ONNX."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAMILIES = (
     "control",
     "contrib",
 )
-"""The modules with entries."""
+"""The modules that declare entries."""
 
 Function = Callable[..., Operand | Sequence[Operand | None]]
 
@@ -48,8 +48,8 @@ _ENTRIES: dict[tuple[str, str], Entry] = {}
 def imports(*names: str, domain: str = "") -> Callable[[F], F]:
     """Declare that a function imports operators of these names.
 
-    It takes a `Call` and the operands in ONNX's order; those that may be absent have the default
-    None. It returns the result, or a tuple of results.
+    It takes a `Call` and the operands in ONNX's order; optional ones have the default None. It
+    returns the result, or a tuple of results.
     """
 
     def declare(function: F) -> F:

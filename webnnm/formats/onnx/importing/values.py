@@ -16,7 +16,7 @@ from webnnm.graph.node import Operand
 
 @imports("Constant")
 def constant(c: Call) -> Operand:
-    """A value that stands in the model."""
+    """A value that is stored in the model."""
     if c.has("value"):
         return c.b.constant(host_array(c.tensor("value"), c.importer.external))
     if c.has("value_float"):
@@ -29,12 +29,12 @@ def constant(c: Call) -> Operand:
     if c.has("value_ints"):
         integers = c.integers("value_ints")
         return c.b.constant(integers, "int64", (len(integers),))
-    raise c.unsupported("WebNN has no texts and no sparse tensors")
+    raise c.unsupported("WebNN has no strings and no sparse tensors")
 
 
 @imports("ConstantOfShape")
 def constant_of_shape(c: Call, shape: Operand) -> Operand:
-    """Equal elements, 0 by default."""
+    """A tensor filled with one number, 0 by default."""
     array = HostArray.of(0.0)
     if c.has("value"):
         array = host_array(c.tensor("value"))
@@ -56,7 +56,7 @@ def size(c: Call, x: Operand) -> Operand:
 
 @imports("Range")
 def range_(c: Call, start: Operand, limit: Operand, delta: Operand) -> Operand:
-    """Numbers in equal steps."""
+    """Evenly spaced numbers."""
     first, last, step = (c.scalar(x, "a bound") for x in (start, limit, delta))
     size = c.few(max(0, math.ceil((last - first) / step)), "its result")
     return c.b.constant([first + k * step for k in range(size)], start.dtype, (size,))
@@ -78,7 +78,7 @@ def eye_like(c: Call, x: Operand) -> Operand:
 def dropout(
     c: Call, x: Operand, ratio: Operand | None = None, training: Operand | None = None
 ) -> tuple[Operand, Operand]:
-    """The operand itself, as in inference; and a mask of ones."""
+    """The operand itself, as in inference, and a mask of ones."""
     active = training is not None and c.scalar(training, "training_mode")
     if active and (ratio is None or c.scalar(ratio, "ratio")):
         raise c.unsupported("it draws random numbers", "import the model in inference mode")
@@ -87,11 +87,11 @@ def dropout(
 
 @imports("OptionalHasElement")
 def optional_has_element(c: Call, x: Operand | None = None) -> Operand:
-    """Whether an optional value is there."""
+    """Whether an optional value is present."""
     return c.b.constant(int(x is not None), "uint8")
 
 
 @imports("OptionalGetElement")
 def optional_get_element(c: Call, x: Operand) -> Operand:
-    """The value of an optional value that is a tensor."""
+    """The tensor in an optional value."""
     return c.b.identity(x)

@@ -1,7 +1,7 @@
 """Convolution and pooling, of one, two or three dimensions.
 
-WebNN has windows of two dimensions. One dimension becomes an image of one row; of three, the first
-one is taken apart: a sum, or an extremum, over the layers of the window.
+WebNN has two-dimensional windows. One dimension becomes an image of one row; of three dimensions,
+the first is decomposed: a sum, or an extremum, over the layers of the window.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from webnnm.graph.node import Operand
 
 @dataclass(frozen=True)
 class Window:
-    """A window that goes over the spatial dimensions: one entry of each field per dimension."""
+    """A window over the spatial dimensions: each field has one entry per dimension."""
 
     kernel: list[int]
     strides: list[int]
@@ -38,14 +38,14 @@ class Window:
         return self.kernel, self.strides, self.dilations, self.before, self.after
 
     def flat(self) -> Window:
-        """Return the window of a row as one of an image of one row."""
+        """Return a one-dimensional window as one over an image of one row."""
         return Window(
             *([k, *field] for k, field in zip((1, 1, 1, 0, 0), self.fields(), strict=True))
         )
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options that WebNN's windows of two dimensions share."""
+        """The options that WebNN's two-dimensional windows share."""
         return {
             "strides": self.strides,
             "dilations": self.dilations,
@@ -53,7 +53,7 @@ class Window:
         }
 
     def outputs(self, sizes: Sequence[int]) -> list[int]:
-        """Return at how many places along each dimension the window lies."""
+        """Return the number of positions of the window along each dimension."""
         return [
             max(0, (n + a + z - (k - 1) * d - 1) // s + 1)
             for n, k, s, d, a, z in zip(sizes, *self.fields(), strict=True)
@@ -61,7 +61,7 @@ class Window:
 
 
 def _window(c: Call, sizes: Sequence[int], kernel: Sequence[int]) -> Window:
-    """Return the window that a node's attributes describe, its padding worked out."""
+    """Return the window that a node's attributes describe, with its padding resolved."""
     rank = len(sizes)
     strides = c.integers("strides", [1] * rank)
     dilations = c.integers("dilations", [1] * rank)
@@ -74,7 +74,7 @@ def _window(c: Call, sizes: Sequence[int], kernel: Sequence[int]) -> Window:
     ):
         raise c.invalid(f"its window does not fit {rank} dimensions")
     if min([*kernel, *strides, *dilations]) < 1:
-        raise c.invalid("sizes, strides and dilations of its window are from 1")
+        raise c.invalid("sizes, strides and dilations of its window must be at least 1")
     before, after = pads[:rank], pads[rank:]
     mode = c.word("auto_pad", "NOTSET")
     if mode == "VALID":
@@ -100,7 +100,7 @@ def _with_negative_padding(c: Call, x: Operand, w: Window) -> tuple[Operand, Win
 
 
 def window_of(c: Call, sizes: Sequence[int], kernel: Sequence[int]) -> Window:
-    """Return the window of a convolution over these sizes."""
+    """Return the window of a convolution over an input of these sizes."""
     return _window(c, sizes, c.integers("kernel_shape", kernel))
 
 
@@ -117,7 +117,7 @@ def conv(c: Call, x: Operand, filter: Operand, bias: Operand | None = None) -> O
 def convolution(
     c: Call, x: Operand, filter: Operand, bias: Operand | None, w: Window, groups: int
 ) -> Operand:
-    """Return a convolution of any number of dimensions up to three."""
+    """Return a convolution of up to three dimensions."""
     x, w = _with_negative_padding(c, x, w)
     if len(w.kernel) == 1:
         flat = convolution(c, _row(c, x), _row(c, filter), bias, w.flat(), groups)
@@ -148,7 +148,7 @@ def _slices(c: Call, filter: Operand) -> list[Operand]:
 
 
 def _layers(c: Call, x: Operand, w: Window, value: float = 0) -> list[Operand]:
-    """Return, for each layer of a window, the images of all its places: [n·places, c, h, w]."""
+    """Return, for each layer of a window, the images at all its positions: [n·places, c, h, w]."""
     x = padded(c, x, [0, 0, w.before[0], 0, 0], [0, 0, w.after[0], 0, 0], value=value)
     places = (x.shape[2] - (w.kernel[0] - 1) * w.dilations[0] - 1) // w.strides[0] + 1
     found: list[Operand] = []
@@ -225,7 +225,7 @@ def _spread(c: Call, x: Operand, filter: Operand, w: Window, groups: int) -> Ope
 
 
 def _apart(c: Call, x: Operand, stride: int) -> Operand:
-    """Return layers along axis 2 with stride − 1 empty ones between them."""
+    """Return the layers along axis 2 with stride − 1 empty ones between them."""
     depth = x.shape[2]
     one = reshaped(c, x, (*x.shape[:3], 1, *x.shape[3:]))
     wide = padded(c, one, [0] * 6, [0, 0, 0, stride - 1, 0, 0])
@@ -236,7 +236,7 @@ def _apart(c: Call, x: Operand, stride: int) -> Operand:
 def _fitted(
     c: Call, x: Operand, bias: Operand | None, starts: Sequence[int], ends: Sequence[int]
 ) -> Operand:
-    """Return the box from starts to before ends, zeros where it is larger, plus a bias."""
+    """Return the slice from starts to before ends, padded with zeros, plus a bias."""
     sizes = x.shape[2:]
     inner = [0, 0, *(max(0, a) for a in starts)]
     last = [min(n, z) for n, z in zip(sizes, ends, strict=True)]
@@ -254,7 +254,7 @@ def _fitted(
 
 
 def _pooling(c: Call, x: Operand) -> Window:
-    """Return the window of a pooling, its end padded as far as its last place reaches."""
+    """Return the window of a pooling, with its end padded as far as its last position reaches."""
     kernel = c.integers("kernel_shape")
     w = _window(c, x.shape[2:], kernel)
     after: list[int] = []
@@ -262,7 +262,7 @@ def _pooling(c: Call, x: Operand) -> Window:
         reach = (k - 1) * d + 1
         free = n + a + z - reach
         last = -(-free // s) if c.flag("ceil_mode") else free // s
-        if c.flag("ceil_mode") and last * s >= n + a:  # it would begin in the padding
+        if c.flag("ceil_mode") and last * s >= n + a:  # it would start in the padding
             last -= 1
         after.append(last * s + reach - n - a)
     return Window(kernel, w.strides, w.dilations, w.before, after)
@@ -294,7 +294,7 @@ def _lowest(x: Operand) -> float:
 
 @imports("MaxPool")
 def max_pool(c: Call, x: Operand) -> Operand | tuple[Operand, Operand]:
-    """The largest element of each window, and where it stands."""
+    """The largest element of each window, and its index."""
     w = _pooling(c, x)
     narrow = x.dtype in ("int8", "uint8")
     found = _pooled(c, as_type(c, x, "float32") if narrow else x, w, "max_pool2d", c.b.max)
@@ -305,9 +305,9 @@ def max_pool(c: Call, x: Operand) -> Operand | tuple[Operand, Operand]:
 
 
 def _where_largest(c: Call, x: Operand, w: Window) -> Operand:
-    """Return the place of the largest element of each window in the whole tensor."""
+    """Return the index of the largest element of each window in the whole tensor."""
     if len(w.kernel) > 2:
-        raise c.unsupported("places of the largest elements in three dimensions")
+        raise c.unsupported("indices of the largest elements in three dimensions")
     sizes = x.shape[2:]
     cells = count(sizes)
     image, view = (_row(c, x), w.flat()) if len(sizes) == 1 else (x, w)
@@ -346,7 +346,7 @@ def _patches(c: Call, x: Operand, w: Window, value: float) -> Operand:
 
 @imports("AveragePool")
 def average_pool(c: Call, x: Operand) -> Operand:
-    """The mean of each window, of its real cells, or of its padding too."""
+    """The mean of each window, over its real cells, or including its padding."""
     w = _pooling(c, x)
     given = _window(c, x.shape[2:], w.kernel)
     if c.flag("count_include_pad"):
@@ -381,7 +381,7 @@ def _global(name: str, method: str) -> None:
     def entry(c: Call, x: Operand) -> Operand:
         return getattr(c.b, method)(x, axes=[*range(2, x.rank)], keep_dimensions=True)
 
-    entry.__doc__ = f"The builder's `{method}` over all places of each channel."
+    entry.__doc__ = f"The builder's `{method}` over all positions of each channel."
     imports(name)(entry)
 
 
@@ -401,7 +401,7 @@ def global_lp_pool(c: Call, x: Operand) -> Operand:
 
 @imports("MaxUnpool")
 def max_unpool(c: Call, x: Operand, indices: Operand, shape: Operand | None = None) -> Operand:
-    """Elements put back where a pooling took them from, zeros elsewhere."""
+    """Elements put back where a pooling took them from, and zeros elsewhere."""
     w = _window(c, x.shape[2:], c.integers("kernel_shape"))
     sizes = [
         (n - 1) * s + k - a - z for n, k, s, _, a, z in zip(x.shape[2:], *w.fields(), strict=True)
@@ -409,7 +409,7 @@ def max_unpool(c: Call, x: Operand, indices: Operand, shape: Operand | None = No
     target = [*x.shape[:2], *sizes]
     place = reshaped(c, indices, (-1,))
     if shape is not None:
-        # The indices are those of the smallest tensor that can be; it lies in a larger one.
+        # The indices are those of the smallest possible tensor, which is part of a larger one.
         wanted = c.listed(shape, "output_shape")
         place = _transferred(c, place, target, wanted)
         target = wanted
@@ -419,7 +419,7 @@ def max_unpool(c: Call, x: Operand, indices: Operand, shape: Operand | None = No
 
 
 def _transferred(c: Call, place: Operand, source: Sequence[int], target: Sequence[int]) -> Operand:
-    """Return places in a tensor of one shape as those of the same indices in another one."""
+    """Return flat indices in one shape as flat indices of the same elements in another shape."""
     found, rest = number(c, 0, place), place
     for axis in range(len(source)):
         step = number(c, count(source[axis + 1 :]), place)
@@ -431,7 +431,7 @@ def _transferred(c: Call, place: Operand, source: Sequence[int], target: Sequenc
 
 @imports("Col2Im")
 def col2im(c: Call, x: Operand, image: Operand, block: Operand) -> Operand:
-    """Windows added up to the images that they were taken from.
+    """Windows summed into the images that they were taken from.
 
     It is a transposed convolution whose filter puts each element at its place in the window.
     """
