@@ -1,11 +1,11 @@
 /**
  * The public functions of the bridge between Python and WebNN.
  *
- * Only strings, numbers and flat buffers cross. Contexts, graphs and tensors are known by handles:
- * integers that are never used twice. Every failure is a `BridgeError`.
+ * Only strings, numbers and flat buffers are passed. Contexts, graphs and tensors are identified by
+ * handles: integers that are never reused. Every failure is a `BridgeError`.
  */
 
-/** A buffer of Python (Pyodide's PyProxy), borrowed for the time of one call. */
+/** A Python buffer (Pyodide's PyProxy), borrowed for one call. */
 export interface PythonBuffer {
   getBuffer(type: "u8"): { data: Uint8Array<ArrayBuffer>; release(): void };
 }
@@ -13,7 +13,7 @@ export interface PythonBuffer {
 /** Raw little-endian elements of a tensor, whatever its data type. */
 export type Bytes = PythonBuffer | Uint8Array<ArrayBuffer> | ArrayBuffer;
 
-/** A function of Python (Pyodide's PyProxy). */
+/** A Python function (Pyodide's PyProxy). */
 export interface Answer {
   (ticket: number, error?: unknown): void;
   callPromising: Answer;
@@ -21,11 +21,11 @@ export interface Answer {
 
 export type ErrorName =
   | "NotAvailable" // there is no WebNN here, or createContext refused
-  | "BuildError" // a graph was refused; `operator` and `label` tell where, if it is known
+  | "BuildError" // a graph was refused; `operator` and `label` say where, if that is known
   | "BindingError" // the tensors of a dispatch do not fit the graph
   | "DeviceError" // a tensor could not be made, written or read
   | "ContextLost" // the device is gone; `step` is the last good step, if steps were running
-  | "UnknownHandle"; // released, closed, or never given
+  | "UnknownHandle"; // released, closed, or never made
 
 export class BridgeError extends Error {
   constructor(name: ErrorName, message: string, details?: Record<string, unknown>);
@@ -34,20 +34,20 @@ export class BridgeError extends Error {
   step?: number | null;
 }
 
-/** Return the name and the version of the browser and its system, as exactly as it tells. */
+/** Return name and version of the browser and its system, as precisely as it reports them. */
 export function browser(): Promise<string>;
 
 /** Create a context; the options are those of `navigator.ml.createContext`, as JSON. */
 export function open(optionsJson: string): Promise<number>;
 
-/** Return the handle of a context that another module made, with the interface of WebNN's own. */
+/** Return the handle of a context that another module made, with the interface of MLContext. */
 export function adopt(context: MLContext): number;
 
 /** Return `opSupportLimits()` as JSON. */
 export function limits(context: number): string;
 
 /**
- * Build the graph of a plan (see webnnm/plan.py); the constants' bytes lie in one buffer, in
+ * Build the graph of a plan (see webnnm/compiler/plan.py); the constants' bytes are in one buffer, in
  * tensors, or in arrays of their own.
  */
 export function build(
@@ -60,10 +60,10 @@ export function build(
 /** Build the graph of a model in a file format that the adopted context reads. */
 export function load(context: number, model: Bytes): Promise<number>;
 
-/** Return the devices that a graph runs on as JSON, `[]` where the browser does not tell. */
+/** Return the devices that a graph runs on as JSON, `[]` if the browser does not report them. */
 export function devices(graph: number): string;
 
-/** Create a tensor that can be written and read, zero or filled with data. */
+/** Create a tensor that can be written and read, filled with zeros or with data. */
 export function tensor(
   context: number,
   dataType: string,
@@ -71,7 +71,7 @@ export function tensor(
   data?: Bytes,
 ): Promise<number>;
 
-/** Queue a copy of data into a tensor; the buffer may be reused at once. */
+/** Queue a copy of data to a tensor; the buffer may be reused immediately. */
 export function write(tensor: number, data: Bytes): void;
 
 /** Return the bytes of several tensors, one after the other. */
@@ -82,7 +82,7 @@ export function dispatch(graph: number, bindingJson: string): void;
 
 /**
  * Bind a graph to tensors for many runs. `tensorsJson` is `[written, read]`, the handles of those
- * that are written before and read after each run; `answer` hears of the end of each run.
+ * that are written before and read after each run; `answer` is called at the end of each run.
  */
 export function runner(
   graph: number,
@@ -92,20 +92,20 @@ export function runner(
 ): number;
 
 /**
- * Return the buffers of a runner, which stay: of every written tensor the bytes that `run` writes,
- * then one with those that it read, one tensor after the other.
+ * Return the buffers of a runner, which it keeps: one for each written tensor, with the bytes that
+ * `run` writes, then one for the bytes that it read, one tensor after the other.
  */
 export function buffers(runner: number): Uint8Array[];
 
 /**
  * Write tensors, run the graph and read tensors. `answer` is called with the ticket, and an error
  * if there is one, without a turn of the event loop; or, after a turn, on a stack that Python can
- * suspend (JSPI) where that is asked for.
+ * suspend (JSPI) if `promising`.
  */
 export function run(runner: number, ticket: number, promising: boolean): void;
 
 /**
- * Build the graph of a plan, run it once and return the bytes of all outputs; nothing of it stays.
+ * Build the graph of a plan, run it once and return the bytes of all outputs; then free everything.
  * `data` are the bytes of all inputs, one after the other.
  */
 export function once(
@@ -120,8 +120,8 @@ export function once(
  *
  * Step k uses `buffers[k % 2]`, a binding as in `dispatch`. Each element of `reads` is a pair of
  * tensors, of which the one at `k % 2` for the last k is read. Waits for the device now and then,
- * so that the page stays alive and a lost context is noticed. `ticket` is a number of the caller's,
- * by which `halt` ends them early.
+ * so that the page stays responsive and a lost context is noticed. `ticket` is a number that the
+ * caller chooses, with which `halt` ends the steps early.
  */
 export function steps(
   graph: number,
@@ -132,17 +132,17 @@ export function steps(
   ticket: number,
 ): Promise<Uint8Array<ArrayBuffer>>;
 
-/** Let the steps of a ticket end before their time; they are settled once the device has rest. */
+/** End the steps of a ticket early; their promise is settled once the device is idle. */
 export function halt(ticket: number): void;
 
 /**
- * Return 0 … size − 1 as int32 in the order that size − 1 words draw (Fisher–Yates), which Python is
- * slow at; of more words several orders, one after the other. Nothing is returned where a word has
- * to be rejected for fairness.
+ * Return 0 … size − 1 as int32 in the order that size − 1 words give (Fisher–Yates), for which
+ * Python is slow; more words give several permutations, one after the other. The result is empty if
+ * a word has to be rejected for fairness.
  */
 export function permutations(words: Bytes, size: number): Uint8Array;
 
-/** Destroy tensors and graphs; unknown handles are passed over. */
+/** Destroy tensors and graphs; unknown handles are ignored. */
 export function release(...handles: number[]): void;
 
 /** Return what a context holds as JSON: `{graphs, tensors, bytes}`; zeros once it is closed. */

@@ -12,7 +12,7 @@ import { assemble } from "./plans.js";
 export { BridgeError };
 export { permutations } from "./permutations.js";
 
-/** Milliseconds for which steps are queued before the page gets its turn. */
+/** Milliseconds for which steps are queued before the page gets a turn. */
 const TURN = 8;
 /** Milliseconds of device work in a chunk of steps; two chunks may be in flight. */
 const CHUNK = 25;
@@ -24,10 +24,10 @@ const BITS = {
 
 /** @type {Map<number, Thing>} */
 const things = new Map();
-/** The tickets of steps that go on: those that are halted lose theirs. @type {Set<number>} */
+/** The tickets of running steps; halting removes a ticket. @type {Set<number>} */
 const running = new Set();
 let lastHandle = 0;
-/** How often things were destroyed: what runners are bound to is looked up again then. */
+/** The number of destroyed things: when it changes, runners look up what they are bound to. */
 let releases = 0;
 
 /** @type {Bridge["browser"]} */
@@ -37,7 +37,7 @@ export async function browser() {
     const told = /** @type {any} */ (navigator).userAgentData;
     return JSON.stringify(await told.getHighEntropyValues(wanted));
   } catch {
-    // Other browsers know no such member, and pages may forbid to ask.
+    // Other browsers lack this member, and policies of pages may forbid its use.
     return navigator.userAgent;
   }
 }
@@ -89,7 +89,7 @@ export async function build(handle, planJson, constants, ...arrays) {
       if (place.tensor === undefined) return;
       constant(new Uint8Array(await context.ml.readTensor(known(place.tensor, "tensor").ml)));
     }));
-    // Buffers of Python are borrowed where they are copied: its memory may move while this awaits.
+    // Python's buffers are borrowed only to be copied: its memory may move during an await.
     ml = await borrow(constants, (bytes) => assemble(builder, operands, plan, bytes));
   } catch (error) {
     throw await failure(context, "BuildError", error);
@@ -141,9 +141,9 @@ export async function tensor(handle, dataType, shapeJson, data) {
 export function write(handle, data) {
   const { ml, context, bytes } = known(handle, "tensor");
   borrow(data, (view) => {
-    // Browsers would take buffers of other lengths, too.
+    // Browsers would accept buffers of other lengths.
     if (view.byteLength !== bytes) {
-      const lengths = `the tensor takes ${bytes} bytes, ${view.byteLength} given`;
+      const lengths = `the tensor takes ${bytes} bytes, but ${view.byteLength} are given`;
       throw new BridgeError("DeviceError", lengths);
     }
     guard(alive(context), "DeviceError", (owner) => owner.ml.writeTensor(ml, view));
@@ -256,18 +256,18 @@ export async function steps(handle, buffersJson, first, count, readsJson, ticket
       });
       sent += 1;
     } while (sent < stop && performance.now() - began < TURN);
-    // dispatch() reports no errors by itself: reading waits for the device and finds it lost.
-    // The page gets its turn meanwhile. No timer and no animation frame sets the pace: timers
-    // are clamped, and frames stop in hidden tabs.
+    // dispatch() itself reports no errors: reading waits for the device and detects its loss.
+    // The page gets a turn meanwhile. Timers and animation frames do not set the pace, because
+    // timers are clamped, and frames stop in hidden tabs.
     const seen = read(...(sent === end && wanted.length > 0 ? wanted : [used.check]));
-    seen.catch(() => {}); // the chunk before may have told of it
+    seen.catch(() => {}); // the previous chunk may have reported it
     chunks.push([sent, seen]);
   };
   let before = performance.now();
   running.add(ticket);
   try {
     for (;;) {
-      // The device has the next chunk while the page hears of the one before.
+      // The device already has the next chunk when the page awaits the previous one.
       while (chunks.length < 2 && sent < end && running.has(ticket)) send();
       const chunk = chunks.shift();
       if (!chunk) break;
@@ -340,7 +340,7 @@ function bound([inputs, outputs]) {
   return { inputs: tensors(find(inputs)), outputs: tensors(written), check };
 }
 
-/** Return what a runner is bound to, which may be gone. @param {BridgeRunner} made */
+/** Return what a runner is bound to, unless it was destroyed. @param {BridgeRunner} made */
 function bindings(made) {
   if (made.bound === null || made.releases !== releases) {
     const { graph, binding, written, read } = made.names;
@@ -357,7 +357,7 @@ function bindings(made) {
 }
 
 /**
- * Return the bytes of tensors, one after the other, in memory that is given or made for them.
+ * Return the concatenated bytes of tensors, in memory that is given or allocated for them.
  *
  * @param {BridgeContext} context @param {BridgeTensor[]} tensors
  * @param {Uint8Array<ArrayBuffer>} all
@@ -392,7 +392,7 @@ function enter(thing) {
   return lastHandle;
 }
 
-/** Enter what was made in a context, unless that was closed meanwhile. */
+/** Register what was made in a context, unless the context was closed meanwhile. */
 function join(/** @type {BridgeTensor | BridgeGraph | BridgeRunner} */ thing) {
   const context = things.get(thing.context);
   if (context?.kind !== "context") {
@@ -411,7 +411,9 @@ function join(/** @type {BridgeTensor | BridgeGraph | BridgeRunner} */ thing) {
 function known(handle, kind) {
   const thing = things.get(handle);
   if (thing?.kind !== kind) {
-    const what = thing ? `handle ${handle} is a ${thing.kind}, no ${kind}` : `no ${kind} ${handle}`;
+    const what = thing
+      ? `handle ${handle} is a ${thing.kind}, not a ${kind}`
+      : `there is no ${kind} ${handle}`;
     throw new BridgeError("UnknownHandle", `${what}: released, closed, or never made`);
   }
   return /** @type {any} */ (thing);
@@ -425,8 +427,8 @@ function alive(handle) {
 }
 
 /**
- * Return whether an error says that the context is gone, maybe before its promise does. Nothing in
- * the register is destroyed and every builder builds once, so an InvalidStateError means that.
+ * Return whether an error means that the context is lost, perhaps before its promise is settled.
+ * No registered thing is destroyed and each builder builds once: an InvalidStateError means this.
  *
  * @param {unknown} error
  */
@@ -449,13 +451,13 @@ function guard(context, name, call) {
 }
 
 /**
- * Return the error to throw for a failed asynchronous call: ContextLost where that is the cause.
+ * Return the error to throw for a failed asynchronous call: ContextLost if that is the cause.
  *
  * @param {BridgeContext} context @param {string} name @param {unknown} error
  * @param {object} details
  */
 async function failure(context, name, error, details = {}) {
-  // The news of the loss may come after the errors that it causes.
+  // The loss may be reported after the errors that it causes.
   if (context.lost === null) await new Promise((resolve) => { setTimeout(resolve, 0); });
   if (context.lost !== null) return new BridgeError("ContextLost", context.lost, details);
   if (meansLoss(error)) return new BridgeError("ContextLost", text(error), details);

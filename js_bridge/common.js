@@ -15,7 +15,7 @@ export class BridgeError extends Error {
 }
 
 /**
- * Use a buffer as bytes; Python's is handed back at once.
+ * Use a buffer as bytes; one of Python is released right after.
  *
  * @template T
  * @param {import("./bridge.js").Bytes} data @param {(bytes: Uint8Array<ArrayBuffer>) => T} use

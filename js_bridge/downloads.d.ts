@@ -2,14 +2,14 @@
 
 import type { Bytes } from "./bridge.js";
 
-/** A file that has come. */
+/** A file that was downloaded. */
 export interface Downloaded {
   size: number;
-  /** Whether the browser keeps it; false where its storage is full, missing, or not wanted. */
+  /** Whether the browser keeps it; false if its storage is full, missing, or not requested. */
   kept: boolean;
-  /** Its hash in hexadecimal digits, "" where that was not wanted. */
+  /** Its hash in hexadecimal digits, "" if that was not requested. */
   sha256: string;
-  /** Keep it no more. */
+  /** Remove it from the storage. */
   drop(): Promise<void>;
   /** Copy all of it to memory of its size. */
   copy(target: Bytes): Promise<void>;
@@ -17,8 +17,8 @@ export interface Downloaded {
 
 /**
  * Fetch a file, or what is missing of it. With `keep` it stays in the browser's storage, with
- * `hashed` its hash is computed. `tell` is told of bytes that are there, and of all as far as that
- * is known.
+ * `hashed` its hash is computed. `tell` is called with the bytes received, and with the total as
+ * far as it is known.
  *
  * Errors are named "NotFound", "Incomplete" and "NotAvailable".
  */

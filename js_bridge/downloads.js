@@ -1,6 +1,6 @@
 /**
- * Large files from the network. What has come can stay in the browser's storage, in parts: a file
- * whose connection ended goes on from there, and one that is whole is not fetched again.
+ * Large files from the network. What was received can stay in the browser's storage, in parts: an
+ * interrupted download is resumed, and a complete file is not fetched again.
  *
  * @module
  * @typedef {typeof import("./downloads.js").download} Download
@@ -9,11 +9,11 @@
 
 import { BridgeError, borrow } from "./common.js";
 
-// The service worker removes what begins with "webnnm " and is not of its version.
+// The service worker removes storages that begin with "webnnm " and are not of its version.
 const STORAGE = "webnnm-downloads";
-/** Bytes that are kept at once; a connection that ends loses no more. */
+/** Bytes that are stored at a time; an interrupted connection loses no more. */
 const PART = 1 << 23;
-/** Bytes that cross to Python at once. */
+/** Bytes that are copied to Python at a time. */
 const CROSSING = 1 << 22;
 /** @type {State} */
 const NOTHING = { validator: "", size: 0, parts: 0, whole: false };
@@ -82,7 +82,7 @@ async function fetched(file, tell) {
     await flush();
   }
   if (file.state.size && file.size !== file.state.size) {
-    const words = `${file.size} of ${file.state.size} bytes came`;
+    const words = `${file.size} of ${file.state.size} bytes`;
     throw new BridgeError("Incomplete", `${url}: the connection ended after ${words}`);
   }
   await file.finish();
@@ -91,13 +91,13 @@ async function fetched(file, tell) {
 /** Return the SHA-256 of a file in hexadecimal digits. @param {Blob} all */
 async function hash(all) {
   if (!globalThis.crypto?.subtle) {
-    throw new BridgeError("NotAvailable", "hashes are checked on pages that are served by https");
+    throw new BridgeError("NotAvailable", "hashes can only be checked on pages served over https");
   }
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await all.arrayBuffer()));
   return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The parts of a file that are there, in the browser's storage where there is one. */
+/** The parts of a file that are available, in the browser's storage if there is one. */
 class Parts {
   state = NOTHING;
   /** @type {Blob[]} */
@@ -113,7 +113,7 @@ class Parts {
     return this.blobs.reduce((sum, blob) => sum + blob.size, 0);
   }
 
-  /** Take up what was kept before. */
+  /** Load the parts that were stored before. */
   async recall() {
     const found = await this.storage?.match(this.key("state"));
     if (!found) return;
@@ -123,16 +123,16 @@ class Parts {
       Array.from({ length: state.parts }, (_, part) => this.storage?.match(this.key(part))),
     );
     const blobs = await Promise.all(parts.map((part) => part?.blob()));
-    // Browsers may remove some of what they keep.
+    // Browsers may remove stored entries.
     if (blobs.some((blob) => blob === undefined)) return;
     this.blobs = /** @type {Blob[]} */ (blobs);
     this.state = state;
   }
 
-  /** Begin anew with what a server says of the file. @param {Headers} headers */
+  /** Start over with what a server says about the file. @param {Headers} headers */
   async begin(headers) {
     await this.drop();
-    // The length, and ranges, of a compressed answer are others than the file's.
+    // The length and the ranges of a compressed response are not those of the file.
     if (headers.has("content-encoding")) return;
     const tag = headers.get("etag") ?? "";
     const validator = tag && !tag.startsWith("W/") ? tag : headers.get("last-modified") ?? "";
@@ -148,13 +148,13 @@ class Parts {
     await this.put("state", new Blob([JSON.stringify(this.state)]));
   }
 
-  /** Say that the file is whole. */
+  /** Mark the file as complete. */
   async finish() {
     this.state = { ...this.state, whole: true };
     await this.put("state", new Blob([JSON.stringify(this.state)]));
   }
 
-  /** Give up all parts. */
+  /** Remove all parts. */
   async drop() {
     const names = ["state", ...this.blobs.keys()];
     await Promise.all(names.map((name) => this.storage?.delete(this.key(name))));
@@ -167,7 +167,7 @@ class Parts {
     try {
       await this.storage?.put(this.key(name), new Response(blob));
     } catch {
-      // A full storage costs the next visit its time alone.
+      // If the storage is full, the next visit only takes longer.
       const { blobs, state } = this;
       await this.drop();
       Object.assign(this, { blobs, state, storage: undefined });

@@ -1,6 +1,6 @@
-/** Files that a browser keeps for a site, and those that it hands to the user. */
+/** Files that a browser keeps for a site, and downloads for the user. */
 
-/** Memory of Python: an object with the buffer protocol. */
+/** Python memory: an object with the buffer protocol. */
 export interface Memory {
   getBuffer(type: "u8"): { data: Uint8Array<ArrayBuffer>; release(): void };
 }
@@ -21,20 +21,20 @@ export interface Kept {
 
 /**
  * Keep other pages and workers of the site from writing and removing the file of this name until
- * `release`, as often as it was claimed. An error named "InUse" says that another one has it.
+ * `release` was called as often as `claim`. An error named "InUse" says that another one has it.
  */
 export function claim(name: string): Promise<void>;
 
-/** Let others have a name that was claimed. */
+/** Release a name that was claimed. */
 export function release(name: string): Promise<void>;
 
 /** Begin a file that replaces the one of this name, if there is one; it is claimed meanwhile. */
 export function writer(name: string): Promise<Writer>;
 
-/** Return a file, nothing where there is no such file. */
+/** Return a file, undefined if there is none. */
 export function read(name: string): Promise<Kept | undefined>;
 
-/** Remove a file; one that is not there is removed already. */
+/** Remove a file, if there is one. */
 export function drop(name: string): Promise<void>;
 
 /** Begin a file that the browser saves among the user's downloads. */

@@ -1,7 +1,7 @@
 /**
- * Files that a browser keeps for a site: in its private file system, or in IndexedDB where that is
- * missing. A file is replaced when all of it is written, and not before. files.d.ts says what each
- * function does.
+ * Files that a browser keeps for a site: in its private file system, or in IndexedDB if that is
+ * missing. A file is replaced only once all of it is written. files.d.ts says what each function
+ * does.
  *
  * @module
  * @typedef {typeof import("./files.js")} Files
@@ -9,12 +9,12 @@
 
 const NAME = "webnnm";
 const STORE = "files";
-/** Bytes that cross at once: a large file is in memory once, not twice. */
+/** Bytes that are copied at a time: a large file is in memory once, not twice. */
 const CROSSING = 1 << 22;
 
 /**
- * What this page or worker has claimed: how often, when it has it, and how it gives it back. One
- * that is claimed no more stays until the browser has taken the lock back.
+ * The names that this page or worker has claimed: how often, when it holds the lock, and how to
+ * release it. A released name stays here until the browser has taken back the lock.
  *
  * @type {Map<string, { count: number, had: Promise<void>, gone: Promise<void>, free(): void }>}
  */
@@ -36,7 +36,7 @@ export async function release(name) {
   await mine.gone;
 }
 
-/** Ask for the lock of a name, of which a site has one in all its pages. @param {string} name */
+/** Request the lock of a name, which all pages of a site share. @param {string} name */
 function lock(name) {
   let free = () => {};
   /** @type {Promise<unknown>} */
@@ -45,7 +45,7 @@ function lock(name) {
     if (!navigator.locks) return resolve();
     gone = navigator.locks
       .request(`${NAME}:${name}`, { ifAvailable: true }, async (found) => {
-        if (!found) throw Object.assign(new Error("another tab or window of this site keeps the "
+        if (!found) throw Object.assign(new Error("another tab or window of this site is using the "
           + `training "${name}"`), { name: "InUse" });
         await new Promise((/** @type {(gone: void) => void} */ end) => {
           free = end;
@@ -80,8 +80,8 @@ export async function writer(name) {
 }
 
 /**
- * Make plain errors of those of a browser: Pyodide waits for ever for a promise that is rejected
- * with what it does not take for an error, as the "QuotaExceededError" of newer browsers.
+ * Turn a browser's errors into plain ones: Pyodide waits forever for a promise that is rejected
+ * with an object that it does not recognise as an error, such as newer QuotaExceededErrors.
  *
  * @template T
  * @param {Promise<T>} work
@@ -104,7 +104,7 @@ async function opened(name) {
       },
     };
   }
-  // What is written lies in a file of its own until it is closed.
+  // The browser writes to a temporary file until the stream is closed.
   const stream = await (await folder.getFileHandle(name, { create: true })).createWritable();
   return {
     write: async (/** @type {import("./files.js").Memory} */ part) => {
@@ -126,7 +126,7 @@ async function found(name) {
   const file = folder
     ? await folder.getFileHandle(name).then((handle) => handle.getFile(), missing)
     : await inDatabase("readonly", (files) => files.get(name));
-  // A file that was never closed is there, without contents.
+  // A file that was never closed exists, but is empty.
   if (!file?.size) return undefined;
   return {
     size: file.size,
@@ -159,7 +159,7 @@ async function removed(name) {
 /** @type {Files["download"]} */
 export function download(name) {
   if (typeof document === "undefined") {
-    throw new Error("a worker cannot download: send the bytes to the page");
+    throw new Error("a worker cannot save a download: send the bytes to the page");
   }
   const parts = collected();
   return {
@@ -186,7 +186,7 @@ export function hidden() {
       leaving = undefined;
       resolve();
     };
-    // A reload or a link tells first, while there is time; some browsers tell with the last alone.
+    // A reload or a link fires the first event, while there is time; some browsers only the last.
     addEventListener("beforeunload", leave, { signal });
     addEventListener("pagehide", leave, { signal });
     document.addEventListener("visibilitychange", () => {
@@ -196,7 +196,7 @@ export function hidden() {
   return leaving;
 }
 
-/** The folder of this package in the private file system, null where there is none. */
+/** The folder of this package in the private file system, or null if there is none. */
 async function privateFolder() {
   const known = typeof FileSystemFileHandle === "function"
     && "createWritable" in FileSystemFileHandle.prototype;
@@ -205,7 +205,7 @@ async function privateFolder() {
     const root = await navigator.storage.getDirectory();
     return await root.getDirectoryHandle(NAME, { create: true });
   } catch (error) {
-    // Some private windows have the interface and refuse to use it.
+    // Some private windows have the interface, but refuse its use.
     if (error instanceof DOMException && error.name === "SecurityError") return null;
     throw error;
   }
@@ -218,7 +218,7 @@ function missing(error) {
 }
 
 /**
- * Carry out one request in one transaction, and wait until that is complete.
+ * Make one request in one transaction, and wait until the transaction is complete.
  *
  * @param {IDBTransactionMode} mode @param {(files: IDBObjectStore) => IDBRequest} ask
  * @returns {Promise<any>}
@@ -238,17 +238,17 @@ function inDatabase(mode, ask) {
         const transaction = database.transaction(STORE, mode, { durability: "strict" });
         const request = ask(transaction.objectStore(STORE));
         transaction.oncomplete = end(() => resolve(request.result));
-        // A request that fails aborts its transaction, which then says why.
+        // A failed request aborts its transaction, which then has the reason.
         transaction.onabort = end(() => reject(transaction.error));
       } catch (error) {
-        // What is thrown in an event handler reaches nobody who waits.
+        // An exception in an event handler does not reject the promise.
         end(() => reject(error))();
       }
     };
   });
 }
 
-/** Begin a file that is put together of blobs, which browsers keep outside of the page's memory. */
+/** Begin a file made of blobs, which browsers keep outside the page's memory. */
 function collected() {
   /** @type {Blob[]} */
   const blobs = [];
@@ -261,7 +261,7 @@ function collected() {
   };
 }
 
-/** Yield copies of the pieces of a part. @param {import("./files.js").Memory} part */
+/** Yield copies of pieces of a part. @param {import("./files.js").Memory} part */
 function* pieces(part) {
   const size = lent(part, (memory) => memory.length);
   for (let start = 0; start < size; start += CROSSING) {
@@ -270,7 +270,7 @@ function* pieces(part) {
 }
 
 /**
- * Use memory of Python, which lies elsewhere after Python has taken more.
+ * Use Python's memory, which may move when Python allocates more.
  *
  * @template T
  * @param {import("./files.js").Memory} memory @param {(data: Uint8Array<ArrayBuffer>) => T} use

@@ -1,6 +1,6 @@
 /**
  * The element `<webnnm-model src="iris.safetensors" controls>`: a saved model, and with `controls`
- * a form for the row that it is asked about. Models run in a worker, which all elements share.
+ * a form for the row to predict. Models run in a worker, which all elements share.
  */
 
 /**
@@ -11,7 +11,7 @@
  * @typedef {{ values: any } | { label: any, labels: any[], probabilities: number[] }} Output
  */
 
-/** A row of so many numbers gets a field for each. */
+/** Rows of at most this many numbers get a field for each. */
 const MOST_FIELDS = 32;
 /** Classes that are shown. */
 const MOST_CLASSES = 5;
@@ -115,7 +115,7 @@ function fieldsOf(name, input) {
   }
   const sizes = input.shape.map((size) => size ?? "any length").join(" × ");
   const field = make("textarea", { required: true, spellcheck: false });
-  const label = make("label", { className: "whole" }, `Numbers, ${sizes}, as lists in JSON`, field);
+  const label = make("label", { className: "whole" }, `Numbers, ${sizes}, as JSON lists`, field);
   return { fields: [label], read: () => JSON.parse(field.value) };
 }
 
@@ -155,7 +155,7 @@ function pictureField({ width, height }) {
   return { fields: [label, seen], read: () => field.files?.[0] };
 }
 
-/** Show what an output says. @param {Output} output */
+/** Show the prediction of an output. @param {Output} output */
 function shown(output) {
   if ("values" in output) {
     const flat = [output.values].flat(Infinity);
@@ -201,8 +201,8 @@ export class ModelElement extends HTMLElement {
 
   /**
    * Predict one row: a list of numbers, an object from column to value, a text or a picture, as the
-   * model takes it; for several inputs an object of these. Returns what its output says, or an
-   * object of these for several outputs.
+   * model takes it; for several inputs, an object of these. Returns the prediction of the output,
+   * or an object of these for several outputs.
    * @param {any} row
    * @returns {Promise<Output | Record<string, Output>>}
    */
@@ -234,7 +234,7 @@ export class ModelElement extends HTMLElement {
     return this.#opened;
   }
 
-  /** Load the model, and show the form for it. */
+  /** Load the model, and show its form. */
   async #show() {
     const opened = this.#model();
     const controls = this.hasAttribute("controls");

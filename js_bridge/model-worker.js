@@ -1,4 +1,4 @@
-/** Keeps saved models in a thread of its own: pages stay alive while one is loaded or predicts. */
+/** Runs saved models in a thread of its own: pages stay responsive while one loads or predicts. */
 
 import { startPython } from "./python.js";
 
@@ -9,7 +9,7 @@ let start;
 /** @type {any[]} */
 const models = [];
 
-/** Load a snapshot; return its number, and what it takes. @param {string} url */
+/** Load a snapshot; return its number and its signature. @param {string} url */
 async function open(url) {
   start ??= startPython();
   const [python, snapshot] = await Promise.all([start, download(url)]);
@@ -26,14 +26,14 @@ async function download(url) {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** Return what a model says of a row. @param {number} model @param {any} row */
+/** Return a model's prediction for a row. @param {number} model @param {any} row */
 async function predict(model, row) {
   const python = await start;
   const serving = python.pyimport("webnnm.model.serving");
   return JSON.parse(await serving.answer(models[model], python.toPy(row)));
 }
 
-/** What an error says; of those of Python without the traceback. @param {any} error */
+/** The message of an error; for Python's errors, without the traceback. @param {any} error */
 function message({ message, type }) {
   if (!type) return message;
   return message.slice(message.lastIndexOf(`${type}: `) + type.length + 2).trim();

@@ -1,11 +1,11 @@
 /** ONNX Runtime Web as a context that the bridge adopts: see onnxruntime.js. */
 
-/** Told while the WebAssembly of ONNX Runtime is fetched. */
+/** Called while the WebAssembly of ONNX Runtime is fetched. */
 export type Tell = (receivedBytes: number, allBytes: number) => void;
 
 /**
  * Return as JSON what `open` with the same options would fetch: `kept`, whether the browser has it
- * already, else its `bytes`, null where the page does not serve it. Only the size is asked for.
+ * already, else its `bytes`, null if the page does not serve it. Only the size is requested.
  *
  * @throws BridgeError NotAvailable where the browser lacks what is needed
  */

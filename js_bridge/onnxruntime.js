@@ -1,6 +1,6 @@
 /**
- * ONNX Runtime Web behind the interface of `MLContext`, so that the bridge works with it as it does
- * with WebNN: the same tensors, graphs, steps and ledger. onnxruntime.d.ts says what `open` does.
+ * ONNX Runtime Web with the interface of `MLContext`, so that the bridge uses it in the same way as
+ * WebNN: the same tensors, graphs, steps and ledger. onnxruntime.d.ts describes `open`.
  *
  * @module
  * @typedef {import("./onnxruntime.js").Tell} Tell
@@ -10,11 +10,11 @@ import { BridgeError, text } from "./common.js";
 import * as webassembly from "./webassembly.js";
 import * as webgpu from "./webgpu.js";
 
-/** The release of onnxruntime-web that this is written for, in whose storage its files are kept. */
+/** The release of onnxruntime-web that this is written for; names the storage of its files. */
 const STORAGE = "onnxruntime-web 1.30.0";
-/** About the bytes of WebAssembly, where a server does not tell. */
+/** The approximate size of the WebAssembly, if a server does not report it. */
 const USUAL = 14e6;
-/** What starts each provider, and the files of onnxruntime-web that it takes. */
+/** The functions that start each provider, and the files of onnxruntime-web that it needs. */
 const PROVIDERS = {
   wasm: {
     ...webassembly,
@@ -28,7 +28,7 @@ const PROVIDERS = {
   },
 };
 
-/** What was started of each address. @type {Map<string, Promise<any>>} */
+/** The instances that were started, by address. @type {Map<string, Promise<any>>} */
 const started = new Map();
 
 /** @type {typeof import("./onnxruntime.js").offer} */
@@ -55,16 +55,16 @@ export async function open(optionsJson, tell) {
     return /** @type {any} */ (contextOf(await starting, forget));
   } catch (error) {
     forget(); // so that another attempt loads it again
-    throw new BridgeError("NotAvailable", `ONNX Runtime Web is not at ${base}: ${text(error)}`);
+    throw new BridgeError("NotAvailable", `no ONNX Runtime Web at ${base}: ${text(error)}`);
   }
 }
 
-/** Return what starts a provider and the addresses of its files. @param {string} optionsJson */
+/** Return a provider's functions and the addresses of its files. @param {string} optionsJson */
 async function wanted(optionsJson) {
   const { provider, folder } = JSON.parse(optionsJson);
   const found = PROVIDERS[/** @type {keyof typeof PROVIDERS} */ (provider)];
   if (!found) throw new BridgeError("NotAvailable", `there is no provider "${provider}"`);
-  // Browsers show WebGPU where no device has it, too.
+  // Browsers expose WebGPU even if no device supports it.
   if (provider === "webgpu" && !await /** @type {any} */ (navigator).gpu?.requestAdapter()) {
     throw new BridgeError("NotAvailable", "this browser has no WebGPU");
   }
@@ -72,7 +72,7 @@ async function wanted(optionsJson) {
   return { ...found, base, module: base + found.module, binary: base + found.binary };
 }
 
-/** Return where files are kept; pages that are not served securely have no such storage. */
+/** Return the storage for files; pages that are not served securely have none. */
 async function storage() {
   return globalThis.caches?.open(STORAGE).catch(() => undefined);
 }
@@ -80,7 +80,7 @@ async function storage() {
 /**
  * Return a WebAssembly file, from the browser's storage if it was fetched before.
  *
- * @param {string} address @param {Tell} [tell] told of received and all bytes
+ * @param {string} address @param {Tell} [tell] called with the received and the total bytes
  */
 async function fetched(address, tell) {
   const kept = await storage();
@@ -98,12 +98,12 @@ async function fetched(address, tell) {
   });
   const body = /** @type {ReadableStream} */ (response.body).pipeThrough(counting);
   const counted = new Response(body, { headers: { "content-type": "application/wasm" } });
-  // A full storage costs the next visit its time alone.
+  // If the storage is full, the next visit only takes longer.
   if (!known) kept?.put(address, counted.clone()).then(forgetOthers).catch(() => {});
   return counted;
 }
 
-/** Remove what was kept of other releases. */
+/** Remove the files of other releases. */
 async function forgetOthers() {
   const kept = (await caches.keys()).filter((name) => name.startsWith("onnxruntime-web"));
   await Promise.all(kept.filter((name) => name !== STORAGE).map((name) => caches.delete(name)));

@@ -1,5 +1,5 @@
 /**
- * From a plan to the calls of a builder; types.d.ts says what plans are made of.
+ * Turns a plan into calls of an MLGraphBuilder; types.d.ts describes plans.
  *
  * @module
  */

@@ -1,6 +1,6 @@
-/** The start of Python with webnnm. */
+/** Starts Python with webnnm. */
 
-/** What is loaded besides. */
+/** What is loaded in addition. */
 export interface Start {
   /** Names in `vendor/pyodide/pyodide-lock.json`, or addresses of wheels. */
   packages?: string[];

@@ -4,11 +4,11 @@ import * as bridge from "./bridge.js";
 import * as files from "./files.js";
 import * as onnxruntime from "./onnxruntime.js";
 
-/** Pyodide, which lies beside this folder. */
+/** Pyodide, next to this folder. */
 const PYODIDE = new URL("../pyodide/pyodide.mjs", import.meta.url).href;
 /**
- * The second wheel comes when a module of it is imported, by a request that Python waits for. Such
- * a request of a page passes its service worker by, which may be all that has the wheel.
+ * The second wheel is loaded when a module in it is imported, by a synchronous request. In a page,
+ * such a request bypasses the service worker, which may be the only one to have the wheel.
  */
 const WHEELS = "document" in globalThis ? ["webnnm", "webnnm-rest"] : ["webnnm"];
 

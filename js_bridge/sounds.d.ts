@@ -1,4 +1,4 @@
-/** Sound for networks: files, and the microphone in frames, of one channel and at one rate. */
+/** Sound for networks: files, and the microphone in frames, with one channel and a fixed rate. */
 
 import type { Memory } from "./files.js";
 
@@ -8,13 +8,13 @@ export interface Microphone {
 }
 
 /**
- * Fetch what a microphone of a rate needs, so that `open` fetches nothing: for pages whose policy
- * forbids it from some time on.
+ * Fetch what a microphone needs at a rate, so that `open` fetches nothing: for pages whose policy
+ * later forbids it.
  */
 export function prepare(rate: number): Promise<void>;
 
 /**
- * Open the microphone, and have frames of so many samples told. Errors have the names that
+ * Open the microphone, and call `tell` with frames of `size` samples. Errors have the names that
  * `getUserMedia` gives them.
  */
 export function open(
@@ -23,11 +23,11 @@ export function open(
   tell: (frame: Float32Array<ArrayBuffer>) => void,
 ): Promise<Microphone>;
 
-/** The samples of a file that the browser plays, at a rate, all channels mixed. */
+/** Return the samples of a file that the browser can play, at a rate, with all channels mixed. */
 export function decode(memory: Memory, rate: number): Promise<Float32Array<ArrayBuffer>>;
 
 declare global {
-  /** What there is where the browser handles sound. */
+  /** Globals of the browser's audio thread. */
   class AudioWorkletProcessor {
     readonly port: MessagePort;
   }

@@ -1,7 +1,7 @@
-/** Sound for networks: files, and the microphone in frames, of one channel and at one rate. */
+/** Sound for networks: files, and the microphone in frames, with one channel and a fixed rate. */
 
-// Where the browser handles sound, this module is loaded once more, and gathers frames. The address
-// of a text is revoked once it is imported: another one leads to the same text.
+// The browser's audio thread loads this module again to gather frames. The blob URL of the text is
+// revoked once it is imported, so a new one is made for the same text.
 const gathers = "AudioWorkletProcessor" in globalThis;
 const own = gathers || !import.meta.url.startsWith("blob:")
   ? import.meta.url
@@ -36,7 +36,7 @@ if (gathers) {
   registerProcessor("frames", Frames);
 }
 
-/** What fetches nothing any more when a microphone is opened, by its rate. @type {Map<number, AudioContext>} */
+/** Contexts that open a microphone without a fetch, by rate. @type {Map<number, AudioContext>} */
 const prepared = new Map();
 
 /** @type {import("./sounds.js").prepare} */

@@ -1,4 +1,4 @@
-/** Tokenizers of Hugging Face in pages. */
+/** Hugging Face tokenizers in pages. */
 
 /** Turns texts into tokens and back. */
 export interface Tokenizer {

@@ -1,4 +1,4 @@
-/** The types behind the bridge: the part of WebNN that it uses, plans, and what it keeps. */
+/** The types of the bridge: the part of WebNN that it uses, plans, and what it keeps. */
 
 interface MLTensorType {
   dataType: string;
@@ -19,7 +19,7 @@ interface MLContext {
   createTensor(type: MLTensorType & { readable: boolean; writable: boolean }): Promise<MLTensor>;
   writeTensor(tensor: MLTensor, data: Uint8Array<ArrayBuffer>): void;
   readTensor(tensor: MLTensor): Promise<ArrayBuffer>;
-  /** Contexts that are adopted may return a buffer instead of writing into this one. */
+  /** Adopted contexts may return a buffer instead of writing into this one. */
   readTensor(tensor: MLTensor, memory: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer | undefined>;
   dispatch(
     graph: MLGraph,
@@ -28,7 +28,7 @@ interface MLContext {
   ): void;
   destroy(): void;
 }
-/** A context that takes whole models in place of calls of MLGraphBuilder. */
+/** A context that takes whole models instead of calls of MLGraphBuilder. */
 interface AdoptedContext extends MLContext {
   load(model: import("./bridge.js").Bytes): Promise<MLGraph>;
 }
@@ -48,7 +48,7 @@ interface WorkerNavigator {
   readonly ml?: ML;
 }
 
-/** The type of an input, a constant or an output of a plan (webnnm/plan.py), with its number. */
+/** The type of an input, a constant or an output of a plan (webnnm/compiler/plan.py), with its number. */
 interface PlanTensor {
   name: string;
   dtype: string;
@@ -67,8 +67,8 @@ interface PlanOperator {
 }
 interface Plan {
   inputs: PlanTensor[];
-  /** The bytes lie at an offset of the buffer beside the plan, in a tensor, by its handle, or in an
-   * array of their own, by its number. */
+  /** The bytes are at an offset in the buffer of the plan, in a tensor, given by its handle, or in
+   * an array of their own, given by its number. */
   constants: (PlanTensor & {
     length: number;
     offset: number;
@@ -86,14 +86,14 @@ interface ScanPlan extends Plan {
   xs: [whole: number, part: number, shape: number[]][];
   /** An input of the first step takes this. */
   init: [first: number, input: number][];
-  /** An input takes what this output gave in the step before. */
+  /** An input takes the value of this output in the previous step. */
   carry: [input: number, output: number][];
-  /** The parts that the steps gave are concatenated along the first axis. */
+  /** The parts from all steps are concatenated along the first axis. */
   ys: [part: number, whole: number][];
   after: PlanOperator[];
 }
 
-/** A context, the handles of what was made in it, and why it is lost (null: it is not). */
+/** A context, the handles of what was made in it, and why it was lost (null if it was not). */
 interface BridgeContext {
   kind: "context";
   ml: MLContext;
@@ -111,24 +111,24 @@ interface BridgeGraph {
   ml: MLGraph;
   context: number;
   bytes: number;
-  /** Steps that may wait in the queue, from the time that steps took so far. */
+  /** The number of steps that may be queued, from the duration of the steps so far. */
   ahead: number;
 }
 /** A graph that runs again and again with the same tensors. */
 interface BridgeRunner {
   kind: "runner";
   context: number;
-  /** What the next run writes, by written tensor, and what the last one read. */
+  /** The data that the next run writes, by written tensor, and those that the last run read. */
   buffers: { given: Uint8Array<ArrayBuffer>[]; taken: Uint8Array<ArrayBuffer> };
   answer: import("./bridge.js").Answer;
   names: { graph: number; binding: [Names, Names]; written: number[]; read: number[] };
-  /** What the names stand for, as of so many releases. */
+  /** What the names refer to, as of this number of releases. */
   bound: (Bound & { graph: MLGraph; written: MLTensor[]; read: BridgeTensor[] }) | null;
   releases: number;
 }
 type Thing = BridgeContext | BridgeTensor | BridgeGraph | BridgeRunner;
 
-/** What a graph is dispatched with; `check` is the handle of the smallest output. */
+/** The tensors that a graph is dispatched with; `check` is the handle of the smallest output. */
 interface Bound {
   inputs: Record<string, MLTensor>;
   outputs: Record<string, MLTensor>;

@@ -1,7 +1,7 @@
 /**
  * ONNX Runtime on WebAssembly as an `MLContext`. Tensors are memory of its heap, where graphs read
- * and write them in place; the functions of onnxruntime-web would copy them in every run. What is
- * called here is what its WebAssembly exports (OrtInferenceAPIs in its lib/wasm/wasm-types.ts).
+ * and write them in place; the functions of onnxruntime-web would copy them in every run. This
+ * calls the exports of its WebAssembly (OrtInferenceAPIs in its lib/wasm/wasm-types.ts).
  *
  * @module
  * @typedef {any} Wasm an instance of ort-wasm-simd-threaded
@@ -12,22 +12,22 @@
 
 import { borrow, BridgeError, text } from "./common.js";
 
-/** Milliseconds of work after which the page gets its turn. */
+/** Milliseconds of work after which the page gets a turn. */
 const TURN = 8;
-/** What ONNX Runtime prints by itself: errors alone. */
+/** The level of messages that ONNX Runtime itself prints: only errors. */
 const ERRORS = 3;
-/** Every optimisation of a graph. */
+/** The level of graph optimisation: everything. */
 const ALL = 99;
-/** Tensors lie in the memory of the CPU. */
+/** Tensors are in CPU memory. */
 const ON_CPU = 1;
-/** The number of ONNX for each type, and the bits of an element. @type {Record<string, number[]>} */
+/** The ONNX number of each type, and the bits of an element. @type {Record<string, number[]>} */
 const TYPES = {
   float32: [1, 32], uint8: [2, 8], int8: [3, 8], int32: [6, 32], int64: [7, 64], float16: [10, 16],
   uint32: [12, 32], uint64: [13, 64], uint4: [21, 4], int4: [22, 4],
 };
 
 /**
- * Return an instance, of the module at an address and its WebAssembly.
+ * Return an instance of the module at an address, with its WebAssembly.
  *
  * @param {string} address @param {Response} binary @returns {Promise<Wasm>}
  */
@@ -56,7 +56,7 @@ export function contextOf(wasm, forget) {
   return new WebAssemblyContext(wasm, forget);
 }
 
-/** Throw what ONNX Runtime says unless a call succeeded. @param {Wasm} wasm @param {unknown} good */
+/** Throw ONNX Runtime's error unless a call succeeded. @param {Wasm} wasm @param {unknown} good */
 function check(wasm, good) {
   if (good) return;
   const stack = wasm.stackSave();
@@ -67,7 +67,7 @@ function check(wasm, good) {
   throw new Error(message || "ONNX Runtime gave no reason");
 }
 
-/** What the bridge calls of MLContext. Work is done at once, and the page gets its turn in reads. */
+/** The part of MLContext that the bridge calls. Work is synchronous; reads give the page a turn. */
 class WebAssemblyContext {
   /** @param {Wasm} wasm @param {() => void} forget */
   constructor(wasm, forget) {
@@ -80,13 +80,13 @@ class WebAssemblyContext {
     this.lost = new Promise((resolve) => { this.lose = resolve; });
   }
 
-  /** What may be used is decided where graphs are exported. */
+  /** There are no limits here: the export to ONNX decides what may be used. */
   opSupportLimits() {
     return {};
   }
 
   /**
-   * Return a graph, of a model in the format of ONNX.
+   * Return the graph of an ONNX model.
    *
    * @param {import("./bridge.js").Bytes} model
    */
@@ -121,7 +121,7 @@ class WebAssemblyContext {
       return { name: wasm.UTF8ToString(address), address };
     });
     wasm._free(places);
-    // The names never change: all that a run has to write are the tensors, to `pointers`.
+    // The names never change: a run only has to write the tensors to `pointers`.
     const pointers = this.#allocated(8 * names.length);
     wasm.HEAPU32.set(names.map(({ address }) => address), pointers / 4 + names.length);
     const destroy = () => {
@@ -161,7 +161,7 @@ class WebAssemblyContext {
   }
 
   /**
-   * Run a graph. Its failure is told by reading what it should have written.
+   * Run a graph. Its failure is reported by reads of its outputs.
    *
    * @param {Graph} graph @param {Tensors} inputs @param {Tensors} outputs
    */
@@ -177,7 +177,7 @@ class WebAssemblyContext {
   #run(graph, inputs, outputs) {
     const { wasm } = this;
     const { pointers: values } = graph;
-    // The graph of ONNX lacks inputs that no output depends on.
+    // The ONNX graph lacks inputs that no output depends on.
     const given = graph.inputs.map(({ name }) => /** @type {Tensor} */ (inputs[name]));
     const made = graph.outputs.map(({ name }) => /** @type {Tensor} */ (outputs[name]));
     const failed = given.find(({ failure }) => failure);
@@ -211,7 +211,7 @@ class WebAssemblyContext {
   #allocated(length) {
     const address = this.wasm._malloc(length);
     if (!address) {
-      throw new BridgeError("DeviceError", `WebAssembly has no memory for ${length} bytes more`);
+      throw new BridgeError("DeviceError", `WebAssembly has no memory for ${length} more bytes`);
     }
     return address;
   }
@@ -224,8 +224,8 @@ class WebAssemblyContext {
   }
 
   /**
-   * Make a call that may take much memory. What it throws, in place of returning an error, is the
-   * end of the instance.
+   * Make a call that may take much memory. If it throws, instead of returning an error, the
+   * instance cannot be used any more.
    *
    * @template T @param {() => T} call @returns {T}
    */
@@ -240,7 +240,7 @@ class WebAssemblyContext {
   }
 }
 
-/** Let the page do what waits; timers would be clamped. @returns {Promise<void>} */
+/** Let the page handle pending events; timers would be clamped. @returns {Promise<void>} */
 function turn() {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -252,7 +252,7 @@ function turn() {
   });
 }
 
-/** A tensor of ONNX Runtime, and where it lies in the heap. */
+/** An ONNX Runtime tensor, and its address in the heap. */
 class Tensor {
   /** @param {number} value @param {number} address @param {number} length @param {() => void} destroy */
   constructor(value, address, length, destroy) {

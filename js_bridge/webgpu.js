@@ -1,5 +1,5 @@
 /**
- * ONNX Runtime on WebGPU as an `MLContext`: tensors lie in buffers of the device.
+ * ONNX Runtime on WebGPU as an `MLContext`: tensors are buffers of the device.
  *
  * @module
  * @typedef {any} Ort the module of onnxruntime-web
@@ -9,7 +9,7 @@
 
 import { borrow } from "./common.js";
 
-/** Types that lie in buffers of the GPU; other tensors stay in the memory of the page. */
+/** Types that are stored in GPU buffers; other tensors stay in the memory of the page. */
 const ON_GPU = ["float32", "float16", "int64", "int32", "uint32", "uint8", "int4", "uint4"];
 /** @type {Record<string, any>} */
 const ARRAYS = {
@@ -37,7 +37,7 @@ export function contextOf(ort) {
   return new WebGpuContext(ort);
 }
 
-/** What the bridge calls of MLContext. Work is done in the order of the calls. */
+/** The part of MLContext that the bridge calls. Work is done in the order of the calls. */
 class WebGpuContext {
   /** @param {Ort} ort */
   constructor(ort) {
@@ -50,17 +50,17 @@ class WebGpuContext {
     this.lost = new Promise((resolve) => { this.lose = resolve; });
     /** @type {any} */
     this.device = null;
-    /** The first session: with the last one ONNX Runtime destroys its device. @type {any} */
+    /** The first session: ONNX Runtime destroys its device with the last one. @type {any} */
     this.keeper = null;
   }
 
-  /** What may be used is decided where graphs are exported. */
+  /** There are no limits here: the export to ONNX decides what may be used. */
   opSupportLimits() {
     return {};
   }
 
   /**
-   * Return a graph, of a model in the format of ONNX.
+   * Return the graph of an ONNX model.
    *
    * @param {import("./bridge.js").Bytes} model
    */
@@ -75,7 +75,7 @@ class WebGpuContext {
     return { session, destroy: () => { if (session !== this.keeper) this.#released(session); } };
   }
 
-  /** Know the device of WebGPU, which is there from the first session on, and hear of its loss. */
+  /** Get the WebGPU device, which exists from the first session on, and watch for its loss. */
   async #watch() {
     if (this.device) return;
     this.device = await this.ort.env.webgpu.device;
@@ -86,7 +86,7 @@ class WebGpuContext {
 
   /** @param {{ dataType: string, shape: number[] }} type */
   async createTensor({ dataType, shape }) {
-    // What was queued before still uses it.
+    // Earlier queued work still uses it.
     const tensor = new Tensor(dataType, shape, () => {
       this.#queued(() => tensor.free()).catch(() => {});
     });
@@ -103,7 +103,7 @@ class WebGpuContext {
   }
 
   /**
-   * Queue a run. Its failure is told by reading what it should have written.
+   * Queue a run. Its failure is reported by reads of its outputs.
    *
    * @param {Graph} graph @param {Tensors} inputs @param {Tensors} outputs
    */
@@ -145,7 +145,7 @@ class WebGpuContext {
     const failed = Object.values(inputs).find((tensor) => tensor.failure);
     if (failed) throw failed.failure;
     const wanted = session.outputNames;
-    // The graph of ONNX lacks inputs that no output depends on.
+    // The ONNX graph lacks inputs that no output depends on.
     const feeds = Object.fromEntries(session.inputNames.map(
       (/** @type {string} */ name) => [name, this.#value(/** @type {any} */ (inputs[name]))],
     ));
@@ -167,13 +167,13 @@ class WebGpuContext {
   }
 
   /**
-   * Return what a tensor holds where it belongs: zeros until it is written.
+   * Return the value of a tensor where it is stored: zeros until it is written.
    *
    * @param {Tensor} tensor
    */
   #value(tensor) {
     if (tensor.value === null) this.#fill(tensor, new ArrayBuffer(tensor.bytes));
-    // Written before there was a device.
+    // It was written before there was a device.
     else if (this.#onGpu(tensor) && tensor.buffer === null) {
       this.#fill(tensor, contents(tensor.value));
     }
@@ -219,7 +219,7 @@ function contents({ data }) {
   return data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
 }
 
-/** A tensor: its value is one of ONNX Runtime, null before it is needed for the first time. */
+/** A tensor: its value is an ONNX Runtime tensor, null until it is first needed. */
 class Tensor {
   /** @param {string} dataType @param {number[]} shape @param {() => void} destroy */
   constructor(dataType, shape, destroy) {

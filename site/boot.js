@@ -1,27 +1,27 @@
 /**
- * Shows how far the start of Python is, or why there is none. This is JavaScript because Python is
- * what is awaited, and no module because modules do not run where a page is opened as a file.
+ * Shows the progress of the start of Python, or why it failed. This is JavaScript because Python is
+ * what it waits for, and not a module because modules do not run in a page opened as a file.
  *
- * page.py tells the end of the start with the event "webnnm:ready".
+ * page.py reports the end of the start with the event "webnnm:ready".
  */
 (() => {
-  /** What is under way after each of PyScript's messages, and how much of the start is done. */
+  /** What is in progress after each of PyScript's messages, and how much of the start is done. */
   const STAGES = {
     "Loading Pyodide": ["fetching Python, which takes a moment on a first visit", 1],
     "Loading interpreter": ["fetching and starting Python and the package webnnm", 2],
     "Loading files": ["fetching the program of this page", 5],
-    "Loading JS modules": ["fetching what the page draws with", 5],
+    "Loading JS modules": ["fetching the drawing code of this page", 5],
     "Loaded Pyodide": ["running the program of this page", 6],
   };
-  /** What a policy lacks, by what it blocked. */
+  /** What a policy lacks, by what was blocked. */
   const LACKING = { eval: "'unsafe-eval'", "wasm-eval": "'wasm-unsafe-eval'", blob: "blob:" };
   const FILES = "link[rel=modulepreload], link[rel=preload]";
   const LOCK = "./vendor/pyodide/pyodide-lock.json";
-  /** Milliseconds without news after which the page looks what keeps it. */
+  /** Milliseconds without progress after which the page looks for the cause. */
   const LONG = 8000;
-  /** Milliseconds in which a server answers that it has a file. */
+  /** Milliseconds in which a server has to confirm that it has a file. */
   const ANSWER = 5000;
-  /** The smallest program of WebAssembly. */
+  /** The smallest WebAssembly program. */
   const NOTHING = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
   const page = document.documentElement.dataset;
@@ -51,7 +51,7 @@
     keepForLater();
   });
 
-  /** Have a service worker keep the site for visits without a network, once the page is there. */
+  /** Let a service worker keep the site for visits without a network, once the page has started. */
   async function keepForLater() {
     const workers = navigator.serviceWorker;
     if (!workers || navigator.connection?.saveData) return;
@@ -60,11 +60,11 @@
       await workers.ready;
       page.offline = "";
     } catch (error) {
-      console.log(`webnnm: this site is not kept for visits without a network: ${error}`);
+      console.log(`webnnm: this site is not available without a network: ${error}`);
     }
   }
 
-  /** Say that the page cannot start. The first cause in plain words stays. */
+  /** Show that the page cannot start. The first cause in plain words is kept. */
   function tell(text, plain) {
     if ("ready" in page || explained) return;
     explained = plain;
@@ -91,7 +91,7 @@
     waiting = setTimeout(slow, LONG);
   }
 
-  /** Return what is wrong with a file that the start takes, nothing where all are there. */
+  /** Return what is wrong with a file that the start needs, undefined if all are available. */
   async function missing() {
     const files = [...document.querySelectorAll(FILES)].map((link) => link.href);
     try {
@@ -109,23 +109,23 @@
       if (!answer.ok) return { text: `the server has no ${file} (status ${answer.status}).` };
       const type = answer.headers.get("content-type") ?? "";
       if (!/\.m?js$/.test(file) || type.includes("javascript")) return undefined;
-      return { text: `the server sends ${file} as “${type}”, which must be text/javascript.` };
+      return { text: `the server sends ${file} as “${type}” instead of text/javascript.` };
     } catch (error) {
       const silent = error.name === "TimeoutError";
       return { text: silent ? `The server sends no ${file}.` : `${file} cannot be reached.`, silent };
     }
   }
 
-  /** Return why Python cannot start here, nothing where it may. */
+  /** Return why Python cannot start here, or "". */
   function obstacle() {
     if (location.protocol === "file:") {
-      return "it was opened as a file, and browsers load programs from web servers alone. Run "
+      return "it was opened as a file, but browsers load programs only from web servers. Run "
         + "“webnnm serve” or “python3 -m http.server” in its folder, and open the address that it "
         + "prints.";
     }
     if (typeof WebAssembly === "undefined") {
-      return "this browser has no WebAssembly, in which Python runs. Some browsers switch it off in "
-        + "a mode of high security.";
+      return "this browser has no WebAssembly, in which Python runs. Some browsers disable it in a "
+        + "high-security mode.";
     }
     try {
       new WebAssembly.Module(NOTHING);
@@ -141,7 +141,7 @@
     const lacking = LACKING[blockedURI] ?? blockedURI;
     tell(`the site’s Content-Security-Policy has no ${lacking} in ${effectiveDirective}.`, true);
   });
-  // PyScript tells of errors of the program in the console alone.
+  // PyScript reports errors of the program only in the console.
   const write = console.error;
   console.error = (...facts) => {
     write(...facts);
@@ -153,7 +153,7 @@
   }, true);
   addEventListener("unhandledrejection", (event) => failed(event.reason));
 
-  // Forms are answered by Python in the page; nothing is ever sent.
+  // Python handles forms in the page; nothing is ever sent.
   addEventListener("submit", (event) => event.preventDefault());
 
   const cause = obstacle();

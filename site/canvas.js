@@ -1,22 +1,22 @@
 /**
- * The drawing of programs: a part of the plane on the canvas #drawing. drawing.py calls what is here.
+ * The drawing of programs: a part of the plane on the canvas #drawing. It is used by drawing.py.
  *
- * What is drawn is kept until it is cleared, and drawn anew where the canvas changes.
+ * What was drawn is kept until it is cleared, and redrawn when the canvas changes.
  */
 
-/** Milliseconds between two drawings for those who want little motion. */
+/** Milliseconds between two drawings for users who prefer reduced motion. */
 const STILL = 1000;
 const FONT = "12px system-ui, sans-serif";
 const MARGIN = 5;
 const RADIUS = 3.5;
-/** Labels of an axis at most. */
+/** The most labels of an axis. */
 const LABELS = 6;
 
 const canvas = document.querySelector("#drawing");
 const context = canvas.getContext("2d");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-/** Draws into the canvas, in order; `done` of them have. @type {(() => void)[]} */
+/** Functions that draw, in order; the first `done` have been called. @type {(() => void)[]} */
 let steps = [];
 let done = 0;
 let labelled = false;
@@ -32,7 +32,7 @@ let lines = "";
 const across = (/** @type {number} */ x) => ((x - left) / (right - left)) * width;
 const down = (/** @type {number} */ y) => (1 - (y - low) / (high - low)) * height;
 
-/** Empty the drawing, which then shows a part of the plane. */
+/** Clear the drawing, which then shows a part of the plane. */
 export function clear(...plane) {
   [left, right, low, high] = plane;
   steps = [];
@@ -40,7 +40,7 @@ export function clear(...plane) {
   labelled = false;
 }
 
-/** Make the canvas as large as the page lets it be, and read the page's colours. */
+/** Make the canvas as large as the page allows, and read the page's colours. */
 function begin() {
   const style = getComputedStyle(canvas);
   const colour = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
@@ -65,7 +65,7 @@ function anew() {
   draw();
 }
 
-/** Show what was drawn once the browser draws. Resolves when the page has had its turn. */
+/** Show the drawing with the browser's next frame. Resolves when the page has had a turn. */
 export function drawn() {
   return new Promise((resolve) => {
     requestAnimationFrame((now) => {
@@ -78,13 +78,13 @@ export function drawn() {
   });
 }
 
-/** Show everything that was drawn, and say in words what it is. @param {string} label */
+/** Show everything that was drawn, and describe it in words. @param {string} label */
 export function end(label) {
   draw();
   canvas.setAttribute("aria-label", label);
 }
 
-/** Lines through so many points each: x and y in turns. @param {Float32Array} points */
+/** Lines through `count` points each: x and y alternate. @param {Float32Array} points */
 export function line(points, /** @type {number} */ count, colour, thickness) {
   steps.push(() => {
     context.strokeStyle = colours[colour % colours.length];
@@ -99,7 +99,7 @@ export function line(points, /** @type {number} */ count, colour, thickness) {
   });
 }
 
-/** @param {Float32Array} points x and y in turns */
+/** @param {Float32Array} points x and y alternate */
 export function dots(points, colour) {
   steps.push(() => {
     context.fillStyle = context.strokeStyle = colours[colour % colours.length];
@@ -113,7 +113,7 @@ export function dots(points, colour) {
   });
 }
 
-/** Numbers from 0 to 1 row by row, the first one above: shades of one colour, or three colours. */
+/** Numbers from 0 to 1, row by row from the top: shades of one colour, or three channels. */
 export function image(/** @type {Float32Array} */ values, columns, channels) {
   steps.push(() => {
     const rows = values.length / columns / channels;
@@ -135,7 +135,7 @@ export function image(/** @type {Float32Array} */ values, columns, channels) {
 }
 
 /**
- * Lines of equal values of a grid whose first row is below, by marching squares.
+ * Contours of a grid whose first row is at the bottom, by marching squares.
  * @param {Float32Array} values @param {number[] | number} levels
  */
 export function contours(values, columns, levels, thickness) {
@@ -148,7 +148,7 @@ export function contours(values, columns, levels, thickness) {
     context.strokeStyle = colours[0];
     context.lineWidth = thickness;
     wanted.forEach((level, number) => {
-      // The lower, the stronger, where there are many.
+      // With many levels, lower ones are stronger.
       context.globalAlpha = typeof levels === "number" ? 1 - (0.75 * number) / wanted.length : 1;
       context.beginPath();
       for (let row = 0; row + 1 < rows; row++) {
@@ -183,7 +183,7 @@ export function contours(values, columns, levels, thickness) {
   }
 }
 
-/** So many levels between the least and the greatest of values. */
+/** Return `count` levels between the smallest and the largest value. */
 function between(values, count) {
   let [least, most] = [Infinity, -Infinity];
   for (const value of values) {
@@ -216,7 +216,7 @@ function stroke(...[x, y, u, v]) {
   context.stroke();
 }
 
-/** Round numbers within a stretch, without its ends. */
+/** Return round numbers within an interval, without its ends. */
 function ticks(start, stop) {
   const rough = (stop - start) / LABELS;
   const unit = 10 ** Math.floor(Math.log10(rough));

@@ -1,8 +1,8 @@
 /**
- * The pad for digits. Python calls `listen`, `clear` and `picture`.
+ * The drawing pad for digits. Python calls `listen`, `clear` and `picture`.
  *
- * A drawing is brought to the form of the data set: its bounding box fills a bitmap of 32 × 32,
- * whose blocks of 4 × 4 are counted; that gives 8 × 8 numbers from 0 to 16.
+ * A drawing is converted to the form of the dataset: its bounding box fills a bitmap of 32 × 32,
+ * whose pixels are counted in blocks of 4 × 4; that gives 8 × 8 numbers from 0 to 16.
  */
 
 const SIDE = 8;
@@ -86,7 +86,7 @@ pad.addEventListener("pointermove", (event) => {
   changed();
 });
 
-/** Have the numbers of the drawing told, as JSON, whenever it changes. */
+/** Call a listener with the numbers of the drawing, as JSON, whenever it changes. */
 export function listen(/** @type {(numbers: string) => void} */ listener) {
   tell = listener;
 }

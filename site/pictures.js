@@ -1,6 +1,6 @@
 /**
- * Pictures for networks: the camera, pixels as numbers in planes, and numbers as pixels. Python
- * calls everything here; numbers go as Float32Arrays.
+ * Pictures for networks: the camera, pixels as planes of numbers, and numbers as pixels. Python
+ * calls all of these functions; numbers are passed as Float32Arrays.
  */
 
 const CHANNELS = 3;
@@ -8,10 +8,10 @@ const BYTE = 255;
 
 const video = document.createElement("video");
 video.muted = video.playsInline = true;
-/** The picture that is worked on: a canvas, which Python never touches. */
+/** The current picture: a canvas, which Python never accesses. */
 let picture = new OffscreenCanvas(1, 1);
 
-/** Open the camera, as near to a width as it has. */
+/** Open the camera with a width as close as possible to this one. */
 export async function open(/** @type {number} */ width) {
   video.srcObject = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: width } } });
   await video.play();
@@ -23,12 +23,12 @@ export function close() {
   video.srcObject = null;
 }
 
-/** Take the picture that the camera has now. */
+/** Take the current picture of the camera. */
 export function take() {
   picture = seen();
 }
 
-/** The picture that the camera has now, for `middle` and `pixels`. */
+/** Return the current picture of the camera, for `middle` and `pixels`. */
 export function seen() {
   return copy(video, video.videoWidth, video.videoHeight);
 }
@@ -38,7 +38,7 @@ export async function read(file) {
   picture = await decode(file);
 }
 
-/** The picture of a file, for `middle` and `pixels`. @param {Blob} file */
+/** Return the picture in a file, for `middle` and `pixels`. @param {Blob} file */
 export async function decode(file) {
   const bitmap = await createImageBitmap(file, { imageOrientation: "from-image" });
   const found = copy(bitmap, bitmap.width, bitmap.height);
@@ -46,7 +46,7 @@ export async function decode(file) {
   return found;
 }
 
-/** Take lines of text as a picture. @param {string} text @param {number} width */
+/** Draw lines of text as the picture. @param {string} text @param {number} width */
 export function write(text, width) {
   const lines = text.split("\n");
   picture = new OffscreenCanvas(width, 80 * lines.length + 40);
@@ -58,7 +58,7 @@ export function write(text, width) {
   lines.forEach((line, number) => context.fillText(line, 40, 80 * number + 70));
 }
 
-/** Take a drawn landscape as the picture. */
+/** Draw a landscape as the picture. */
 export function landscape() {
   const [width, height] = [256, 256];
   picture = new OffscreenCanvas(width, height);
@@ -89,17 +89,17 @@ function copy(source, width, height) {
   return made;
 }
 
-/** The size of the picture, width first. */
+/** Return the size of the picture, width first. */
 export function size() {
   return [picture.width, picture.height];
 }
 
-/** Wait until the browser draws. */
+/** Wait for the browser's next frame. */
 export function drawn() {
   return new Promise((resolve) => { requestAnimationFrame(resolve); });
 }
 
-/** Show the picture on a canvas at a width. @param {HTMLCanvasElement} canvas */
+/** Show the picture on a canvas at a size. @param {HTMLCanvasElement} canvas */
 export function show(canvas, width, height) {
   [canvas.width, canvas.height] = [width, height];
   canvas.getContext("2d").drawImage(picture, 0, 0, width, height);
@@ -117,8 +117,8 @@ export function frame(canvas, ...corners) {
 }
 
 /**
- * The picture at a size as numbers of shape [3, height, width]: from 0 to 1 in planes of red, green
- * and blue, or, `centred`, from −1 to 1 in planes of blue, green and red.
+ * Return the picture at a size as numbers of shape [3, height, width]: from 0 to 1 in planes of
+ * red, green and blue or, if `centred`, from −1 to 1 in planes of blue, green and red.
  */
 export function planes(width, height, centred = false) {
   const draw = (context) => context.drawImage(picture, 0, 0, width, height);
@@ -126,8 +126,8 @@ export function planes(width, height, centred = false) {
 }
 
 /**
- * A part of the picture, upright and at a size, as centred numbers. It is given by its corners at
- * the upper left, the upper right and the lower left; what is right of `used` is 0.
+ * Return a part of the picture, upright and at a size, as centred numbers. It is given by its upper
+ * left, upper right and lower left corners; everything to the right of `used` is 0.
  */
 export function part([left, top], [right, upper], [low, lower], width, height, used, turned) {
   const draw = (context) => {
@@ -149,7 +149,7 @@ export function part([left, top], [right, upper], [low, lower], width, height, u
 }
 
 /**
- * The middle of the picture, or of what the camera sees while it is open, as numbers from 0 to 1 of
+ * Return the middle of the picture, or of the camera's while it is open, as numbers from 0 to 1 of
  * shape [3, size, size] in planes of red, green and blue.
  */
 export function square(/** @type {number} */ size) {
@@ -157,7 +157,7 @@ export function square(/** @type {number} */ size) {
   return pixels(picture, size);
 }
 
-/** The middle of a picture as such numbers. @param {OffscreenCanvas} source */
+/** Return the middle of a picture in the same form as `square`. @param {OffscreenCanvas} source */
 export function pixels(source, /** @type {number} */ size) {
   return numbers(sized(size, size, (context) => cut(context, source, size)), false);
 }
@@ -198,7 +198,7 @@ function numbers({ data, width, height }, centred) {
   return found;
 }
 
-/** Show numbers from 0 to 1 as `planes` gives them. @param {HTMLCanvasElement} canvas */
+/** Show numbers from 0 to 1 in the form that `planes` returns. @param {HTMLCanvasElement} canvas */
 export function paint(canvas, /** @type {Float32Array} */ values, width, height) {
   const image = new ImageData(width, height);
   const pixels = width * height;
@@ -213,7 +213,7 @@ export function paint(canvas, /** @type {Float32Array} */ values, width, height)
 }
 
 /**
- * The places of the largest numbers of rows, and these numbers, in turns.
+ * Return the index of the largest number of each row and that number, alternating.
  * @param {Float32Array} values @param {number} columns
  */
 export function largest(values, columns) {

@@ -1,11 +1,11 @@
-/** Plays sounds that are there as numbers: nothing is fetched. */
+/** Plays sounds that are given as numbers; nothing is fetched. */
 
 /** @type {AudioContext | undefined} */
 let context;
 /** @type {AudioBufferSourceNode | undefined} */
 let playing;
 
-/** Play samples at a rate, in place of what is playing. @param {Float32Array} samples */
+/** Play samples at a rate, stopping what is playing. @param {Float32Array} samples */
 export async function play(samples, /** @type {number} */ rate) {
   context ??= new AudioContext();
   await context.resume();

@@ -1,11 +1,10 @@
 /**
- * Keeps the site for visits without a network. What the network has comes first, so that a site
- * that was built anew shows at once; what was kept stands in where there is no network. Files that
- * were edited since are kept anew when they are next asked for; those in vendor/ change with the
- * version alone.
+ * Keeps the site for visits without a network. The network comes first, so that a rebuilt site
+ * shows immediately; cached files are used if there is no network. Edited files are cached again
+ * when they are next requested; those in vendor/ change only with the version.
  */
 
-/** The address of every file, and a version that changes with any of them: the build fills it in. */
+/** The addresses of all files, and a version that changes with any of them: set by the build. */
 const SITE = { version: "", files: [] };
 const PREFIX = "webnnm ";
 const NAME = PREFIX + SITE.version;

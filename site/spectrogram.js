@@ -1,6 +1,6 @@
 /** Paints what a network hears: time to the right, pitch upwards, power as brightness. */
 
-/** Powers of ten from the darkest to the brightest colour, of which the mean is not the middle. */
+/** The powers of ten of the darkest and the brightest colour; the mean is not in the middle. */
 const [LEAST, MOST] = [-1.5, 3];
 /** Red, green and blue from dark to bright. */
 const COLOURS = [[13, 18, 44], [58, 28, 106], [155, 41, 109], [232, 93, 66], [253, 231, 146]];
@@ -17,7 +17,7 @@ export function paint(canvas, /** @type {Float32Array} */ levels, frames, bands)
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-/** Red, green, blue and opacity of a number from 0 to 1. */
+/** Return red, green, blue and opacity for a number from 0 to 1. */
 function colour(/** @type {number} */ share) {
   const place = share * (COLOURS.length - 1);
   const below = Math.min(COLOURS.length - 2, Math.floor(place));

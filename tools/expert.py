@@ -34,7 +34,7 @@ the review before training.
 Severities: **error**, training cannot succeed; **warning**, it will probably go wrong; **advice**,
 it could go better; **info**, what was decided and why.
 
-A rule is one small function in a module of `webnnm/expert/`: its first words are the condition,
+A rule is a small function in a module of `webnnm/expert/`: its docstring starts with the condition,
 its decorator has the id, the severity, the remedy and what the rule does by itself.
 [Rules](rules.md) explains each rule, with an example, and when to ignore it; so does
 `webnnm explain E504`.
@@ -49,6 +49,10 @@ RULES_INTRODUCTION = """\
 What each rule looks at, where its threshold comes from, a model or training that triggers it, what
 to do, and when to ignore it. `webnnm explain E504` prints the same; [the expert system](expert.md)
 lists all rules in tables.
+
+Products (multiplications by a matrix), convolutions, recurrent layers and projections are *heavy
+operators*. A *quantity* is a target that is a number, not a class. The *skill* of a model is how
+much better it is than a constant prediction: 0 if no better, 1 if always right.
 """
 
 

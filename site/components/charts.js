@@ -1,8 +1,8 @@
 /**
- * Draws charts that webnnm.charts describes, as pictures with a text for those who do not see them.
+ * Draws charts that webnnm.charts describes, as pictures with a text alternative.
  *
- * `show(element, JSON)` returns the chart once it is drawn. Numbers cross as JSON, so that programs
- * in Python call it as those in JavaScript do.
+ * `show(element, JSON)` returns the chart once it is drawn. Numbers are passed as JSON, so that
+ * Python programs call it in the same way as JavaScript programs.
  */
 
 import { changeset, Error as Errors, parse, truthy, View } from "vega";
@@ -16,7 +16,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 /** @typedef {{ spec: any, themes: { light: any, dark: any } }} Description what `Chart.to_page` wrote */
 
 class LiveChart {
-  /** Rows by the name of their data, where these are no longer those of the specification. */
+  /** Rows by the name of their data, if they are no longer those of the specification. */
   #rows = new Map();
   #change = () => this.draw();
   #frame = 0;
@@ -50,10 +50,10 @@ class LiveChart {
     this.#image = cells ? new CellImage(spec, cells, this.#rows.get(cells.data)) : null;
     const runtime = parse(spec, undefined, { ast: true });
     this.#view?.finalize();
-    // Policies forbid code from texts: expressions are interpreted.
+    // Policies forbid code made from strings: expressions are interpreted.
     const options = { expr: expressionInterpreter, logLevel: Errors, renderer: "canvas" };
     this.#view = new View(runtime, { ...options, container: this.place });
-    // The holder is the picture, with its text.
+    // The holder is the picture, and has its text.
     for (const name of ["role", "aria-label", "aria-roledescription"]) {
       this.place.removeAttribute(name);
     }
@@ -64,7 +64,7 @@ class LiveChart {
     this.#fit();
     this.#view.run();
     if (!this.#image) return;
-    // Scales, and with them colours, are there once the chart has run.
+    // Scales, and thus colours, exist only once the chart has run.
     this.#image.paint(this.#view);
     this.#view.run();
   }
@@ -77,7 +77,7 @@ class LiveChart {
     this.#soon();
   }
 
-  /** Draw what has changed once, before the browser paints. */
+  /** Draw all changes together, before the browser's next frame. */
   #soon() {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -91,7 +91,7 @@ class LiveChart {
     return this.#rows.get(name);
   }
 
-  /** Put rows, a JSON list, in the place of those of some data. @param {string} name @param {string} text */
+  /** Replace the rows of some data by a JSON list. @param {string} name @param {string} text */
   set(name, text) {
     const rows = JSON.parse(text);
     this.#rows.set(name, rows);
@@ -109,7 +109,7 @@ class LiveChart {
   }
 
   /**
-   * Put numbers, a JSON list, into a field of the rows there are, in their order.
+   * Set a field of the existing rows, in their order, to the numbers in a JSON list.
    * @param {string} name @param {string} field @param {string} text
    */
   paint(name, field, text) {
@@ -128,7 +128,7 @@ class LiveChart {
     this.#soon();
   }
 
-  /** Say in words what the chart shows. @param {string} text */
+  /** Describe in words what the chart shows. @param {string} text */
   describe(text) {
     this.holder.setAttribute("aria-label", text);
   }
@@ -146,8 +146,8 @@ class LiveChart {
   }
 
   /**
-   * Call back with places in the units of the axes x and y where a pointer is pressed, and drawn
-   * while it is: [x, y, whether it was pressed just now, whether with the Shift key or the second
+   * Call back with positions, in the units of the x and y axes, at which a pointer is pressed or
+   * dragged: [x, y, whether it was pressed just now, whether with the Shift key or the second
    * button], as JSON.
    * @param {(place: string) => void} callback
    */
@@ -169,14 +169,14 @@ class LiveChart {
     });
   }
 
-  /** Draw what has changed, and return the milliseconds that this took. */
+  /** Draw all changes, and return the milliseconds that this took. */
   async settle() {
     const before = performance.now();
     await this.#view.runAsync();
     return performance.now() - before;
   }
 
-  /** Take the chart away. */
+  /** Remove the chart. */
   close() {
     cancelAnimationFrame(this.#frame);
     dark.removeEventListener("change", this.#change);
@@ -187,7 +187,7 @@ class LiveChart {
 }
 
 /**
- * Show a chart in an element, in place of what is there.
+ * Show a chart in an element, replacing its contents.
  * @param {HTMLElement} holder
  * @param {string} text what `Chart.to_page` of webnnm.charts returns
  */

@@ -1,8 +1,8 @@
 /**
- * An editor in the place of a `<textarea>`, which stays the value of its form: the editor writes
- * every change into it and fires `input` there, and `change` when it is left. It knows no language beyond the colours of the
- * notation: what it completes, explains, checks and renames it asks of functions that it is given
- * (docs/editor.md).
+ * An editor in place of a `<textarea>`, which still holds the value for its form: the editor writes
+ * every change into it and fires `input` there, and `change` when it loses the focus. It only knows
+ * the colours of the notation: for completions, help, checks and renaming it calls functions that
+ * it is given (docs/editor.md).
  */
 
 import { autocompletion, closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
@@ -25,16 +25,16 @@ import { notation } from "./editor/notation.js";
 /** @typedef {import("./editor/assistance.js").Services} Services */
 
 /**
- * Put an editor in the place of a text field.
+ * Replace a text field by an editor.
  *
- * @param {HTMLTextAreaElement} area the field; it is hidden, and has the text at every moment
- * @param {Partial<Services>} services what the editor asks; it does without those that are missing
+ * @param {HTMLTextAreaElement} area the field; it is hidden, and always has the current text
+ * @param {Partial<Services>} services functions that the editor calls; any of them may be missing
  */
 export function enhance(area, services = {}) {
   const host = document.createElement("div");
   host.className = "rich-editor";
   area.after(host);
-  // In a shadow root styles come as objects, which a policy without inline styles allows.
+  // A shadow root takes styles as objects, which a policy without inline styles allows.
   const root = host.attachShadow({ mode: "open" });
   const invalid = new Compartment();
   const label = [...(area.labels ?? [])].map((each) => each.textContent?.trim()).join(" ");
@@ -56,7 +56,7 @@ export function enhance(area, services = {}) {
         notation(),
         look,
         assistance(services, autocompletion),
-        // Tab is left to the browser: it goes to the next control, as from the plain field.
+        // Tab is left to the browser: it moves to the next control, as in the plain field.
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap]),
         EditorView.contentAttributes.of({
           "aria-label": area.ariaLabel ?? (label || "Text"),
@@ -86,7 +86,7 @@ export function enhance(area, services = {}) {
   }
 
   let before = area.value;
-  /** Tell of the change when the editor is left, as the field does.
+  /** Fire `change` when the editor loses the focus, as the field does.
    * @param {boolean} focused */
   function noteFocus(focused) {
     if (!focused && area.value !== before) {
@@ -95,12 +95,12 @@ export function enhance(area, services = {}) {
     before = area.value;
   }
 
-  /** Take over what else was written into the field. */
+  /** Take over text that was written into the field by others. */
   function read() {
     if (area.value !== view.state.doc.toString()) setText(area.value);
   }
 
-  /** Set the text; what was there before can be had back by undoing.
+  /** Set the text; undoing brings the previous text back.
    * @param {string} text */
   function setText(text) {
     const change = changeTo(view.state.doc.toString(), text.replaceAll("\r\n", "\n"));
@@ -126,7 +126,7 @@ export function enhance(area, services = {}) {
     view,
     setText,
     focus: () => view.focus(),
-    /** Put the cursor at a stretch of the text, in UTF-16 units.
+    /** Select a range of the text, in UTF-16 units.
      * @param {number} from
      * @param {number} to */
     select(from, to) {
@@ -135,7 +135,7 @@ export function enhance(area, services = {}) {
       view.focus();
       view.dispatch({ selection, scrollIntoView: true });
     },
-    /** Say whether the text is wrong.
+    /** Mark the text as valid or invalid.
      * @param {boolean} wrong */
     setInvalid(wrong) {
       const attributes = EditorView.contentAttributes.of({ "aria-invalid": String(wrong) });
@@ -145,7 +145,7 @@ export function enhance(area, services = {}) {
     rename: () => rename(view, services),
     mend: () => mend(view),
     help: () => showHelp(view, services),
-    /** Give the place back to the plain field. */
+    /** Remove the editor and show the plain field again. */
     destroy() {
       ending.abort();
       view.destroy();
@@ -155,7 +155,7 @@ export function enhance(area, services = {}) {
   };
 }
 
-/** Point to what describes the field, from within the shadow root.
+/** Refer to the descriptions of the field from within the shadow root.
  * @param {HTMLElement} content
  * @param {HTMLTextAreaElement} area */
 function describe(content, area) {

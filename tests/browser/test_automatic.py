@@ -44,7 +44,7 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
         return any(entry.startswith("GET") and entry.endswith(".wasm") for entry in asked)
 
     on, report, lines, small = await first_visit.run_python(CREATE + "found", units=2)
-    why = "this browser has no WebNN: the model runs on NumPy, because it is too small for "
+    why = "this browser has no WebNN: the model runs on NumPy, because it is too small to "
     assert on.startswith("NumPy")
     assert why in report
     assert lines[0] == report
@@ -58,7 +58,7 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
 
     on, report, _, again = await first_visit.run_python(CREATE + "found", units=2)
     assert on == "ONNX Runtime Web (WebAssembly)"
-    assert report.endswith("model runs on ONNX Runtime (WebAssembly), which the browser has kept")
+    assert report.endswith("model runs on ONNX Runtime (WebAssembly), which the browser has cached")
     assert again == pytest.approx(small, rel=1e-4)
 
 
@@ -90,7 +90,7 @@ async def test_a_probe_fetches_nothing_unless_asked_to(first_visit: PyodidePage)
     for name, runs_on in (("wasm", "ONNX Runtime Web (WebAssembly)"), ("numpy", "NumPy")):
         works, reason, seconds = devices[name]
         assert works and reason.startswith(runs_on) and seconds > 0
-    kept = "models run on ONNX Runtime (WebAssembly), which the browser has kept"
+    kept = "models run on ONNX Runtime (WebAssembly), which the browser has cached"
     assert sentence == f"{no}: {kept}"
     again, _ = await first_visit.run_python(PROBE, how={})
     assert again == devices, "the trials are remembered"
@@ -113,6 +113,6 @@ except BackendError as error:
 [found, (await probe()).sentence]
 """
     (code, message), sentence = await page.run_python(program, what=what)
-    assert (code, message) == ("NNM709", "this page has neither ONNX Runtime Web nor numpy")
+    assert (code, message) == ("NNM709", "this page has neither ONNX Runtime Web nor NumPy")
     assert sentence.endswith("models cannot run: this page has neither ONNX Runtime Web nor NumPy")
     await page.page.context.close()

@@ -105,7 +105,7 @@ CASES = {
     ),
     "modules of a wrong type": (
         typed("**/*.mjs", "text/plain"),
-        "as “text/plain”, which must be text/javascript",
+        "as “text/plain” instead of text/javascript",
     ),
 }
 

@@ -222,9 +222,9 @@ result.append(await failure(backend.tensor(VECTOR)))
     assert {(name, code) for name, code, _ in found} == {("BackendError", "NNM709")}
     messages = [message for _, _, message in found]
     assert messages[0] == 'no tensor is bound to the input "step" (int32[])'
-    assert messages[1] == 'the input "step" is int32[], the tensor bound to it float32[4]'
+    assert messages[1] == 'the input "step" is int32[], but the tensor bound to it is float32[4]'
     assert "every output needs a tensor" in messages[2]
-    assert messages[3] == "the tensor is float32[4], the data float32[1]"
+    assert messages[3] == "the tensor is float32[4], but the data are float32[1]"
     assert "used after its release" in messages[4]
     assert "used after its release" in messages[5]
 
@@ -302,8 +302,8 @@ result = [found.webnn, {n: [d.available, d.reason] for n, d in found.devices.ite
 """
     webnn, devices, sentence = await run(pyodide_page, program)
     assert webnn
-    assert devices["npu"] == [True, "cpu (npu asked for)"]
-    assert sentence == "models run on WebNN (cpu, whichever device is asked for)"
+    assert devices["npu"] == [True, "cpu (npu requested)"]
+    assert sentence == "models run on WebNN (cpu, whichever device is requested)"
 
 
 @pytest.mark.usefixtures("numpy_in_pages")

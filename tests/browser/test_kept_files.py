@@ -261,7 +261,7 @@ async def test_a_file_that_another_page_claims_is_neither_written_nor_removed(
     name = NAME.removeprefix("browser:")
     for text in refusals:
         assert text == (
-            f'NNM807: another tab or window of this site keeps the training "{name}"\n'
+            f'NNM807: another tab or window of this site is using the training "{name}"\n'
             "hint: files saved so far are unchanged; "
             "close it there, then try again here"
         )

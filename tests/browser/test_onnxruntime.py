@@ -126,6 +126,6 @@ finally:
 
 
 async def test_a_page_without_it_is_told_what_to_serve(pyodide_page_bare: PyodidePage) -> None:
-    with pytest.raises(PythonError, match="NNM709: ONNX Runtime Web is not at") as caught:
+    with pytest.raises(PythonError, match="NNM709: no ONNX Runtime Web at") as caught:
         await pyodide_page_bare.run_python(MISSING)
     assert "deploying.md" in str(caught.value)

@@ -208,7 +208,7 @@ async def twin(model: NNModel) -> NNModel:
     [
         ({"words": [[[1, 2, 3]]]}, "NNM702", 'input "image" has no data'),
         ({"wrds": [[[1, 2, 3]]]}, "NNM710", 'did you mean "words"'),
-        ({"words": [[[1, 2, 3]]], "image": np.zeros((2, 1, 6, 6))}, "NNM702", "2 rows, others"),
+        ({"words": [[[1, 2, 3]]], "image": np.zeros((2, 1, 6, 6))}, "NNM702", "2 rows, but others"),
         ({"words": [], "image": []}, "NNM702", "has no rows"),
         ({"words": [[], [[1, 2, 3]]], "image": np.zeros((2, 36))}, "NNM711", "row 0"),
     ],

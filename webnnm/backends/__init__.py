@@ -1,1 +1,1 @@
-"""What runs a graph: the interface, and one module per backend."""
+"""Backends, which run graphs: the interface, and one module per backend."""

@@ -1,4 +1,4 @@
-"""What a backend is: devices that hold tensors and run compiled graphs.
+"""The interface of backends: devices that hold tensors and run compiled graphs.
 
 All methods that may wait are coroutines, on every platform.
 """
@@ -27,7 +27,7 @@ class Ledger:
     >>> print(Ledger(2, 3, 1500, {"parameters": 900, "training data": 500}))
     1,500 bytes: parameters 900, training data 500, 100 in 2 graphs and other of 3 tensors
 
-    `bytes` are those of tensors and of the constants in graphs; `kinds`: how many belong to what.
+    `bytes` counts tensors and the constants in graphs; `kinds` has the bytes of each purpose.
     """
 
     graphs: int
@@ -51,9 +51,9 @@ class DeviceTensor:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """A compiled graph: what it takes and gives, and the rewrites that made it fit the backend.
+    """A compiled graph: its inputs and outputs, and the rewrites that made it fit the backend.
 
-    `build_seconds` is what the device took to build it, 0 where it was there already.
+    `build_seconds` is the time that the device took to build it, 0 if it was built before.
 
     >>> import asyncio
     >>> from webnnm import GraphBuilder, backend
@@ -74,7 +74,7 @@ class Executable:
     build_seconds: float = 0.0
 
     async def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Run once with host arrays in and out; device tensors live for this call alone.
+        """Run once with host arrays in and out; device tensors live only for this call.
 
         Raises `DataError` NNM710 for wrong names, NNM702 for wrong sizes.
         """
@@ -102,13 +102,13 @@ class Executable:
 
 Binding = Mapping[str, DeviceTensor]
 Constants = Mapping[str, DeviceTensor | HostArray]
-"""What inputs of a graph are compiled as, by name: values on the device, or on the host."""
+"""Values that inputs of a graph are compiled with, by name: on the device, or on the host."""
 
 
 class Runner:
     """A graph bound to tensors, which runs again and again with other data.
 
-    `close` it before its tensors and its graph are released, which it leaves alone;
+    `close` it before releasing its tensors and its graph, which it does not free;
     docs/backends.md has an example.
     """
 
@@ -130,19 +130,19 @@ class Runner:
     async def run(self, data: Sequence[HostArray]) -> list[HostArray]:
         """Return the outputs for data, which are copied before anything is awaited.
 
-        Runs at the same time have to wait for each other.
+        Start a run only after the previous one has ended.
         """
         return await self.begin(data)
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
-        """Begin a run, and return what is awaited for its outputs."""
+        """Begin a run, and return an awaitable of its outputs."""
         for tensor, array in zip(self._written, data, strict=True):
             self._backend.write(tensor, array)
         self._backend.dispatch(*self._bound)
         return self._backend.read(*self._read)
 
     def close(self) -> None:
-        """Free what it holds by itself."""
+        """Free what the runner itself holds."""
 
 
 class Backend(ABC):
@@ -152,7 +152,7 @@ class Backend(ABC):
     `rewrites`, how compiled graphs were changed to run on this backend, and `faults`, the bugs of
     the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
     `max_tensor_bytes`, the largest tensor, None for no limit; `reason`, why "auto" chose it in
-    place of WebNN, "" where it did not; `unpacks`, whether tensors hold packed weights as float32
+    place of WebNN, "" if it did not; `unpacks`, whether tensors hold packed weights as float32
     (True) or packed (False), None for what suits the device: it may be set before they are made;
     `float64`, whether it computes that type; `on_host`, whether NumPy computes, in the host's
     memory.
@@ -212,7 +212,7 @@ class Backend(ABC):
         """
 
     def _has_packed(self, graph: Graph | Scan, constants: Constants | None) -> bool:
-        """Return whether there may be weights of few bits, see `unpacking.unpacked`."""
+        """Return whether there may be weights in few bits, see `unpacking.unpacked`."""
         return isinstance(graph, Graph) and (
             graph.uses({"dequantizeLinear"})
             or any(type_of(each).dtype != "float32" for each in (constants or {}).values())
@@ -230,7 +230,7 @@ class Backend(ABC):
                 await asyncio.wait(making)
             return {name: task.result() for name, task in zip(types, making, strict=True)}
         except BaseException:
-            # `wait` leaves them running when it is cancelled: what is there can be freed then.
+            # A cancelled `wait` leaves them running: await them, so that all can be freed.
             await asyncio.wait(making)
             ended = [task for task in making if not task.cancelled()]
             self.release(*(task.result() for task in ended if task.exception() is None))
@@ -250,7 +250,7 @@ class Backend(ABC):
 
     @abstractmethod
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
-        """Queue a run of a graph; outputs have to be different tensors from inputs."""
+        """Queue a run of a graph; outputs must be different tensors from inputs."""
 
     def runner(
         self,
@@ -262,8 +262,8 @@ class Backend(ABC):
     ) -> Runner:
         """Bind a graph to tensors for many runs.
 
-        Each takes host data for the inputs called `given`, and returns the outputs called `wanted`.
-        Here it is `write`, `dispatch` and `read`; backends that can do with less override it.
+        Each takes host data for the inputs named `given`, and returns the outputs named `wanted`.
+        Here a run is `write`, `dispatch` and `read`; backends with a faster way override this.
         """
         return Runner(self, executable, inputs, outputs, given, wanted)
 
@@ -329,9 +329,9 @@ class Backend(ABC):
         return True
 
     def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Return the result of work of this backend without `await`.
+        """Return the result of a coroutine of this backend without `await`.
 
-        Raises `BackendError` NNM709 where the backend only works asynchronously.
+        Raises `BackendError` NNM709 if the backend only works asynchronously.
         """
         return at_once(work, self.description)
 
@@ -374,7 +374,7 @@ class Backend(ABC):
 
 
 def at_once(work: Coroutine[Any, Any, Any], who: str) -> Any:
-    """Return the result of work that waits for nothing."""
+    """Return the result of a coroutine that does not wait for anything."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -391,15 +391,15 @@ def type_of(value: DeviceTensor | HostArray) -> TensorType:
 
 
 def check_data(type: TensorType, data: HostArray) -> None:
-    """Refuse data of another type or shape than a tensor's (NNM709)."""
+    """Raise `BackendError` NNM709 if data have another type or shape than a tensor."""
     if (data.dtype, data.shape) != type:
-        raise BackendError("NNM709", f"the tensor is {type}, the data {type_of(data)}")
+        raise BackendError("NNM709", f"the tensor is {type}, but the data are {type_of(data)}")
 
 
 def check_binding(executable: Executable, inputs: Binding, outputs: Binding) -> None:
-    """Refuse a binding that does not fit the graph, or an output bound to a tensor in use (NNM709).
+    """Raise NNM709 if a binding does not fit the graph, or an output is bound to a tensor in use.
 
-    Names that the graph does not know are ignored: what no output depends on is not in the plan.
+    Names that the graph does not have are ignored: inputs that no output needs are not in the plan.
     """
     taken = {tensor.handle for tensor in inputs.values()}
     if len({tensor.handle for tensor in outputs.values()} - taken) < len(outputs):
@@ -414,5 +414,6 @@ def check_binding(executable: Executable, inputs: Binding, outputs: Binding) -> 
                 raise BackendError("NNM709", f'no tensor is bound to the {what} "{name}" ({type})')
             if tensor.type != type:
                 raise BackendError(
-                    "NNM709", f'the {what} "{name}" is {type}, the tensor bound to it {tensor.type}'
+                    "NNM709",
+                    f'the {what} "{name}" is {type}, but the tensor bound to it is {tensor.type}',
                 )

@@ -1,4 +1,4 @@
-"""Finds where the rows of a batch lie in a graph, for devices to share them."""
+"""Finds the nodes of a graph with the rows of a batch, which devices can share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 def batched(graph: Graph) -> frozenset[int]:
     """Return the numbers of the nodes whose results have the rows of a batch along axis 0.
 
-    In a graph that picks rows of its inputs, as a training step picks a batch of the data that
-    lie on the device, these are the picked rows. Else, in the graph of a network, they are the
-    inputs that are not parameters, if these have equally many rows.
+    In a graph that picks rows of its inputs, as a training step picks a batch of the data on the
+    device, these are the picked rows. Otherwise, in the graph of a network, they are the inputs
+    that are not parameters, if these have equally many rows.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -35,7 +35,7 @@ def batched(graph: Graph) -> frozenset[int]:
 
 
 def _picks_rows(node: Node) -> bool:
-    """Return whether a node gathers rows of an input, which are not the same ones in every run."""
+    """Return whether a node gathers rows of an input, and not the same ones in every run."""
     if not isinstance(node, OperatorNode) or node.operator.name != "gather":
         return False
     source, indices = node.operands

@@ -1,4 +1,4 @@
-"""What the bridge is told of a binding, and what its bytes are."""
+"""Bindings in the form that the bridge takes, and the bytes of their tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def handles(
 
 
 def arrays_of(data: memoryview[int], types: Sequence[TensorType]) -> list[HostArray]:
-    """Cut the bytes of several tensors apart."""
+    """Split the concatenated bytes of several tensors."""
     if len(types) == 1:
         return [HostArray(*types[0], data)]
     arrays: list[HostArray] = []

@@ -1,4 +1,4 @@
-"""Files of a browser: those that it keeps for a site, and downloads (spec I)."""
+"""Files of a browser: those that it stores for a site, and downloads (spec I)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMEDIES = {
     "needed, or free disk space",
     "InUse": "files saved so far are unchanged; close it there, then try again here",
 }
-"""What to do, by the name of a browser's error."""
+"""Hints by the name of a browser's error."""
 
 
 class _Writer(Protocol):
@@ -52,19 +52,19 @@ async def _files() -> _Files:
 
 
 async def keep_file(name: str, parts: Iterable[bytes | memoryview[int]]) -> None:
-    """Keep a file for this site; the one before stays until all is written (NNM807 else)."""
+    """Keep a file for this site, replacing an earlier one once all is written (else NNM807)."""
     with _failing(f'keeping "{name}" in the browser'):
         await _write(await (await _files()).writer(name), parts)
 
 
 async def download_file(name: str, parts: Iterable[bytes | memoryview[int]]) -> None:
-    """Let the browser save a file among the user's downloads (NNM807 where it cannot)."""
+    """Let the browser save a file among the user's downloads (NNM807 if it cannot)."""
     with _failing(f'downloading "{name}"'):
         await _write((await _files()).download(name), parts)
 
 
 async def kept_file(name: str) -> bytearray | None:
-    """Return the contents of a file that is kept for this site, None where there is none."""
+    """Return the contents of a file that is kept for this site, None if there is none."""
     with _failing(f'reading "{name}" from the browser', "NNM715"):
         found = await (await _files()).read(name)
         if found is None:
@@ -81,7 +81,7 @@ async def drop_file(name: str) -> None:
 
 
 async def claim_file(name: str) -> None:
-    """Keep other pages of this site from writing or removing a file (NNM807 where one has it)."""
+    """Keep other pages of this site from writing or removing a file (NNM807 if one has it)."""
     with _failing(f'claiming "{name}" in the browser'):
         await (await _files()).claim(name)
 
@@ -92,7 +92,7 @@ async def release_file(name: str) -> None:
 
 
 async def hidden() -> None:
-    """Wait until the page is hidden or left; for ever in a worker."""
+    """Wait until the page is hidden or left; in a worker, wait forever."""
     await (await _files()).hidden()
 
 
@@ -116,6 +116,6 @@ def _failing(what: str, code: str = "NNM807"):
     except pyodide_host.js_error() as error:
         told: Any = error
         kind, reason = str(told.name), str(told.message) or str(told.name)
-        # Who has the file says all: a visitor asked for none of what failed.
+        # That another page has the file says enough: the visitor did not request what failed.
         message = reason if kind == "InUse" else f"{what} failed: {reason}"
         raise DataError(code, message, hint=REMEDIES.get(kind, REFUSED)) from error

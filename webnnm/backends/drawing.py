@@ -1,4 +1,4 @@
-"""Pictures of a page as pixels: whatever a canvas can draw."""
+"""Pixels of the pictures of a page: anything that a canvas can draw."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from webnnm.core.errors import DataError
 DRAWABLE = (
     "HTMLCanvasElement HTMLImageElement HTMLVideoElement ImageBitmap OffscreenCanvas VideoFrame"
 )
-"""Classes of JavaScript that a canvas can draw; ImageData it takes otherwise."""
+"""JavaScript classes that a canvas can draw; it takes ImageData in another way."""
 
 
 def drawn(picture: Any, width: int, height: int) -> memoryview[int] | None:
-    """Return the pixels, RGBA, of what a canvas can draw, in this size; None for anything else.
+    """Return the RGBA pixels of what a canvas can draw, at this size; None for anything else.
 
-    Raises `DataError` NNM702 where there is nothing to draw yet, or the page may not read it.
+    Raises `DataError` NNM702 if there is nothing to draw yet, or if the page may not read it.
     """
-    if not hasattr(picture, "js_id"):  # which proxies of JavaScript have
+    if not hasattr(picture, "js_id"):  # which JavaScript proxies have
         return None
     kind = str(getattr(getattr(picture, "constructor", None), "name", ""))
     if kind == "ImageData" and (picture.width, picture.height) == (width, height):

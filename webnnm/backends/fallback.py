@@ -1,4 +1,4 @@
-"""What runs models in a page without WebNN: ONNX Runtime Web, or NumPy for little work."""
+"""The backend of pages without WebNN: ONNX Runtime Web, or NumPy for small amounts of work."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ either takes a second or two to start. NumPy itself is 3 MB."""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What runs models: NumPy where `device` is None, else ONNX Runtime on it, and why.
+    """What runs models: NumPy if `device` is None, else ONNX Runtime on it; and why.
 
-    `outlook` says it of any model, where nobody knows yet how much there is to do.
+    `outlook` says this for models in general, if the amount of work is not known yet.
     """
 
     device: str | None
@@ -30,20 +30,20 @@ class Choice:
 
     @property
     def runs_on(self) -> str:
-        """What runs models, in words."""
+        """The name of what runs models."""
         return "NumPy" if self.device is None else f"ONNX Runtime ({PROVIDERS[self.device]})"
 
 
 async def choice(device: str | None = None, work: Callable[[], float] | None = None) -> Choice:
-    """Return what runs models here, where WebNN does not.
+    """Return what runs models in this page, in which WebNN does not.
 
-    A `device` of ONNX Runtime is taken as it is. `work` returns the seconds that NumPy would take;
-    without it nothing is fetched that NumPy can do without.
+    A `device` of ONNX Runtime is accepted as it is. `work` returns the seconds that NumPy would
+    take; without it, ONNX Runtime is not fetched if the page has NumPy.
 
-    Raises `BackendError` NNM709 where the page has neither.
+    Raises `BackendError` NNM709 if the page has neither.
     """
     if device in PROVIDERS:
-        return Choice(device, f"{device} was asked for")
+        return Choice(device, f"{device} was requested")
     speeds = await remembered()
     faster = "webgpu" in speeds and speeds["webgpu"] < speeds.get("wasm", 0)
     if faster and await to_fetch("webgpu") == 0:
@@ -52,19 +52,19 @@ async def choice(device: str | None = None, work: Callable[[], float] | None = N
     if size is None and not numpy:
         raise BackendError(
             "NNM709",
-            "this page has neither ONNX Runtime Web nor numpy",
+            "this page has neither ONNX Runtime Web nor NumPy",
             hint="docs/deploying.md says which files a page needs",
         )
     if size is None:
-        return Choice(None, "for the page does not serve ONNX Runtime Web")
+        return Choice(None, "because the page does not serve ONNX Runtime Web")
     if size == 0:
-        return Choice("wasm", "which the browser has kept")
+        return Choice("wasm", "which the browser has cached")
     fetched = f"{size / 1e6:.0f} MB are fetched once"
     if not numpy:
         return Choice("wasm", f"for which {fetched}: the page has no NumPy")
     seconds = 0.0 if work is None else work()
     if seconds < WORTH:
-        reason = f"because it is too small for fetching ONNX Runtime ({size / 1e6:.0f} MB)"
+        reason = f"because it is too small to justify fetching ONNX Runtime ({size / 1e6:.0f} MB)"
         larger = f"small models run on NumPy, larger ones on ONNX Runtime, for which {fetched}"
         return Choice(None, reason, larger)
     return Choice("wasm", f"for which {fetched}: NumPy would take {seconds:.0f} s or more")
@@ -76,7 +76,7 @@ async def opened(
     work: Callable[[], float] | None,
     log: Callable[[str], None] | None,
 ) -> Backend:
-    """Open what runs models where WebNN does not; `why` says why that is so."""
+    """Open the backend that runs models instead of WebNN; `why` is why WebNN does not."""
     found = await choice(device, work)
     backend: Backend | None = None
     if found.device is not None:
@@ -94,7 +94,7 @@ async def opened(
 
 
 async def outlook() -> str:
-    """Return what runs models where WebNN does not, as a clause."""
+    """Return what runs models instead of WebNN, as a clause of a sentence."""
     try:
         found = await choice()
     except BackendError:

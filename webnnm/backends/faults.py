@@ -1,4 +1,4 @@
-"""Which of the known faults an implementation of WebNN has: it is tried out, and remembered."""
+"""Which of the known faults an implementation of WebNN has: they are tested and remembered."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from webnnm.compiler.traps.evidence import Probe, Trial, Untried, Values
 from webnnm.core.errors import BackendError, ContextLost
 
 CONTROL = Probe(lambda g: g.relu(g.tensor([-1.0, 2.0])), Values([0.0, 2.0]))
-"""Where it fails, the graph that it shares was not computed, whatever the others are worth."""
+"""If it fails, the graph that it shares was not computed, and the other probes say nothing."""
 
 
 async def find_faults(
     bridge: Bridge, context: int, limits: Mapping[str, Any], device: str, verdicts: Verdicts
 ) -> frozenset[Trap]:
-    """Return the traps to be avoided on an implementation, by its limits and its device.
+    """Return the traps to be avoided on an implementation with these limits on this device.
 
-    What was found on an earlier visit with the same browser is not tried again.
+    What was found on an earlier visit with the same browser is not tested again.
 
-    Raises `ContextLost` where trying took the implementation down; it is not tried a second time.
+    Raises `ContextLost` if the test crashed the implementation; it is not tested a second time.
     """
     examination = _examination(json.dumps(limits))
     words = (device, limits, examination.digest)
@@ -47,14 +47,14 @@ async def find_faults(
 
 @lru_cache(1)
 def _examination(limits: str) -> Examination:
-    """Return what is tried on an implementation; a page opens many contexts of the same."""
+    """Return the test of an implementation; a page opens many contexts of the same one."""
     return Examination(EVERY, json.loads(limits))
 
 
 class Examination:
-    """The graphs that are run to learn which traps an implementation has.
+    """The graphs that are run to find out which traps an implementation has.
 
-    Attributes: `traps` (those that are tried), `expected` (those that are there in any case),
+    Attributes: `traps` (those that are tested), `expected` (those that are assumed without a test),
     `shared` (the graph of all probes that can share one), `alone` (one for each trap whose probes
     cannot).
     """
@@ -83,7 +83,7 @@ class Examination:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that is asked, and of the known answers."""
+        """A hash of all probes and of their correct answers."""
         found = hashlib.sha256()
         for trial in (self.shared, *self.alone):
             found.update(trial.plan.json.encode() + trial.plan.constants + trial.data)
@@ -91,7 +91,7 @@ class Examination:
         return found.hexdigest()
 
     async def wrong(self, bridge: Bridge, context: int) -> frozenset[Trap]:
-        """Try all, and return the traps of which a probe was refused or answered wrongly."""
+        """Run all probes; return the traps with a probe that was refused or gave a wrong answer."""
         shared, *found = await _side_by_side(bridge, context, [self.shared, *self.alone])
         if CONTROL in shared:
             each = [Trial(probe) for probe in self.shared.probes if probe is not CONTROL]
@@ -104,7 +104,7 @@ class Examination:
 async def _side_by_side(
     bridge: Bridge, context: int, trials: Sequence[Trial]
 ) -> list[Sequence[Probe]]:
-    """Return of each trial the probes that were answered wrongly, all where it was refused."""
+    """Return for each trial the probes with a wrong answer, all of them if it was refused."""
     running = (bridge.once(context, trial.plan, trial.data) for trial in trials)
     answers = await asyncio.gather(*running, return_exceptions=True)
     found: list[Sequence[Probe]] = []

@@ -1,4 +1,4 @@
-"""The JAX backend: the operators' own kernels, compiled by XLA for all devices there are."""
+"""The JAX backend: the operators' own kernels, compiled by XLA for all available devices."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from webnnm.ops.declare.tensors import TensorType
 
 Arrays = Mapping[str, Any]
 LAYING = frozenset({"expand", "reshape", "reverse", "slice", "transpose"})
-"""Operators of one operand whose results hold numbers of it."""
+"""Operators of one operand whose results only rearrange its elements."""
 AXIS = "batch"
 """The one axis of the mesh, along which devices share the rows of a batch."""
 PRECISION = "highest"
-"""Products of float32 are float32 on every device, unless the program sets JAX otherwise."""
+"""Products of float32 are float32 on every device, unless the program sets JAX's own option."""
 
 
 class JaxNamespace:
@@ -43,7 +43,7 @@ class JaxNamespace:
 
     def __init__(self, jax: Any) -> None:
         self._jax = jax
-        # Nibbles lie in bytes, as they do in NumPy.
+        # Nibbles are stored in bytes, as in NumPy.
         self.int4, self.uint4 = jax.numpy.int8, jax.numpy.uint8
 
     def __getattr__(self, name: str) -> Any:
@@ -54,7 +54,7 @@ class JaxNamespace:
         return self._jax.lax.erf(x)
 
     def pow(self, x: Any, exponent: Any) -> Any:
-        """Return powers; of integers by squares, for JAX looks at six bits of an exponent."""
+        """Return powers; integers by squaring, because JAX uses only six bits of an exponent."""
         np = self._jax.numpy
         if np.isdtype(x.dtype, "real floating"):
             return np.pow(x, exponent)
@@ -67,26 +67,26 @@ class JaxNamespace:
         return self._jax.lax.fori_loop(0, 8 * exponent.dtype.itemsize, bit, start)[0]
 
     def below(self, x: Any, largest: Any) -> Any:
-        """Return x − its largest elements, exactly 0 at those.
+        """Return x minus its largest elements, exactly 0 at those.
 
-        XLA may compute x anew, unrounded, to subtract a rounded maximum: at 10³⁸ the two differ by
-        10³¹ at the largest element itself. A product with 0 is NaN for infinities, as ∞ − ∞ is.
+        XLA may recompute x, unrounded, to subtract a rounded maximum: at 10³⁸ the two differ by
+        10³¹ even for the largest element. A product with 0 is NaN for infinities, as ∞ − ∞ is.
         """
         return self._jax.numpy.where(x >= largest, x * 0, x - largest)
 
     def put_at(self, x: Any, index: Any, values: Any) -> Any:
-        """Return x with values at these indices, of equal ones the last."""
+        """Return x with values at these indices, the last one for equal indices."""
         np = self._jax.numpy
         index = np.broadcast_arrays(*index)
         places = index[0].shape
-        # Devices write in any order: whatever is written to a place has to be the same.
+        # Devices write in any order, so all values written to one position have to be equal.
         numbers = np.reshape(np.arange(index[0].size), places)
         last = np.full(x.shape[: len(index)], -1).at[tuple(index)].max(numbers)
         rows = np.reshape(values, (-1, *x.shape[len(index) :]))
         return x.at[tuple(index)].set(rows[last[tuple(index)]])
 
     def add_at(self, x: Any, slices: Any, values: Any) -> Any:
-        """Return x with values added at these slices, spread with zeros, without a scatter."""
+        """Return x with values added at these slices, padded with zeros instead of scattered."""
         sides: list[tuple[int, int, int]] = []
         for size, part, many in zip(x.shape, slices, values.shape, strict=True):
             start, _, step = part.indices(size)
@@ -98,8 +98,8 @@ class JaxNamespace:
 class _Program:
     """A compiled graph, `run(count, fixed, given, spare)`, which runs it `count` times.
 
-    `state` are the outputs that are also inputs, and go from one run to the next; `fixed` the
-    constants. `spare` are arrays as the outputs', whose memory these take.
+    `state` are the outputs that are also inputs, and are passed from one run to the next; `fixed`
+    are the constants. `spare` are arrays like the outputs, whose memory is reused for these.
     """
 
     run: Callable[[Any, Arrays, Arrays, Arrays], dict[str, Any]]
@@ -108,17 +108,16 @@ class _Program:
 
 
 class JaxBackend(KernelBackend):
-    """Runs graphs with JAX: each compiled as one, batches shared by all devices.
+    """Runs graphs with JAX: each compiled as a whole, with batches sharded over all devices.
 
-    `platform` is "cpu", "gpu" or "tpu"; None takes what JAX prefers. Tensors lie on every device;
-    the rows of a batch that the number of devices divides are shared by them, and XLA adds up what
-    they find. Several processes that called `jax.distributed.initialize` run the same program on
-    the devices of all.
+    `platform` is "cpu", "gpu" or "tpu"; None takes the one that JAX prefers. Tensors are replicated
+    on every device; the rows of a batch are sharded if the number of devices divides their number,
+    and XLA sums the partial results. Several processes that have called
+    `jax.distributed.initialize` run the same program on the devices of all of them.
 
-    JAX's own settings stay as they are: 64-bit types are switched on for the work of the backend
-    alone.
+    JAX's own settings stay as they are: 64-bit types are enabled only for the work of the backend.
 
-    Raises `BackendError` NNM709 where JAX or the platform is missing.
+    Raises `BackendError` NNM709 if JAX or the platform is missing.
     """
 
     name = "jax"
@@ -133,7 +132,7 @@ class JaxBackend(KernelBackend):
             raise BackendError(
                 "NNM709",
                 "the JAX backend needs JAX, which is not installed",
-                hint='pip install "webnnm[jax]", or "jax[cuda12]" beside it for a GPU',
+                hint='run pip install "webnnm[jax]", for a GPU also "jax[cuda12]"',
             ) from error
         jax = self._jax
         try:
@@ -142,7 +141,7 @@ class JaxBackend(KernelBackend):
             raise BackendError(
                 "NNM709",
                 f"JAX does not run on {platform or 'any device'} here: {error}",
-                hint='device="cpu", "gpu" or "tpu", as far as JAX is installed for it',
+                hint='pass device="cpu", "gpu" or "tpu", for which JAX has to be installed',
             ) from error
         self._numpy = Namespace()
         self._namespace = JaxNamespace(jax)
@@ -163,7 +162,7 @@ class JaxBackend(KernelBackend):
             return values[index]
 
         with self._working():
-            # What works in several processes is the fastest way too.
+            # This works in several processes, and is the fastest way in one as well.
             return self._jax.make_array_from_callback(type.shape, self._everywhere, part)
 
     def _host(self, array: Any) -> Any:
@@ -179,7 +178,7 @@ class JaxBackend(KernelBackend):
     ) -> Executable:
         """Compile a graph with XLA.
 
-        Raises `BackendError` NNM709 where a kernel or XLA cannot do that.
+        Raises `BackendError` NNM709 if JAX cannot trace a kernel or XLA cannot compile the graph.
         """
         self._check_open()
         if self._has_packed(graph, constants) and (
@@ -189,7 +188,7 @@ class JaxBackend(KernelBackend):
         graph = computable(graph)
         began = time.perf_counter()
         with self._working():
-            # Copies, because the memory of tensors is used again when they are written.
+            # Copies, because the memory of tensors is reused when they are written.
             copy = self._jax.numpy.copy
             fixed = {
                 name: self._array(type_of(given), given)
@@ -234,7 +233,7 @@ class JaxBackend(KernelBackend):
             with (
                 self._working(),
                 jax.default_matmul_precision(precision),
-                # Kernels count on the array API's rules, however strict the program is by itself.
+                # Kernels rely on the array API's rules, however strict the program's own are.
                 jax.numpy_dtype_promotion("standard"),
                 jax.numpy_rank_promotion("allow"),
             ):
@@ -249,7 +248,7 @@ class JaxBackend(KernelBackend):
             ) from error
 
     def _like(self, value: Any) -> Any:
-        """Return what stands for an array, or for a tensor of a type, while XLA compiles."""
+        """Return the abstract value of an array, or of a tensor type, for compilation."""
         np = self._numpy
         dtype = getattr(np, value.dtype) if _is_type(value) else value.dtype
         return self._jax.ShapeDtypeStruct(value.shape, dtype, sharding=self._everywhere)
@@ -261,7 +260,7 @@ class JaxBackend(KernelBackend):
         self._run(executable, 1, inputs, outputs)
 
     def _run(self, executable: Executable, count: int, inputs: Binding, outputs: Binding) -> None:
-        """Run a graph; the memory of the outputs' present values is used again."""
+        """Run a graph; the memory of the outputs' current values is reused."""
         program: _Program = executable.handle.value
         given = {name: inputs[name].handle.value for name in executable.inputs}
         spare = {name: outputs[name].handle.value for name in executable.outputs}
@@ -278,7 +277,7 @@ class JaxBackend(KernelBackend):
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
-        """Run steps as one program, while other tasks go on."""
+        """Run steps as one program, while other tasks continue."""
         self._check_open()
         for binding in buffers:
             check_binding(executable, *binding)
@@ -308,13 +307,13 @@ class JaxBackend(KernelBackend):
 
     @contextmanager
     def _working(self) -> Generator[None]:
-        """Work with 64-bit types; nothing is awaited meanwhile, for other tasks may use JAX too."""
+        """Enable 64-bit types; await nothing inside, because other tasks may use JAX as well."""
         with self._translated(), self._jax.enable_x64(True):
             yield
 
     @contextmanager
     def _translated(self) -> Generator[None]:
-        """Tell of failures of XLA in the words of this package."""
+        """Convert errors of XLA to those of this package."""
         try:
             yield
         except self._jax.errors.JaxRuntimeError as error:
@@ -322,20 +321,20 @@ class JaxBackend(KernelBackend):
 
 
 def _failure(message: str) -> BackendError:
-    """Return the failure that a message of XLA tells of."""
+    """Return the error for a message of XLA."""
     status, _, text = message.partition(": ")
     if status == "RESOURCE_EXHAUSTED":
-        hint = "a smaller batch_size, or more devices"
+        hint = "use a smaller batch_size, or more devices"
         return BackendError("NNM709", f"the device has too little memory: {text}", hint=hint)
     if status in ("UNIMPLEMENTED", "INVALID_ARGUMENT"):
-        return BackendError("NNM709", f"XLA does not run the graph: {text}")
+        return BackendError("NNM709", f"XLA cannot run the graph: {text}")
     return ContextLost(f"JAX lost the device: {message}")
 
 
 def _swap(
     executable: Executable, buffers: tuple[tuple[Binding, Binding], tuple[Binding, Binding]]
 ) -> bool:
-    """Return whether steps hand on just their state, by the names of inputs that are outputs."""
+    """Return whether steps pass on exactly their state: the inputs that are also outputs."""
     (a, after_a), (b, after_b) = buffers
     state = executable.handle.value.state
     written = {
@@ -355,11 +354,10 @@ def _is_type(value: Any) -> bool:
 
 
 def _quotients(graph: Graph) -> set[int]:
-    """Return the quotients that are divided, or divided by, once more, and those of constants that
-    are multiplied by one another.
+    """Return the quotients that are operands of another division or multiplied by each other.
 
-    XLA makes (a / b) / c a / (b · c), a / (b / c) (a · c) / b, and (a / b) · (a / b) of a constant
-    a² / b², whose products may overflow.
+    XLA rewrites (a / b) / c as a / (b · c), a / (b / c) as (a · c) / b and, for constants,
+    (a / b) · (a / b) as a² / b²; the products may overflow.
     """
     found: set[int] = set()
     for node in graph.nodes():
@@ -379,9 +377,9 @@ def _is_quotient(operand: Operand | None) -> bool:
 
 
 def _powers_under_logs(graph: Graph) -> set[int]:
-    """Return the powers whose logarithms are taken, also after they are laid out anew.
+    """Return the powers whose logarithms are taken, directly or after a rearrangement.
 
-    XLA makes log xⁿ n · log |x|, which is NaN for negative powers no more.
+    XLA rewrites log xⁿ as n · log |x|, which is no longer NaN for negative powers.
     """
     found: set[int] = set()
     for node in graph.nodes():

@@ -1,4 +1,4 @@
-"""Backends that run the operators' own kernels, whatever array namespace these run on."""
+"""Backends that run the operators' own kernels, on any array namespace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webnnm.ops.declare.tensors import TensorType
 def computable(graph: Graph | Scan) -> Graph:
     """Return the graph without composites that have no kernel of their own.
 
-    Raises `BackendError` NNM409 for results that no memory of this machine could hold.
+    Raises `BackendError` NNM409 for results that are larger than any memory of this machine.
     """
     graph = graph.unrolled() if isinstance(graph, Scan) else graph
     found = inlined(graph, lambda operator: operator.reference is None)
@@ -42,25 +42,25 @@ def computed(
 
 
 class _Call(NamedTuple):
-    """A node with its kernel; values are named by their places in a list."""
+    """A node with its kernel; values are identified by their positions in a list."""
 
     node: OperatorNode
     kernel: Callable[..., Any]
     operands: list[int]
     options: Mapping[str, Any]
     first: int
-    """The place of the first result; the others follow."""
+    """The position of the first result; the others follow."""
     ended: list[int]
-    """What no later call needs."""
+    """The values that no later call needs."""
 
 
 class Program:
     """A computable graph as a list of kernels, made once to compute the graph again and again.
 
-    `np` is the Python array API with the data types of tensors, and three functions more that
+    `np` is the Python array API with the data types of tensors, and three more functions that
     kernels may call: `erf(x)`; `put_at(x, index, values)` and `add_at(x, slices, values)`, which
-    return x with values in place of its elements or added to them, and may write into x. `placed`
-    sees the value of every input and of every result, and returns what stands for it.
+    return x with values in place of its elements or added to them, and may modify x. `placed` is
+    called with the value of every input and of every result, and returns its replacement.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Program:
         self._give_up()
 
     def _give_up(self) -> None:
-        """Find out after which call each value is not needed any more."""
+        """Determine the last call that needs each value."""
         last: dict[int, _Call] = {}
         for call in self._calls:
             results = range(call.first, call.first + len(call.node.types))
@@ -126,7 +126,7 @@ class Program:
 
 
 def wrapped(np: Any, value: Any, dtype: DataType) -> Any:
-    """Return what 4 bits hold of a result computed in 8; other types stay."""
+    """Return a result that was computed in 8 bits wrapped to 4; other types are unchanged."""
     if dtype == "uint4":
         return np.bitwise_and(value, 15)
     return np.bitwise_and(value + 8, 15) - 8 if dtype == "int4" else value
@@ -149,7 +149,7 @@ def array_of(np: Any, array: HostArray, *, copy: bool = True) -> Any:
     """Return a host array as an array of a namespace, with `copy` in memory of its own."""
     if array.dtype in FORMATS:
         values = np.frombuffer(array.data, dtype=array.dtype)
-    else:  # two in each byte, the first in its lower half
+    else:  # two per byte, the first one in the lower half
         bytes = np.frombuffer(array.data, dtype="uint8")
         pairs = np.reshape(np.stack([bytes & 15, bytes >> 4], axis=-1), (-1,))
         values = wrapped(np, np.astype(pairs[: count(array.shape)], "int8"), array.dtype)
@@ -175,7 +175,7 @@ def taken(graph: Graph, fixed: Container[str]) -> dict[str, TensorType]:
 
 
 class Held:
-    """Something a backend holds, told from others by identity: an array or a graph."""
+    """Something that a backend holds, an array or a graph, which is compared by identity."""
 
     __slots__ = ("value",)
 
@@ -198,12 +198,12 @@ class KernelBackend(Backend):
 
     @abstractmethod
     def _host(self, array: Any) -> Any:
-        """Return an array as one of NumPy."""
+        """Return an array as a NumPy array."""
 
     def _executable(
         self, graph: Graph, fixed: Container[str], compiled: Any, seconds: float = 0.0
     ) -> Executable:
-        """Hold what was compiled."""
+        """Keep a compiled graph and return its executable."""
         held = Held(compiled)
         self._graphs.add(held)
         return Executable(
@@ -235,7 +235,7 @@ class KernelBackend(Backend):
         return [host_array(tensor.type, self._host(tensor.handle.value)) for tensor in tensors]
 
     def release(self, *things: DeviceTensor | Executable) -> None:
-        """Free tensors and graphs at once; releasing twice is allowed."""
+        """Free tensors and graphs immediately; releasing something twice is allowed."""
         for thing in things:
             thing.handle.value = None
             if isinstance(thing, Executable):
@@ -245,7 +245,7 @@ class KernelBackend(Backend):
                 self._owners.pop(thing.handle, None)
 
     def ledger(self) -> Ledger:
-        """Return what is held at the moment."""
+        """Return what is currently allocated."""
         size = sum(self._tensors.values())
         return Ledger(len(self._graphs), len(self._tensors), size, self._kinds())
 

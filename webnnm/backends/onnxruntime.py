@@ -1,4 +1,4 @@
-"""The ONNX Runtime backend of desktops: graphs written as ONNX, run by its kernels for CPUs."""
+"""The ONNX Runtime backend of desktops: graphs are exported as ONNX and run by its CPU kernels."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 APART = 1 << 20
-"""Constants from this size on are handed over beside the model, whose bytes end at 2 GB."""
+"""Constants of at least this size are passed next to the model, which is limited to 2 GB."""
 MOST_EMBEDDED = 1 << 31
-"""Tensors that take more than this together stay inputs, although they could be constants."""
+"""If tensors take more bytes than this in total, they stay inputs instead of constants."""
 ERRORS = 3
-"""What ONNX Runtime prints by itself: errors alone."""
+"""The level of messages that ONNX Runtime itself prints: only errors."""
 
 
 @dataclass(frozen=True)
 class _Memory:
-    """A tensor: an array of NumPy, and ONNX Runtime's view of the same memory."""
+    """A tensor: a NumPy array, and ONNX Runtime's view of the same memory."""
 
     array: Any
     value: Any
@@ -60,14 +60,14 @@ class OnnxRuntimeBackend(KernelBackend):
 
     `threads` is how many cores each operator may use, None for all. Results do not depend on it.
 
-    Raises `BackendError` NNM709 where ONNX Runtime is missing.
+    Raises `BackendError` NNM709 if ONNX Runtime is not installed.
     """
 
     name = "onnxruntime"
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__()
-        # Else version 1.32, imported, writes a number for this device into the home folder.
+        # Without this, importing version 1.32 writes a device number into the home folder.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         try:
             self._runtime = importlib.import_module("onnxruntime")
@@ -75,7 +75,7 @@ class OnnxRuntimeBackend(KernelBackend):
             raise BackendError(
                 "NNM709",
                 "the ONNX Runtime backend needs onnxruntime, which is not installed",
-                hint='pip install "webnnm[onnxruntime]"',
+                hint='run pip install "webnnm[onnxruntime]"',
             ) from error
         self._numpy = Namespace()
         self._threads = threads or 0
@@ -104,10 +104,10 @@ class OnnxRuntimeBackend(KernelBackend):
         constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
-        """Write a graph as ONNX and let ONNX Runtime optimise it.
+        """Export a graph as ONNX and let ONNX Runtime optimise it.
 
-        Raises `BackendError` NNM709 where it cannot, `ModelError` NNM901 for an operator that ONNX
-        has no operators for.
+        Raises `BackendError` NNM709 if it cannot, `ModelError` NNM901 for an operator without a
+        counterpart in ONNX.
         """
         self._check_open()
         if self._has_packed(graph, constants) and (
@@ -140,7 +140,7 @@ class OnnxRuntimeBackend(KernelBackend):
         options = runtime.SessionOptions()
         options.log_severity_level = ERRORS
         options.intra_op_num_threads = self._threads
-        # Threads wait for the next operator, and give their cores back at the end of a run.
+        # Threads spin until the next operator, and release their cores at the end of a run.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         apart = self._moved_apart(model)
         if apart:
@@ -162,7 +162,7 @@ class OnnxRuntimeBackend(KernelBackend):
         return found
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
-        """Run a graph at once, straight into the memory of the outputs."""
+        """Run a graph immediately, directly into the memory of the outputs."""
         self._check_open()
         check_binding(executable, inputs, outputs)
         bound = self._bound(executable, inputs, outputs)
@@ -170,7 +170,7 @@ class OnnxRuntimeBackend(KernelBackend):
             executable.handle.value.run_with_iobinding(bound)
 
     def _bound(self, executable: Executable, inputs: Binding, outputs: Binding) -> Any:
-        """Return where ONNX Runtime finds inputs and puts outputs."""
+        """Return the binding of inputs and outputs for ONNX Runtime."""
         session = executable.handle.value
         bound = session.io_binding()
         for name in executable.inputs:
@@ -187,7 +187,7 @@ class OnnxRuntimeBackend(KernelBackend):
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
-        """Run steps one after the other, letting other tasks in now and then."""
+        """Run steps one after the other, yielding to other tasks now and then."""
         self._check_open()
         for binding in buffers:
             check_binding(executable, *binding)
@@ -203,7 +203,7 @@ class OnnxRuntimeBackend(KernelBackend):
 
 @contextmanager
 def _translated() -> Generator[None]:
-    """Tell of failures of ONNX Runtime in the words of this package."""
+    """Convert errors of ONNX Runtime to those of this package."""
     try:
         yield
     except Exception as error:
@@ -211,5 +211,5 @@ def _translated() -> Generator[None]:
         if not own and not isinstance(error, RuntimeError):
             raise
         message = str(error)
-        hint = "a smaller batch, sequence or layer" if "allocat" in message else ""
+        hint = "use a smaller batch, sequence or layer" if "allocat" in message else ""
         raise BackendError("NNM709", f"ONNX Runtime: {message}", hint=hint) from error

@@ -1,4 +1,4 @@
-"""The ONNX Runtime backend of pages: graphs written as ONNX, run by ONNX Runtime Web."""
+"""The ONNX Runtime backend of pages: graphs are exported as ONNX and run by ONNX Runtime Web."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 PROVIDERS = {"wasm": "WebAssembly", "webgpu": "WebGPU"}
-"""What ONNX Runtime Web runs on, by its own names."""
+"""Where ONNX Runtime Web runs, by its own names."""
 NIBBLES: frozenset[DataType] = frozenset({"int4", "uint4"})
 """Types that version 1.30 computes wrongly: a cast to them loses all but the first elements."""
 FOLDER = "onnxruntime"
-"""Where pages have the files of ONNX Runtime Web: beside the folder of Pyodide."""
+"""The folder of ONNX Runtime Web in pages, next to that of Pyodide."""
 
 
 @dataclass(eq=False, slots=True)
 class _Model(Built):
-    """A graph, and what its outputs are called in the model."""
+    """A graph, and the names of its outputs in the ONNX model."""
 
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -42,8 +42,8 @@ class _Model(Built):
 class OnnxRuntimeWebBackend(WebNNBackend):
     """Runs graphs with ONNX Runtime Web, through the same bridge as WebNN.
 
-    Tensors, steps, the ledger and the loss of a device are those of the bridge. A page needs no
-    headers for it, and fetches 14 MB, or 27 for WebGPU, on its first visit.
+    The bridge handles tensors, steps, the ledger and the loss of a device. A page needs no headers
+    for it, and fetches 14 MB, or 27 MB for WebGPU, on the first visit.
     """
 
     name = "onnxruntime"
@@ -57,10 +57,10 @@ class OnnxRuntimeWebBackend(WebNNBackend):
     async def load(
         cls, provider: str = "wasm", log: Callable[[str], None] | None = None
     ) -> OnnxRuntimeWebBackend:
-        """Load ONNX Runtime Web, and see that it computes.
+        """Load ONNX Runtime Web, and check that it works.
 
-        Raises `BackendError` NNM709 for another provider than "wasm" and "webgpu", outside a
-        browser, and where the page lacks the files or the browser the provider.
+        Raises `BackendError` NNM709 for a provider other than "wasm" and "webgpu", outside a
+        browser, and if the page lacks the files or the browser lacks the provider.
         """
         if provider not in PROVIDERS:
             hint = suggestion(provider, PROVIDERS) or f"one of {', '.join(PROVIDERS)}"
@@ -76,7 +76,7 @@ class OnnxRuntimeWebBackend(WebNNBackend):
 
     @property
     def description(self) -> str:
-        """What runs graphs, in words, for logs and tables."""
+        """A description of the backend for logs and tables."""
         return f"ONNX Runtime Web ({self.device})"
 
     async def compile(
@@ -86,10 +86,10 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
-        """Write a graph as ONNX and let ONNX Runtime optimise it.
+        """Export a graph as ONNX and let ONNX Runtime optimise it.
 
-        Raises `BackendError` NNM505 where it refuses, `ModelError` NNM901 for an operator that ONNX
-        has no operators for.
+        Raises `BackendError` NNM505 if it rejects the graph, `ModelError` NNM901 for an operator
+        without a counterpart in ONNX.
         """
         if self._has_packed(graph, constants) and (
             found := await unpacked(self, graph, constants, recompute)
@@ -146,9 +146,9 @@ async def _module() -> Any:
 
 
 async def to_fetch(provider: str) -> int | None:
-    """Return how many bytes `load` would fetch, None where it would fail.
+    """Return how many bytes `load` would fetch, None if it would fail.
 
-    0 are those that the browser has kept; only the size is asked for.
+    The result is 0 if the browser has stored the file; only the size is requested.
     """
     module = await _module()
     try:
@@ -164,7 +164,7 @@ def _options(provider: str) -> str:
 
 
 class _Fetching:
-    """Tells a log how far the fetching of ONNX Runtime is, in tenths."""
+    """Logs the progress of fetching ONNX Runtime, in tenths."""
 
     def __init__(self, log: Callable[[str], None] | None) -> None:
         self._log = log
@@ -179,17 +179,17 @@ class _Fetching:
 
 
 def _check_nibbles(graph: Graph) -> None:
-    """Refuse types that ONNX Runtime Web computes wrongly (NNM505)."""
+    """Raise `BackendError` NNM505 for types that ONNX Runtime Web computes wrongly."""
     found = [type for node in graph.nodes() for type in node.types if type.dtype in NIBBLES]
     if found:
-        message = f"ONNX Runtime Web computes wrong numbers of {found[0].dtype}"
+        message = f"ONNX Runtime Web computes wrong values for {found[0].dtype}"
         raise BackendError("NNM505", message, hint='use backend("numpy")')
 
 
 def _model(
     graph: Graph, fixed: Mapping[str, HostArray]
 ) -> tuple[ModelProto, dict[str, TensorType]]:
-    """Return the model of what a graph uses, and the types of the inputs that are not fixed."""
+    """Return the ONNX model of a graph, and the types of its used inputs that are not fixed."""
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     inputs = {name: o for name, o in graph.inputs.items() if name in used}
     constants = {name: array for name, array in fixed.items() if name in used}
@@ -198,7 +198,7 @@ def _model(
 
 
 def _renamed(graph: Graph, model: ModelProto) -> dict[str, str]:
-    """Return what outputs are called in a model."""
+    """Return the names of outputs in an ONNX model."""
     assert model.graph is not None
     places = zip(graph.outputs, model.graph.output, strict=True)
     return {name: value.name for name, value in places}

@@ -1,4 +1,4 @@
-"""Finding out what runs graphs here: WebNN on which device, ONNX Runtime, or NumPy."""
+"""Finds out what runs graphs here: WebNN and on which device, ONNX Runtime, or NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webnnm.core.errors import BackendError
 
 @dataclass(frozen=True, slots=True)
 class DeviceProbe:
-    """What came of asking for one device: `reason` says what runs, or why nothing does.
+    """The result of requesting one device: `reason` says what runs, or why nothing does.
 
     `faults` are the known faults of what runs; graphs are rewritten around them. `seconds` is the
     time of a short trial, None where there was none.
@@ -29,9 +29,9 @@ class DeviceProbe:
 class ProbeResult:
     """What this machine runs graphs on.
 
-    `webnn` tells whether a graph really ran on WebNN, `devices` what came of asking for npu, gpu
-    and cpu of WebNN, for webgpu and wasm of ONNX Runtime, and for numpy; `sentence` says in one
-    sentence what will run and why.
+    `webnn` is whether a graph really ran on WebNN; `devices` has the results for npu, gpu and cpu
+    of WebNN, for webgpu and wasm of ONNX Runtime, and for numpy; `sentence` says in one sentence
+    what will run and why.
     """
 
     webnn: bool
@@ -43,13 +43,13 @@ class ProbeResult:
 
 
 async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
-    """Test each device of WebNN with small graphs, the others as said below; report the results.
+    """Test each device of WebNN with small graphs, the others as described below.
 
-    With `trials` what works is timed: an inference of 64 rows by four layers of 256 units. The
-    browser remembers the times by its version, and `backend("auto")` goes by them. Nothing is
-    fetched for that: ONNX Runtime and NumPy are timed where the browser has them already. With
-    `fetch` they are fetched: 3 MB of NumPy, 14 MB of ONNX Runtime, 27 more where there is WebGPU.
-    Without `trials` WebNN alone is tested.
+    With `trials`, every device that works is timed: an inference of 64 rows by four layers of 256
+    units. The browser remembers the times per version, and `backend("auto")` uses them. Nothing is
+    fetched for this: ONNX Runtime and NumPy are timed if the browser has them already. With `fetch`
+    they are fetched: 3 MB of NumPy, 14 MB of ONNX Runtime, and 27 MB more if there is WebGPU.
+    Without `trials`, only WebNN is tested.
 
     Missing features are reported, never raised.
 
@@ -72,7 +72,7 @@ async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
     if any(devices[device].available for device in DEVICES):
         return ProbeResult(True, devices, f"models run on WebNN ({_where(devices)})")
     if not why:
-        why = f"the browser shows WebNN but refused every device ({devices['cpu'].reason})"
+        why = f"the browser exposes WebNN but refused every device ({devices['cpu'].reason})"
     outlook = "models run on NumPy"
     if pyodide_host.in_browser():
         from webnnm.backends import fallback
@@ -83,9 +83,9 @@ async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
 
 def _where(devices: Mapping[str, DeviceProbe]) -> str:
     parts = {name: devices[name].reason for name in DEVICES}
-    same = {reason.removesuffix(f" ({name} asked for)") for name, reason in parts.items()}
+    same = {reason.removesuffix(f" ({name} requested)") for name, reason in parts.items()}
     if len(same) == 1:
-        return f"{same.pop()}, whichever device is asked for"
+        return f"{same.pop()}, whichever device is requested"
     return "; ".join(f"{name}: {reason}" for name, reason in parts.items())
 
 

@@ -1,7 +1,7 @@
-"""The door to the browser: the only module that imports `js` and `pyodide`.
+"""Access to the browser: the only module that imports `js` and `pyodide`.
 
-Importing it works everywhere; its functions import what they need when they are called, and on a
-desktop Python `load_bridge` raises `BackendError` NNM709.
+Importing it works everywhere; its functions import what they need when they are called, and on
+desktop Python, `load_bridge` raises `BackendError` NNM709.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ Names = Mapping[str, int]
 
 
 class JsBuffer(Protocol):
-    """A typed array of JavaScript."""
+    """A typed array in JavaScript."""
 
     def to_py(self) -> memoryview[int]:
-        """Return a copy of its memory that Python owns."""
+        """Return a copy of the memory that Python owns."""
         ...
 
     def assign(self, data: Any, /) -> None:
-        """Copy a buffer of as many bytes into its memory."""
+        """Copy a buffer of the same size into the memory."""
         ...
 
     def assign_to(self, data: Any, /) -> None:
-        """Copy its memory into a buffer of as many bytes."""
+        """Copy the memory into a buffer of the same size."""
         ...
 
 
@@ -77,14 +77,14 @@ class BridgeModule(Protocol):
 
 
 class Bridge:
-    """The bridge with Python's types; every failure is a `BackendError` or `ContextLost`.
+    """The bridge with Python types; every failure is a `BackendError` or `ContextLost`.
 
     >>> bridge = await load_bridge()                                    # doctest: +SKIP
     >>> context = await bridge.open({"powerPreference": "low-power"})   # doctest: +SKIP
     """
 
     waiting = False
-    """Whether somebody waits without `await`: tasks then go on where Python can be held up."""
+    """Whether somebody waits without `await`: tasks then resume where Python can be suspended."""
 
     def __init__(self, module: BridgeModule) -> None:
         self._module = module
@@ -94,17 +94,17 @@ class Bridge:
         self._run: Callable[[int, int, bool], None]
 
     async def browser(self) -> str:
-        """Return the name and the version of the browser and its system, as exactly as it tells."""
+        """Return name and version of the browser and its system, as precisely as it reports."""
         with _translated():
             return await self._module.browser()
 
     async def open(self, options: Mapping[str, Any]) -> int:
-        """Create a context; raises `BackendError` NNM709 where the browser has none to give."""
+        """Create a context; raises `BackendError` NNM709 if the browser cannot."""
         with _translated():
             return await self._module.open(json.dumps(options))
 
     async def adopt(self, opening: Awaitable[Any]) -> int:
-        """Take a context that another module opens; raises `BackendError` NNM709 if it cannot."""
+        """Adopt a context that another module opens; raises `BackendError` NNM709 if it cannot."""
         try:
             return self._module.adopt(await opening)
         except js_error() as error:
@@ -113,7 +113,7 @@ class Bridge:
             raise BackendError("NNM709", message, hint=hint) from error
 
     async def load(self, context: int, model: bytes) -> int:
-        """Build the graph of a model in a format that an adopted context reads."""
+        """Build the graph of a model in a format that the adopted context reads."""
         with _translated():
             return await self._module.load(context, model)
 
@@ -128,20 +128,20 @@ class Bridge:
             return await self._module.build(context, plan.json, plan.constants, *plan.beside)
 
     def devices(self, graph: int) -> list[str]:
-        """Return the devices that a graph runs on, empty where the browser does not tell."""
+        """Return the devices that a graph runs on, an empty list if the browser does not say."""
         with _translated():
             return json.loads(self._module.devices(graph))
 
     async def tensor(
         self, context: int, dtype: str, shape: Sequence[int], data: memoryview[int] | None = None
     ) -> int:
-        """Create a tensor, zero or filled with the bytes of `data`."""
+        """Create a tensor, filled with zeros or with the bytes of `data`."""
         given = () if data is None else (data,)
         with _translated():
             return await self._module.tensor(context, dtype, json.dumps(list(shape)), *given)
 
     def write(self, tensor: int, data: memoryview[int]) -> None:
-        """Queue a copy of bytes into a tensor."""
+        """Queue a copy of bytes to a tensor."""
         with _translated():
             self._module.write(tensor, data)
 
@@ -151,7 +151,7 @@ class Bridge:
             return (await self._module.read(*tensors)).to_py()
 
     def read_now(self, tensors: Sequence[int]) -> memoryview[int]:
-        """Return the same without `await`, where `can_wait`: no turn of the event loop is taken."""
+        """Return the same without `await` or a turn of the event loop; only if `can_wait()`."""
         with _translated():
             return wait(self._module.read(*tensors)).to_py()
 
@@ -163,9 +163,9 @@ class Bridge:
     def runner(
         self, graph: int, inputs: Names, outputs: Names, written: Sequence[int], read: Sequence[int]
     ) -> tuple[int, list[JsBuffer]]:
-        """Bind a graph for many runs; return a handle and the buffers that data pass through.
+        """Bind a graph for many runs; return a handle and the buffers that transfer the data.
 
-        These are one for each tensor that a run writes, and one for all that it reads.
+        There is one buffer for each tensor that a run writes, and one for all that it reads.
         """
         texts = json.dumps([inputs, outputs]), json.dumps([written, read])
         if self._proxy is None:
@@ -176,12 +176,12 @@ class Bridge:
             return runner, [*self._module.buffers(runner)]
 
     def run(self, runner: int, prepare: Callable[[], Callable[[], Any]]) -> Answer:
-        """Write, run and read once; who awaits that gets what a function makes in the same moment.
+        """Write, run and read once; return an awaitable of what a function makes of the results.
 
-        `prepare` returns that function: it is called while the device works.
+        `prepare` returns that function; it is called while the device works.
 
-        A turn of the event loop takes as long as a small network, and Python can be held up (JSPI)
-        only after one: that is done without where nobody waits without `await`.
+        A turn of the event loop takes as long as a small network, but Python can be suspended
+        (JSPI) only after one: it is skipped unless somebody waits without `await`.
         """
         ticket = next(self._tickets)
         try:
@@ -201,7 +201,7 @@ class Bridge:
             answer.settle(failure)
 
     async def once(self, context: int, plan: Plan, data: bytes) -> memoryview[int]:
-        """Build the graph of a plan, run it once on the bytes of all inputs, return all outputs."""
+        """Build the graph of a plan, run it once on the bytes of all inputs; return all outputs."""
         with _translated(plan):
             return (await self._module.once(context, plan.json, plan.constants, data)).to_py()
 
@@ -215,7 +215,7 @@ class Bridge:
     ) -> memoryview[int]:
         """Run steps over alternating buffers, then return the bytes of the tensors read.
 
-        Cancelled, it lets them end early, and waits until the device does nothing any more.
+        If it is cancelled, it ends the steps early and waits until the device is idle.
         """
         ticket = next(self._tickets)
         texts = json.dumps(buffers), json.dumps(reads)
@@ -225,7 +225,7 @@ class Bridge:
             return result.to_py()
 
     def permutations(self, words: array[int], size: int) -> array[int]:
-        """Return 0 … size − 1 as words draw it, once and again, as `random.permutations` does."""
+        """Return permutations of 0 … size − 1 drawn from words, as `random.permutations` does."""
         with _translated():
             return array("i", self._module.permutations(words, size).to_py().tobytes())
 
@@ -235,12 +235,12 @@ class Bridge:
             self._module.release(*handles)
 
     def ledger(self, context: int) -> dict[str, int]:
-        """Return how many graphs, tensors and bytes a context holds."""
+        """Return the number of graphs, tensors and bytes that a context holds."""
         with _translated():
             return json.loads(self._module.ledger(context))
 
     def close(self, context: int) -> None:
-        """Destroy a context with all that was made in it."""
+        """Destroy a context with everything that was made in it."""
         with _translated():
             self._module.close(context)
 
@@ -255,7 +255,7 @@ def in_browser() -> bool:
 
 
 def awaited_by_promise() -> bool:
-    """Return whether it is JavaScript that waits for an object of Python's that can be awaited.
+    """Return whether JavaScript is what waits for an awaitable Python object.
 
     >>> awaited_by_promise()
     False
@@ -269,7 +269,7 @@ def awaited_by_promise() -> bool:
 
 
 def has_webnn() -> bool:
-    """Return whether the browser shows WebNN at all; only `Bridge.open` knows whether it works.
+    """Return whether the browser exposes WebNN; only `Bridge.open` finds out whether it works.
 
     >>> has_webnn()
     False
@@ -280,7 +280,7 @@ def has_webnn() -> bool:
 def installed(name: str) -> bool:
     """Return whether a package is installed here, or was loaded into this page.
 
-    One that is just being loaded is not: its files are there before they can be imported.
+    A package that is being loaded is not: its files exist before they can be imported.
     """
     if in_browser() and hasattr(_distributed(), name):
         return hasattr(import_module("pyodide_js").loadedPackages, name)
@@ -295,16 +295,16 @@ def offers(name: str) -> bool:
 
 
 def _distributed() -> Any:
-    """Return what the page's Pyodide distribution holds, by name."""
+    """Return the packages of the page's Pyodide distribution, by name."""
     return import_module("pyodide_js").lockfile.packages
 
 
 async def load_package(name: str) -> None:
     """Load a package of the page's Pyodide distribution, unless it is loaded already.
 
-    Where it is being loaded, wait for that.
+    If it is being loaded, wait for that.
 
-    Raises `BackendError` NNM709 where the distribution does not hold it.
+    Raises `BackendError` NNM709 if the distribution does not contain it.
     """
     if installed(name):
         return
@@ -321,14 +321,14 @@ def _missing(name: str, reason: str) -> BackendError:
     return BackendError(
         "NNM709",
         f"the package {name} cannot be loaded into this page: {reason}",
-        hint=f"put a wheel of {name} into the page's Pyodide distribution and its lock file",
+        hint=f"add a wheel of {name} to the page's Pyodide distribution and its lock file",
     )
 
 
 async def fetched(url: str) -> Any:
-    """Return the answer to a request for a URL, relative to the page: it has `string`, `bytes`.
+    """Fetch a URL, relative to the page; the response has `string` and `bytes`.
 
-    Raises `DataError` NNM715 where the server answers with an error.
+    Raises `DataError` NNM715 if the server answers with an error.
     """
     response = await import_module("pyodide.http").pyfetch(url)
     if not response.ok:
@@ -337,7 +337,7 @@ async def fetched(url: str) -> Any:
 
 
 async def load_bridge() -> Bridge:
-    """Return the bridge: the module that the page registered, else the one in this package.
+    """Return the bridge: the module that the page registered, or the one in this package.
 
     Raises `BackendError` NNM709 outside a browser, or as `load_module` does.
     """
@@ -354,15 +354,15 @@ async def load_bridge() -> Bridge:
 
 
 LOADED: list[Bridge] = []
-"""The bridge, once it is loaded: a second instance would not know the handles of the first."""
+"""The bridge, once it is loaded: a second instance would not know the handles of the first one."""
 
 
 async def load_module(name: str) -> Any:
-    """Return a JavaScript module of js_bridge: the one that the page registered, else our own.
+    """Return a JavaScript module of js_bridge: the one that the page registered, or our own.
 
     A page registers `webnnm_bridge` and `webnnm_files` with Pyodide (`registerJsModule`) or lists
-    them for PyScript (`js_modules`). Raises `BackendError` NNM709 where it did not, and the page's
-    content security policy forbids to import the text that lies in this package.
+    them for PyScript (`js_modules`). Raises `BackendError` NNM709 if it did not, and the page's
+    Content-Security-Policy forbids importing the source text that is in this package.
     """
     return _registered(f"webnnm_{name}") or await _own_module(f"{name}.js")
 
@@ -379,7 +379,7 @@ def _registered(module: str) -> Any:
 
 
 def _script(file: str) -> str:
-    # In a checkout the file lies beside the package; only wheels carry it inside.
+    # In a checkout the file is next to the package; only wheels contain it.
     checkout = Path(__file__).resolve().parents[2] / "js_bridge" / file
     if checkout.is_file():
         return checkout.read_text(encoding="utf-8")
@@ -388,7 +388,7 @@ def _script(file: str) -> str:
 
 
 def _address(file: str, made: dict[str, str]) -> str:
-    """Return the address of a script, made of its text, as are those that it imports."""
+    """Return a blob URL of a script; the scripts that it imports get blob URLs as well."""
     if file not in made:
         own = r'(?<= from ")\./([a-z]+\.js)(?=";)'
         text = re.sub(own, lambda found: _address(found[1], made), _script(file))
@@ -403,7 +403,7 @@ async def _own_module(file: str) -> Any:
     address = _address(file, made)
     lacking = "'unsafe-eval'"
     try:
-        # Python has no way to import a module that is not made of a text.
+        # Python can import a JavaScript module only by running JavaScript from a text.
         import_address = import_module("pyodide.code").run_js("(address) => import(address)")
         lacking = "blob:"
         return await import_address(address)
@@ -411,9 +411,9 @@ async def _own_module(file: str) -> Any:
         module = f"webnnm_{file.removesuffix('.js')}"
         raise BackendError(
             "NNM709",
-            f"{file} could not be loaded, which takes {lacking} in the script-src of this page's "
-            f"Content-Security-Policy where the page does not register the module: {error}",
-            hint=f"serve {file} with the page and register it: "
+            f"{file} could not be loaded: unless the page registers the module, this needs "
+            f"{lacking} in the script-src of the page's Content-Security-Policy: {error}",
+            hint=f"serve {file} with the page, and register it: "
             f'pyodide.registerJsModule("{module}", await import("./{file}")), or '
             "js_modules in PyScript; docs/deploying.md has an example",
         ) from error
@@ -423,23 +423,23 @@ async def _own_module(file: str) -> Any:
 
 
 def script_value(script: str) -> Any:
-    """Return what an expression of JavaScript is worth in this page."""
+    """Return the value of a JavaScript expression in this page."""
     return import_module("pyodide.code").run_js(script)
 
 
 def beside_pyodide(folder: str) -> str:
-    """Return the address of a folder next to the one that Pyodide lies in."""
+    """Return the address of a folder next to that of Pyodide."""
     own = import_module("pyodide_js")._api.config.indexURL
     return str(page().URL.new(f"../{folder}/", page().URL.new(own, page().location.href)).href)
 
 
 def callback(function: Callable[..., object]) -> Any:
-    """Return a function that JavaScript can call until `destroy` of it is called."""
+    """Return a function that JavaScript can call until its `destroy` is called."""
     return import_module("pyodide.ffi").create_proxy(function)
 
 
 def page() -> Any:
-    """Return what JavaScript calls globalThis."""
+    """Return JavaScript's globalThis."""
     return import_module("js")
 
 
@@ -450,7 +450,7 @@ def js_error() -> type[BaseException]:
 
 @contextmanager
 def _translated(plan: Plan | None = None) -> Generator[None]:
-    """Turn the bridge's errors into ours; they come with a name and with details."""
+    """Turn the bridge's errors, which have a name and details, into ours."""
     try:
         yield
     except import_module("pyodide.ffi").JsException as error:
@@ -475,12 +475,12 @@ def _translation(error: Any, plan: Plan | None) -> BackendError:
     sentences = {
         "NotAvailable": (
             "WebNN is not available",
-            'use backend("auto"), which falls back on NumPy; `await probe()` tells more',
+            'use backend("auto"), which falls back to NumPy; `await probe()` says more',
         ),
         "BindingError": ("the tensors do not fit the graph", ""),
         "DeviceError": (
             "the device failed",
-            "the device may be out of memory: a smaller batch takes less",
+            "the device may be out of memory: try a smaller batch",
         ),
         "UnknownHandle": ("a tensor, graph or context was used after its release", ""),
     }
@@ -489,17 +489,17 @@ def _translation(error: Any, plan: Plan | None) -> BackendError:
 
 
 def _label_in(message: str, plan: Plan | None) -> str:
-    """Return the label of the plan that a browser put into a message, in brackets."""
+    """Return the label of the plan that a browser quotes in a message, in brackets."""
     labels = [operator["label"] for operator in plan.content["operators"]] if plan else []
     return next((label for label in labels if label and f"[{label}]" in message), "")
 
 
 def can_wait() -> bool:
-    """Return whether this browser can hold up Python until a promise is settled (JSPI)."""
-    Bridge.waiting = True  # it is asked by who is going to
+    """Return whether this browser can suspend Python until a promise is settled (JSPI)."""
+    Bridge.waiting = True  # only callers that are about to wait ask this
     return bool(find_spec("pyodide")) and import_module("pyodide.ffi").can_run_sync()
 
 
 def wait(work: Awaitable[Any]) -> Any:
-    """Return the result of work, holding up Python until it is there."""
+    """Return the result of an awaitable, suspending Python until it is available."""
     return import_module("pyodide.ffi").run_sync(work)

@@ -29,12 +29,12 @@ from webnnm.ops.declare.tensors import TensorType
 
 IN_PAGE = sys.platform == "emscripten"
 TURN, PAUSE = 0.04, 0.005
-"""Seconds of computing and of rest in a page: without a rest it neither draws nor hears clicks."""
+"""Seconds of computing and of rest in a page, which neither draws nor handles clicks meanwhile."""
 STEPS_BETWEEN_YIELDS = 16
 
 
 class Namespace:
-    """NumPy as kernels see it; with `wide=True` every float is a float64."""
+    """NumPy as kernels see it; with `wide=True` all floats are float64."""
 
     def __init__(self, *, wide: bool = False) -> None:
         try:
@@ -43,7 +43,7 @@ class Namespace:
             raise BackendError(
                 "NNM709",
                 "the reference backend needs NumPy, which is not installed",
-                hint="pip install numpy; in a page, load the package numpy",
+                hint="run pip install numpy; in a page, load the package numpy",
             ) from error
         # NumPy has no 4-bit types.
         self.int4, self.uint4 = self._numpy.int8, self._numpy.uint8
@@ -51,27 +51,27 @@ class Namespace:
             self.float32 = self.float16 = self._numpy.float64
 
     def __getattr__(self, name: str) -> Any:
-        # Kernels ask for the same functions again and again: the next time it is an attribute.
+        # Kernels use the same functions again and again: make each an attribute.
         found = getattr(self._numpy, name)
         setattr(self, name, found)
         return found
 
     def erf(self, x: Any) -> Any:
-        """Return the Gauss error function; Python's own is exact, and the reference may be slow."""
+        """Return the Gauss error function; Python's is accurate, and the reference may be slow."""
         values = [math.erf(value) for value in x.reshape(-1).tolist()]
         return self._numpy.asarray(values, dtype=x.dtype).reshape(x.shape)
 
     def below(self, x: Any, largest: Any) -> Any:
-        """Return x − its largest elements, which is exactly 0 at those."""
+        """Return x minus its largest elements, exactly 0 at those."""
         return x - largest
 
     def put_at(self, x: Any, index: Any, values: Any) -> Any:
-        """Return x with values at these indices, of equal ones the last; x is written into."""
+        """Return x with values at these indices, the last one for equal indices; x is modified."""
         x[index] = values
         return x
 
     def add_at(self, x: Any, slices: Any, values: Any) -> Any:
-        """Return x with values added at these slices; x is written into."""
+        """Return x with values added at these slices; x is modified."""
         x[slices] += values
         return x
 
@@ -85,7 +85,7 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any], *, wide: bool = False) -> 
     >>> evaluate(b.build({"y": x * 2}), {"x": [1, 2]})["y"].tolist()
     [2.0, 4.0]
 
-    `wide` computes in float64 what is float32 or float16: the measure of gradient checks.
+    `wide` computes float32 and float16 in float64, as the reference of gradient checks.
     """
     np = Namespace(wide=wide)
     with np.errstate(all="ignore"):
@@ -107,14 +107,14 @@ class ReferenceBackend(KernelBackend):
 
     @classmethod
     async def load(cls) -> ReferenceBackend:
-        """Load NumPy into the page, where it is one, and return the backend."""
+        """Load NumPy if this is a page, and return the backend."""
         if pyodide_host.in_browser():
             await pyodide_host.load_package("numpy")
         return cls()
 
     def _array(self, type: TensorType, data: HostArray | None) -> Any:
         np = self._numpy
-        if type.dtype not in FORMATS:  # two numbers in a byte, unpacked where they are computed
+        if type.dtype not in FORMATS:  # two numbers per byte, unpacked when they are used
             return zeros(*type) if data is None else data.copy()
         if data is None:
             return np.zeros(type.shape, dtype=getattr(np, type.dtype))
@@ -130,7 +130,7 @@ class ReferenceBackend(KernelBackend):
         constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
-        """Compile a graph: there is nothing to do but to note it."""
+        """Compile a graph into a list of kernels."""
         self._check_open()
         if self._has_packed(graph, constants):
             from webnnm.backends.unpacking import unpacked
@@ -147,7 +147,7 @@ class ReferenceBackend(KernelBackend):
         return self._executable(graph, fixed, (Program(graph, self._numpy), fixed))
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
-        """Run a graph at once."""
+        """Run a graph immediately."""
         self._check_open()
         check_binding(executable, inputs, outputs)
         program, fixed = executable.handle.value
@@ -169,7 +169,7 @@ class ReferenceBackend(KernelBackend):
         count: int,
         read: Sequence[tuple[DeviceTensor, DeviceTensor]] = (),
     ) -> list[HostArray]:
-        """Run steps one after the other, letting other tasks in now and then."""
+        """Run steps one after the other, yielding to other tasks now and then."""
         for step in range(first, first + count):
             self.dispatch(executable, *buffers[step % 2])
             if not await self._rest() and step % STEPS_BETWEEN_YIELDS == 0:
@@ -177,12 +177,12 @@ class ReferenceBackend(KernelBackend):
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 
     async def read(self, *tensors: DeviceTensor) -> list[HostArray]:
-        """Return the values of tensors, after a rest where one is due."""
+        """Return the values of tensors, after a rest if one is due."""
         await self._rest()
         return await super().read(*tensors)
 
     async def _rest(self) -> bool:
-        """Let a page live once graphs have kept it busy long enough; tell whether it did."""
+        """Rest if graphs have kept a page busy for long enough; return whether it did."""
         due = IN_PAGE and self._busy > TURN
         if due:
             await asyncio.sleep(PAUSE)
@@ -190,7 +190,7 @@ class ReferenceBackend(KernelBackend):
         return due
 
     def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Return the result of work without a rest: nobody else could take the turn."""
+        """Return the result of a coroutine without a rest: no other task could run meanwhile."""
         busy, self._busy = self._busy, -math.inf
         try:
             return super().waited(work)

@@ -11,7 +11,7 @@ from webnnm.core.errors import BackendError, suggestion
 BACKENDS = ("webnn", "onnxruntime", "numpy", "jax")
 
 INSTEAD = {"npu": ("gpu", "cpu")}
-"""Devices to ask for where WebNN does not work on the one that was asked for (spec F.4)."""
+"""Devices to request if WebNN does not work on the requested one (spec F.4)."""
 
 
 async def backend(
@@ -22,11 +22,11 @@ async def backend(
     log: Callable[[str], None] | None = None,
     work: Callable[[], float] | None = None,
 ) -> Backend:
-    """Open a backend by name; "auto" takes NumPy on desktops, in pages WebNN where it works.
+    """Open a backend by name; "auto" takes NumPy on desktops, and WebNN in pages where it works.
 
-    In pages without WebNN "auto" takes ONNX Runtime Web if the browser has kept it, if NumPy is not
-    there, or if fetching 14 MB is worth it: `work`, which is called then, returns the seconds that
-    NumPy would take. Else it takes NumPy. The backend's `reason` says why.
+    In pages without WebNN, "auto" takes ONNX Runtime Web if the browser has cached it, if NumPy is
+    not available, or if fetching 14 MB is worth it: `work`, which is called then, returns the
+    seconds that NumPy would take. Otherwise it takes NumPy. The backend's `reason` says why.
 
     >>> import asyncio
     >>> asyncio.run(backend("numpy")).name
@@ -90,7 +90,7 @@ async def _webnn(
             refusal = refusal or error
             continue
         if refusal is not None and log is not None:
-            log(f"{refusal.message}; asked for {wish} in place of {device}")
+            log(f"{refusal.message}; requested {wish} in place of {device}")
         return found
     assert refusal is not None
     raise refusal

@@ -1,4 +1,4 @@
-"""What a model uses of a backend that it did not open: closing it frees what the model holds."""
+"""A model's view of a backend that it did not open: closing it frees what the model holds."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from webnnm.ops.declare.tensors import TensorType
 
 
 def shared(backend: Backend, settings: Mapping[str, Any]) -> SharedBackend:
-    """Return what a model with these settings uses of a backend.
+    """Return the view of a backend for a model with these settings.
 
-    Raises `DataError` NNM703 for settings that say how to open one.
+    Raises `DataError` NNM703 for settings that say how to open a backend.
     """
-    # What is made for the edge asks for a device without a word of the caller.
+    # optimize_for="edge" implies a device that the caller did not name.
     implied = ("device_type",) if settings.get("optimize_for") == "edge" else ()
     for name in ("device_type", "power_preference"):
         if settings.get(name) is not None and name not in implied:
             raise DataError(
                 "NNM703",
                 f'"{name}" selects a backend to open, but "backend" is already open',
-                hint=f'leave "{name}" out, or give the name of a backend',
+                hint=f'leave "{name}" out, or pass the name of a backend',
             )
     return SharedBackend(backend)
 
 
 class SharedBackend(Backend):
-    """Passes everything on to a backend, and knows what was made here.
+    """Passes everything on to a backend, and tracks what was made through it.
 
     >>> import asyncio
     >>> from webnnm import backend
@@ -69,11 +69,11 @@ class SharedBackend(Backend):
 
     @property
     def description(self) -> str:
-        """What runs graphs, in words, for logs and tables."""
+        """A description of the backend for logs and tables."""
         return self.given.description
 
     def claim(self, kind: str, *tensors: DeviceTensor) -> None:
-        """Say what tensors are for, in both ledgers."""
+        """Record the purpose of tensors in both ledgers."""
         super().claim(kind, *tensors)
         self.given.claim(kind, *tensors)
 
@@ -100,7 +100,7 @@ class SharedBackend(Backend):
         return made
 
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
-        """Queue a copy of host data into a tensor."""
+        """Queue a copy of host data to a tensor."""
         self._check_open()
         self.given.write(tensor, data)
 
@@ -122,7 +122,7 @@ class SharedBackend(Backend):
         given: Sequence[str],
         wanted: Sequence[str],
     ) -> Runner:
-        """Bind a graph for many runs, in as few host round trips as the backend can."""
+        """Bind a graph for many runs, each in as few host round trips as the backend allows."""
         self._check_open()
         made = self.given.runner(executable, inputs, outputs, given, wanted)
         return _SharedRunner(made, self._check_open)
@@ -144,7 +144,7 @@ class SharedBackend(Backend):
         return self.given.agreed(seconds)
 
     def release(self, *things: DeviceTensor | Executable) -> None:
-        """Free tensors and graphs at once."""
+        """Free tensors and graphs immediately."""
         for thing in things:
             if isinstance(thing, Executable):
                 self._graphs.pop(thing.handle, None)
@@ -154,7 +154,7 @@ class SharedBackend(Backend):
         self.given.release(*things)
 
     def ledger(self) -> Ledger:
-        """Return what was made here and is held; constants in graphs are not counted."""
+        """Return what was made here and is still held; constants in graphs are not counted."""
         types = [tensor.type for tensor in self._tensors.values()]
         size = sum(byte_length(type.dtype, count(type.shape)) for type in types)
         return Ledger(len(self._graphs), len(self._tensors), size, self._kinds())
@@ -169,14 +169,14 @@ class SharedBackend(Backend):
             raise BackendError("NNM709", "the model was closed")
 
     def _check_kept(self) -> None:
-        """Free what came only after this was closed."""
+        """Free what was completed only after this was closed."""
         if self._closed:
             self.close()
             self._check_open()
 
 
 class _SharedRunner(Runner):
-    """A runner of the backend, for as long as the model is open."""
+    """A runner of the backend, usable while the model is open."""
 
     def __init__(self, runner: Runner, check_open: Callable[[], None]) -> None:
         self._runner = runner
@@ -184,6 +184,6 @@ class _SharedRunner(Runner):
         self.close = runner.close
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
-        """Begin a run. Raises `BackendError` NNM709 where the model was closed."""
+        """Begin a run. Raises `BackendError` NNM709 if the model was closed."""
         self._check_open()
         return self._runner.begin(data)

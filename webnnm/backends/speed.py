@@ -1,4 +1,4 @@
-"""How fast backends are, by a short trial of each, which the browser remembers by its version."""
+"""The speed of backends, from a short trial of each that the browser remembers per version."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TOPIC = "seconds of a trial"
 async def trial(backend: Backend) -> float:
     """Return the median seconds of an inference of 64 rows by four layers of 256 units.
 
-    Rows go to the device and results come back in each run. Raises `BackendError` NNM709 where a
-    result is wrong.
+    Each run uploads the rows and reads the results. Raises `BackendError` NNM709 if a result is
+    wrong.
     """
     executable = await backend.compile(_network())
     inputs = await backend.tensors(executable.inputs)
@@ -58,7 +58,7 @@ def _network() -> Graph:
 
 
 async def timed(device: str, backend: Backend) -> float:
-    """Return the seconds of a trial; where the browser remembers it, there is none."""
+    """Return the seconds of a trial, which is only made if the browser does not remember it."""
     known = (await remembered()).get(device)
     if known is None:
         known = await trial(backend)
@@ -67,7 +67,7 @@ async def timed(device: str, backend: Backend) -> float:
 
 
 async def others(fetch: bool) -> dict[str, tuple[bool, str, float | None]]:
-    """Return of ONNX Runtime and NumPy whether they work, what runs or why not, and the seconds.
+    """Return for ONNX Runtime and NumPy whether they work, what runs or why not, and the seconds.
 
     Nothing is fetched unless `fetch` is set.
     """
@@ -86,7 +86,7 @@ async def others(fetch: bool) -> dict[str, tuple[bool, str, float | None]]:
 
 
 def _openings(fetch: bool) -> dict[str, Callable[[], Awaitable[Backend]]]:
-    """Return what opens the backends that are not WebNN, by device."""
+    """Return the functions that open the backends other than WebNN, by device."""
     if not pyodide_host.in_browser():
         from webnnm.backends.onnxruntime import OnnxRuntimeBackend
 
@@ -121,7 +121,7 @@ async def remembered() -> dict[str, float]:
 
 
 async def remember(seconds: Mapping[str, float]) -> None:
-    """Add seconds of trials to those that this version of the browser remembers."""
+    """Add the seconds of trials to those that this version of the browser remembers."""
     if pyodide_host.in_browser():
         known = await remembered()
         (await _verdicts()).keep(json.dumps({**known, **seconds}), TOPIC)

@@ -1,7 +1,7 @@
 """Graphs with weights in few bits, for devices that do not read them as they are.
 
-What operators make of constants alone is computed once, when a graph is built: a processor would do
-so in every run, which takes longer than the product that it is for. What is left of the unpacking
+Values that depend only on constants are computed once, when a graph is built: a CPU would compute
+them in every run, which takes longer than the product that needs them. The rest of the unpacking
 is done by operators that are fast.
 """
 
@@ -28,18 +28,18 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.ops.quantize import LONG, over_blocks
 
 READ_PACKED = frozenset({"gpu", "npu"})
-"""Devices of WebNN that read packed weights as they are: it is memory that limits them.
+"""Devices of WebNN that read packed weights as they are, because memory limits their speed.
 
-Measured of a processor, by TensorFlow Lite in Chromium: dequantizeLinear by blocks takes 16 ns a
-number in every run, a cast and a product 1.5; and a graph takes memory for all that it unpacks at
-once, so that one with 135 million weights ends the browser's process."""
+Measured on a CPU, with TensorFlow Lite in Chromium: dequantizeLinear by blocks takes 16 ns per
+number in every run, a cast and a product 1.5 ns. A graph takes memory for everything that it
+unpacks at the same time, so one with 135 million weights crashes the browser's process."""
 PREFIX = "unpacked/"
-"""What is unpacked is an input of graphs under this prefix."""
+"""Unpacked values are inputs of graphs under this prefix."""
 
 
 class Split(NamedTuple):
-    """A graph without what constants alone determine, `rest`, and `parts`: for each of its new
-    inputs the graph that computes it, and what the inputs of that are called in the whole."""
+    """A graph without what only constants determine, `rest`, and `parts`: for each of its new
+    inputs, the graph that computes it, and the names of that graph's inputs in the whole graph."""
 
     rest: Graph
     parts: Mapping[str, tuple[Graph, Mapping[str, str]]]
@@ -48,7 +48,7 @@ class Split(NamedTuple):
 async def unpacked(
     backend: Backend, graph: Graph | Scan, given: Constants | None, recompute: bool
 ) -> Executable | None:
-    """Compile a graph otherwise than it is; None where it stays."""
+    """Compile a graph with its weights unpacked; None if there is nothing to unpack."""
     if isinstance(graph, Scan) or not unpacks(backend):
         return None
     constants = given or {}
@@ -75,19 +75,19 @@ async def unpacked(
         found = await backend.compile(rest, constants={**left, **made}, recompute=recompute)
         if found.inputs.keys().isdisjoint(made):
             return found
-        backend.release(found)  # too large for constants: nobody would have these inputs
+        backend.release(found)  # too large for constants: nobody could supply these inputs
         return None
     finally:
         backend.release(*made.values(), *uploaded.values(), *executables)
 
 
 def unpacks(backend: Backend) -> bool:
-    """Return whether a backend is to unpack constants when it builds a graph."""
+    """Return whether a backend has to unpack constants when it builds a graph."""
     return backend.name != "webnn" or not holds_packed(backend)
 
 
 def holds_packed(backend: Backend) -> bool:
-    """Return whether tensors hold weights in few bits, which graphs unpack, or float32."""
+    """Return whether tensors hold weights packed, for graphs to unpack, rather than as float32."""
     if backend.unpacks is not None:
         return not backend.unpacks
     runs = backend.device.partition(" ")[0].split("+")
@@ -95,7 +95,7 @@ def holds_packed(backend: Backend) -> bool:
 
 
 def _by_parts(b: GraphBuilder, node: Node) -> Operand | None:
-    """A dequantisation by blocks around 0 → a cast and a product."""
+    """Replace a dequantisation by blocks with zero point 0 by a cast and a product."""
     if not isinstance(node, OperatorNode) or node.operator.name != "dequantizeLinear":
         return None
     x, scale, zero_point = (o for o in node.operands if o)
@@ -108,7 +108,7 @@ def _by_parts(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def split(graph: Graph, fixed: Mapping[str, TensorType]) -> Split:
-    """Return a graph apart from what inputs that are `fixed` determine, some not float32.
+    """Split a graph from what only `fixed` inputs determine, of which some are not float32.
 
     >>> b = GraphBuilder()
     >>> w = b.cast(b.input("w", "int8", [2]), type="float32")
@@ -135,7 +135,7 @@ def split(graph: Graph, fixed: Mapping[str, TensorType]) -> Split:
 
 
 def _determined(graph: Graph, fixed: Mapping[str, TensorType]) -> set[int]:
-    """Return the operators, by number, that constants alone determine, some of few bits."""
+    """Return the numbers of operators that only constants determine, some of them in few bits."""
     few: dict[int, bool] = {}
     for node in graph.nodes():
         if isinstance(node, InputNode):
@@ -149,7 +149,7 @@ def _determined(graph: Graph, fixed: Mapping[str, TensorType]) -> set[int]:
 
 
 def _part(operand: Operand) -> tuple[Graph, dict[str, str]]:
-    """Return the graph of one operand: those of matrices of one size are equal."""
+    """Return the graph of one operand; matrices of the same size have equal graphs."""
     b, names = GraphBuilder(), dict[str, str]()
     results: Results = {}
     for node in dependencies([operand]):

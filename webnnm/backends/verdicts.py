@@ -1,4 +1,4 @@
-"""Verdicts on implementations, which the browser keeps for the next visit."""
+"""Verdicts on implementations of WebNN, which the browser keeps for the next visit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from webnnm.core.errors import WebNNMError
 
 FILE = ".webnnm-faults"
 MOST = 8
-"""Verdicts kept: those on other devices, and of versions of the browser that were there before."""
+"""The most verdicts that are kept: for several devices, and for earlier versions of the browser."""
 
 _known: dict[str, str] = {}
-"""Those of this page, which holds them when the browser's storage does not."""
+"""The verdicts of this page, which keeps them if the browser's storage does not."""
 
 writing: set[asyncio.Task[None]] = set()
-"""What is being kept at the moment; nobody needs to wait for it."""
+"""Tasks that store verdicts at the moment; nobody needs to wait for them."""
 
 
 class Verdicts:
-    """The verdicts of this page and of earlier visits, none where it is not known what judges.
+    """The verdicts of this page and of earlier visits, none if the browser is not known.
 
-    What a verdict holds for is said in words: device, limits, questions. The browser and its
+    The subject of a verdict is given in words: device, limits, questions. The browser and its
     version are added to them.
     """
 
@@ -35,18 +35,18 @@ class Verdicts:
 
     @classmethod
     async def of(cls, bridge: Bridge) -> Verdicts:
-        """Ask the browser who it is, and what it kept."""
+        """Ask the browser for its name and version, and for what it kept."""
         browser = await bridge.browser()
         if browser and not _known:
             _known.update(await _kept())
         return cls(browser)
 
     def recall(self, *words: Any) -> str | None:
-        """Return the verdict on something, None where there is none."""
+        """Return the verdict on a subject, None if there is none."""
         return _known.get(self._key(*words))
 
     def keep(self, verdict: str, *words: Any) -> None:
-        """Keep a verdict; where the browser keeps nothing, the page does as long as it is open."""
+        """Keep a verdict; if the browser stores nothing, the page keeps it while it is open."""
         if self._browser:
             _known[self._key(*words)] = verdict
             task = asyncio.ensure_future(_keep())
@@ -64,7 +64,7 @@ async def _keep() -> None:
 
 
 async def _kept() -> dict[str, str]:
-    """Return the verdicts of earlier visits, none where the browser does not give them."""
+    """Return the verdicts of earlier visits, none if the browser does not return them."""
     try:
         found: Any = json.loads(await kept_file(FILE) or b"{}")
     except (WebNNMError, ValueError):

@@ -1,4 +1,4 @@
-"""The backend that runs graphs on the browser's WebNN, by way of the bridge."""
+"""The backend that runs graphs on the browser's WebNN, through the bridge."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from webnnm.ops.declare.tensors import TensorType
 DEVICES = ("npu", "gpu", "cpu")
 POWER_PREFERENCES = ("default", "high-performance", "low-power")
 
-# A context that was given may still be unable to run anything.
+# A context that the browser has created may still be unable to run anything.
 _TYPE = {"dtype": "float32", "shape": [2]}
 _TRIAL = Plan(
     {
@@ -63,7 +63,7 @@ _TRIAL = Plan(
 
 @dataclass(eq=False, slots=True)
 class Built:
-    """A graph on the device, and those to whom it was given."""
+    """A graph on the device, and the leases that use it."""
 
     graph: int
     users: set[Lease] = field(default_factory=set["Lease"])
@@ -71,7 +71,7 @@ class Built:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Lease:
-    """The handle of one executable: several may share a graph, each is released for itself."""
+    """The handle of one executable: several may share a graph, and each is released separately."""
 
     built: Built
     key: str
@@ -82,7 +82,7 @@ class WebNNBackend(Backend):
 
     >>> backend = await WebNNBackend.open(device_type="npu")        # doctest: +SKIP
     >>> backend.device                                              # doctest: +SKIP
-    'cpu (npu asked for)'
+    'cpu (npu requested)'
     """
 
     name = "webnn"
@@ -109,12 +109,12 @@ class WebNNBackend(Backend):
         *,
         bridge: Bridge | None = None,
     ) -> WebNNBackend:
-        """Create a context, see that it works, and which of the known faults it has.
+        """Create a context, check that it works, and find out which known faults it has.
 
         `device_type` is "npu", "gpu" or "cpu", `power_preference` "high-performance" or
-        "low-power". Both are wishes: the browser chooses, and `device` tells what it chose.
+        "low-power". Both are only requests: the browser chooses, and `device` shows its choice.
 
-        Raises `BackendError` NNM709 outside a browser, or where WebNN is missing or does not work.
+        Raises `BackendError` NNM709 outside a browser, or if WebNN is missing or does not work.
         """
         _check_word("device", device_type, DEVICES)
         _check_word("power preference", power_preference, POWER_PREFERENCES)
@@ -124,14 +124,14 @@ class WebNNBackend(Backend):
         try:
             return await cls._tried(bridge, given, examine=True)
         except ContextLost:
-            # What took the device down is not tried again: all is then expected of it.
+            # The test that crashed the device is not repeated: all faults are then assumed.
             return await cls._tried(bridge, given, examine=False)
 
     @classmethod
     async def _tried(
         cls, bridge: Bridge, options: Mapping[str, str], *, examine: bool
     ) -> WebNNBackend:
-        # What the browser has begun to make cannot be taken back: it is freed when it is there.
+        # Creating a context cannot be cancelled in the browser: it is freed once it exists.
         context = await to_the_end(bridge.open(options), undo=bridge.close)
         backend = cls(bridge, context, " ".join(options.values()))
         try:
@@ -165,11 +165,11 @@ class WebNNBackend(Backend):
                 hint='use backend("numpy")',
             )
         runs = "+".join(devices) or "an unknown device"
-        self.device = f"{runs} ({self._asked} asked for)" if self._asked not in ("", runs) else runs
+        self.device = f"{runs} ({self._asked} requested)" if self._asked not in ("", runs) else runs
 
     @property
     def description(self) -> str:
-        """What runs graphs, in words, for logs and tables."""
+        """A description of the backend for logs and tables."""
         return f"WebNN ({self.device})"
 
     async def compile(
@@ -179,7 +179,7 @@ class WebNNBackend(Backend):
         constants: Constants | None = None,
         recompute: bool = False,
     ) -> Executable:
-        """Rewrite a graph for what this browser can do, then build it; equal plans share a graph.
+        """Rewrite a graph for what this browser supports, and build it; equal plans share a graph.
 
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
@@ -200,10 +200,10 @@ class WebNNBackend(Backend):
             }
             plan = embedded(compiled.plan, values)
             if any(self._held(type) != type for type in plan.inputs.values()):
-                # Too large to be constants, they are taken as tensors hold them.
+                # Those too large to be constants are inputs, of the type that tensors hold.
                 compiled = compile_plan(graph, self._target(recompute=recompute))
                 plan = embedded(compiled.plan, values)
-            self._variants += 1  # the tensors may have other values the next time
+            self._variants += 1  # the tensors may have other values next time
             variant = f" {self._variants}"
         inputs = {name: compiled.inputs[name] for name in plan.inputs}
         self.rewrites += [text for text in compiled.rewrites if text not in self.rewrites]
@@ -225,7 +225,7 @@ class WebNNBackend(Backend):
         return Target(self.limits, self._traps, fixed, recompute)
 
     def _held(self, type: TensorType) -> TensorType:
-        """Return the type of the tensor that holds a type: bytes where nothing computes it."""
+        """Return the type of the tensor that holds a type: bytes if nothing computes with it."""
         if type.dtype in FORMATS:
             return type
         from webnnm.compiler.four_bits import held
@@ -233,7 +233,7 @@ class WebNNBackend(Backend):
         return held(Limits(self.limits), type)
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
-        """Return a new tensor, zero or filled with data of its type."""
+        """Return a new tensor, filled with zeros or with data of its type."""
         if data is not None:
             check_data(type, data)
         given = None if data is None else data.data
@@ -244,7 +244,7 @@ class WebNNBackend(Backend):
         self._bridge.release([handle])
 
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
-        """Queue a copy of host data into a tensor; the data may be changed at once."""
+        """Queue a copy of host data to a tensor; the data may be changed immediately afterwards."""
         check_data(tensor.type, data)
         self._bridge.write(tensor.handle, data.data)
 
@@ -256,7 +256,7 @@ class WebNNBackend(Backend):
         return arrays_of(data, [tensor.type for tensor in tensors])
 
     def read_now(self, *tensors: DeviceTensor) -> list[HostArray]:
-        """Return copies of tensors, holding up Python meanwhile."""
+        """Return copies of tensors, suspending Python meanwhile."""
         if not (tensors and self.can_wait()):
             return super().read_now(*tensors)
         data = self._bridge.read_now([tensor.handle for tensor in tensors])
@@ -270,7 +270,7 @@ class WebNNBackend(Backend):
     def _names(
         self, executable: Executable, inputs: Binding, outputs: Binding
     ) -> tuple[Names, Names]:
-        """Return the handles of tensors by the names that the graph has on the device."""
+        """Return the handles of tensors by their names in the graph on the device."""
         return handles(executable, inputs, outputs)
 
     def runner(
@@ -296,7 +296,7 @@ class WebNNBackend(Backend):
     ) -> list[HostArray]:
         """Run `count` steps over alternating buffers inside the browser, then read.
 
-        Raises `ContextLost`, whose `step` is the last step known to be good.
+        Raises `ContextLost`, whose `step` is the last step that is known to be valid.
         """
         data = await self._bridge.steps(
             executable.handle.built.graph,
@@ -308,15 +308,15 @@ class WebNNBackend(Backend):
         return arrays_of(data, [even.type for even, _ in read])
 
     def can_wait(self) -> bool:
-        """Return whether the browser can hold up Python (JSPI), and may do so here."""
+        """Return whether the browser can suspend Python (JSPI), and may do so here."""
         return pyodide_host.can_wait()
 
     def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Return the result of work, holding up Python meanwhile where the browser can do that."""
+        """Return the result of a coroutine, suspending Python meanwhile if the browser can."""
         return pyodide_host.wait(work) if self.can_wait() else super().waited(work)
 
     def release(self, *things: DeviceTensor | Executable) -> None:
-        """Free tensors and graphs at once; releasing twice is allowed."""
+        """Free tensors and graphs immediately; releasing something twice is allowed."""
         handles: list[int] = []
         for thing in things:
             if isinstance(thing, DeviceTensor):
@@ -332,11 +332,11 @@ class WebNNBackend(Backend):
         self._bridge.release(handles)
 
     def ledger(self) -> Ledger:
-        """Return what the context holds at the moment; all zero once it is closed."""
+        """Return what the context currently holds; all zero once it is closed."""
         return Ledger(**self._bridge.ledger(self._context), kinds=self._kinds())
 
     def close(self) -> None:
-        """Destroy the context with everything in it; closing twice is allowed."""
+        """Destroy the context with everything in it; closing it twice is allowed."""
         self._built.clear()
         self._owners.clear()
         self._bridge.close(self._context)

@@ -1,4 +1,4 @@
-"""Runs of one graph on the browser's WebNN: a call into the bridge, and a direct way back."""
+"""Runs of one graph on the browser's WebNN: a call into the bridge, and a direct callback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webnnm.core.shapes import count
 
 
 class WebNNRunner(Runner):
-    """Keeps the binding in the browser, with the buffers that data pass through."""
+    """Keeps the binding in the browser, with the buffers that transfer the data."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class WebNNRunner(Runner):
         return self._bridge.run(self._handle, self._prepared)
 
     def _prepared(self) -> Callable[[], list[HostArray]]:
-        """Make memory for results, and return what takes those of a run that has ended."""
+        """Allocate memory for results; return a function that copies those of a finished run."""
         memory = bytearray(self._bytes)
         results = arrays_of(memoryview(memory), self._results)
 

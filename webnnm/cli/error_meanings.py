@@ -11,7 +11,7 @@ GROUPS = {
     "1": ("Grammar", "The text does not follow the grammar of the notation: `NotationError`."),
     "2": (
         "Blocks, layers and references",
-        "The text is well formed, but a name refers to nothing, or wrongly: `ModelError`. "
+        "The text is well formed, but a name refers to nothing or the wrong thing: `ModelError`. "
         "`GraphBuilder`, `composite` and the functions that join and split models raise some of "
         "these as well.",
     ),
@@ -29,7 +29,7 @@ GROUPS = {
         "problems of the device.",
     ),
     "8": ("Files of models", "A snapshot or a file of weights cannot be read, written or used."),
-    "9": ("Export", "A model cannot be written as a StableHLO module."),
+    "9": ("Export", "A model cannot be written as a StableHLO module or an ONNX file."),
 }
 """First digit → title and what the codes have in common."""
 
@@ -43,7 +43,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Connect them to an output, or delete them.",
     ),
     "NNM003": (
-        "No call of the block provides this operator, so values pass it unchanged.",
+        "No call of the block provides this operator, so values pass through it unchanged.",
         "Pass it in the call of the block (`activation=relu`), or delete the layer.",
     ),
     "NNM004": (
@@ -203,7 +203,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "A tensor or graph is too large for the device or its memory.",
         "Use a smaller batch, shape or window.",
     ),
-    "NNM410": ("Concatenated tensors differ in another axis.", "Make all other sizes equal."),
+    "NNM410": (
+        "Tensors that may differ along one axis only differ along another.",
+        "Make all other sizes equal.",
+    ),
     "NNM411": (
         "An operator needs a sequence but there is none, or two sequences have different lengths.",
         "Declare `sequence=` on the input, with the same name for the same length.",
@@ -275,11 +278,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Use one of the names in the message.",
     ),
     "NNM711": (
-        "The length of a sequence is missing or too large.",
+        "The length of a sequence is missing, too large or too small.",
         "Pass `sequence_length`, or shorter rows.",
     ),
     "NNM712": (
-        "Two calls that exclude each other are running at the same time.",
+        "A call is not possible while another one is in progress, or without an event loop.",
         "Await the first; make the call where an event loop is running.",
     ),
     "NNM713": ("A row or cell of a table is malformed.", "Correct the place named in the message."),
@@ -318,9 +321,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Branch with `xp.where` or `cond`, loop with `scan`, `fori_loop` or `while_loop`; list "
         "arguments that are not arrays in `static_argnames`.",
     ),
-    "NNM801": ("A file is truncated.", "Download or copy it again."),
+    "NNM801": ("A file is truncated, or its hash is wrong.", "Download or copy it again."),
     "NNM802": (
-        "A file is not a safetensors or GGUF file, or its header is inconsistent.",
+        "A file has none of the supported formats, or its header is inconsistent.",
         "Check that the path is the right one.",
     ),
     "NNM803": (
@@ -352,7 +355,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Check that the path is the right one; `onnx.checker.check_model` says more.",
     ),
     "NNM812": (
-        "An ONNX model has an operator, or uses one in a way, that cannot be imported.",
+        "An ONNX model has an operator, or a use of one, that cannot be imported.",
         "Export the model without it; docs/onnx.md lists the operators.",
     ),
     "NNM813": (
@@ -381,7 +384,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Correct the file; if results do not depend on the key, name it in `ignore=`.",
     ),
     "NNM901": (
-        "StableHLO cannot express an operator or data type.",
+        "StableHLO or ONNX cannot express an operator or data type.",
         "Replace the layer, or give its composite a decomposition.",
     ),
     "NNM902": (

@@ -1,1 +1,1 @@
-"""From a graph to a plan that a device computes right and fast: `pipeline.compile_plan`."""
+"""From a graph to a plan that a device computes correctly and fast: `pipeline.compile_plan`."""

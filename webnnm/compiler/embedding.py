@@ -16,15 +16,16 @@ from webnnm.core.shapes import count
 
 Call = dict[str, Any]
 SMALL = 16
-"""By this factor a product is smaller than the matrix where few rows are multiplied by it."""
+"""By at least this factor, a product of few rows with a matrix is smaller than the matrix."""
 
 
 def embedded(plan: Plan, values: Mapping[str, int | HostArray]) -> Plan:
     """Return the plan in which inputs are constants: name → handle of a tensor, or an array.
 
-    What is too large for that stays an input. A constant that other operators use, and few rows are
-    multiplied by the transpose of, is there once more for that: Chromium transposes a constant when
-    it builds a graph if nothing else uses it, else in every run, for longer than the product takes.
+    Inputs that are too large for that stay inputs. If few rows are multiplied by the transpose of a
+    constant that has other users, the product gets a copy of it: Chromium transposes a constant
+    when it builds a graph if it has no other users, else in every run, which takes longer than the
+    product.
     """
     content, calls = plan.content, list(plan.content["operators"])
     left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)

@@ -1,4 +1,4 @@
-"""Maxima that keep NaN, for backends where one of the two operands loses it."""
+"""Maxima that keep NaN, for backends that lose it in one of the two operands."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from webnnm.graph.node import Operand
 
 
 def larger(b: GraphBuilder, x: Operand, kept: Operand) -> Operand:
-    """Return the maximum of two tensors of one shape, NaN where the second one is that."""
+    """Return the maximum of two tensors of the same shape, NaN where the second one is NaN."""
     return b.max(kept, x) if keeps_nan(kept, kept.shape) else b.max(x, kept)
 
 
 def keeps_nan(x: Operand, shape: Shape) -> bool:
-    """Return whether an extremum of x and another, of this shape, keeps NaN of x, not of the other.
+    """Return whether an extremum of this shape keeps NaN of x, but not of the other operand.
 
-    So it is where x does not vary along the last axis of several elements.
+    It does if x does not vary along the last axis with several elements.
     """
     sizes = (1,) * (len(shape) - x.rank) + x.shape
     last = [size for size, length in zip(sizes, shape, strict=True) if length > 1][-1:]

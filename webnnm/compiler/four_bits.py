@@ -1,6 +1,6 @@
-"""Carrying integers of four bits in whole bytes, where a backend computes none of four bits.
+"""Carry four-bit integers in whole bytes if a backend does not compute with four bits.
 
-Constants that fit the limits as they are, weights for `dequantizeLinear` among them, stay so.
+Constants that fit the limits as they are, such as weights for `dequantizeLinear`, are left alone.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Note = Callable[[Node, str], None]
 Results = dict[int, tuple[Operand, ...]]
 
 WHOLE: Mapping[DataType, DataType] = {"int4": "int8", "uint4": "uint8"}
-"""The types that carry those of four bits."""
+"""The types that carry four-bit types."""
 
-WHY = "because the browser has no numbers of"
+WHY = "because the browser does not support"
 
 CHOOSING = frozenset(
     {
@@ -53,12 +53,14 @@ CHOOSING = frozenset(
         "where",
     }
 )
-"""Operators whose results are numbers of their operands, or 0, or bounds of their type: they stay
-within four bits."""
+"""Operators whose results are elements of their operands, 0 or bounds of their type.
+
+These stay within four bits.
+"""
 
 
 def held(limits: Limits, type: TensorType) -> TensorType:
-    """Return the type of the tensors that hold a type: its bytes where nothing computes it.
+    """Return the type of the tensors that hold a type: its bytes if nothing computes with it.
 
     >>> held(Limits({"cast": {"output": {"dataTypes": ["int8"]}}}), TensorType("int4", (3,)))
     TensorType(dtype='uint8', shape=(2,))
@@ -73,10 +75,10 @@ def held(limits: Limits, type: TensorType) -> TensorType:
 
 
 def in_bytes(graph: Graph, limits: Limits, fixed: Container[str], note: Note) -> Graph:
-    """Return the graph with values of four bits carried in bytes where they cannot stay.
+    """Return the graph with four-bit values carried in bytes wherever the limits exclude them.
 
-    Inputs and outputs become the bytes that hold them, two numbers in each. Inputs whose names are
-    `fixed` will be constants.
+    Inputs and outputs become the bytes that hold them, with two numbers in each. Inputs whose names
+    are in `fixed` will be constants.
     """
     carried = _carried(graph, limits, fixed)
     if not carried and not any(_lacks(limits, o.type) for o in graph.outputs.values()):
@@ -94,7 +96,7 @@ def in_bytes(graph: Graph, limits: Limits, fixed: Container[str], note: Note) ->
         node = operand.node
         outputs[name] = results[operand.number][operand.index]
         if _lacks(limits, operand.type):
-            note(node, f"two numbers of {operand.dtype} put into each byte, {WHY} {operand.dtype}")
+            note(node, f"two {operand.dtype} numbers packed into each byte, {WHY} {operand.dtype}")
             with b.place(node.label, node.span):
                 outputs[name] = _packed(_whole(outputs[name], note))
     for name, operand in graph.inputs.items():
@@ -104,10 +106,10 @@ def in_bytes(graph: Graph, limits: Limits, fixed: Container[str], note: Note) ->
 
 
 def _carried(graph: Graph, limits: Limits, fixed: Container[str]) -> set[int]:
-    """Return the nodes, by their numbers, whose values of four bits cannot stay as they are.
+    """Return the numbers of the nodes whose four-bit values cannot stay as they are.
 
-    What does not fit takes with it all that it is connected with by such values. Constants that fit
-    connect nothing: they are written in bytes beside, where that is needed.
+    A node that does not fit also affects everything that it is connected to by such values.
+    Constants that fit connect nothing: they are written in bytes in addition, if needed.
     """
     connected: dict[int, list[int]] = defaultdict(list)
     waiting = [o.number for o in graph.outputs.values() if _lacks(limits, o.type)]
@@ -134,12 +136,12 @@ def _carried(graph: Graph, limits: Limits, fixed: Container[str]) -> set[int]:
 
 
 def _lacks(limits: Limits, type: TensorType) -> bool:
-    """Return whether a backend computes no values of a type, so that tensors of it hold bytes."""
+    """Return whether a backend does not compute with a type, so that its tensors hold bytes."""
     return held(limits, type) != type
 
 
 def _fits(node: Node, limits: Limits, fixed: Container[str]) -> bool:
-    """Return whether a node fits the limits as it is, types and dimensions."""
+    """Return whether a node fits the limits as it is, in types and dimensions."""
     if isinstance(node, OperatorNode):
         places = limits.places(node)
         if node.operator.native not in limits.operators:
@@ -161,7 +163,7 @@ def _in_bytes(b: GraphBuilder, node: Node, results: Results, note: Note) -> tupl
     if isinstance(node, ConstantNode):
         return (_whole(b.adopt(node)[0], note),)
     if isinstance(node, InputNode):
-        note(node, f"two numbers of {dtype} taken from each byte, {WHY} {dtype}")
+        note(node, f"two {dtype} numbers unpacked from each byte, {WHY} {dtype}")
         return (_unpacked(b, node),)
     assert isinstance(node, OperatorNode)
     operands = [o and _whole(results[o.number][o.index], note) for o in node.operands]
@@ -183,7 +185,7 @@ def _in_bytes(b: GraphBuilder, node: Node, results: Results, note: Note) -> tupl
 
 
 def _whole(x: Operand, note: Note) -> Operand:
-    """Return an operand in bytes, a constant of four bits written anew."""
+    """Return an operand in bytes; four-bit constants are rewritten."""
     if x.dtype not in WHOLE:
         return x
     assert isinstance(x.node, ConstantNode)
@@ -192,19 +194,19 @@ def _whole(x: Operand, note: Note) -> Operand:
 
 
 def _within(node: OperatorNode, result: Operand, dtype: DataType) -> Operand:
-    """Return the result of an operator as four bits hold it."""
+    """Return the result of an operator, wrapped to four bits."""
     if node.operator.name in CHOOSING:
         return result
     source = node.operands[0]
     if node.operator.name in ("cast", "quantizeLinear") and source and is_float(source.dtype):
         low, high = integer_range(dtype)
         return result.clamp(min_value=low, max_value=high)
-    # More than −128, and nothing modulo 16.
+    # Makes numbers above −128 positive, and is 0 modulo 16.
     return _wrapped(result.cast(type="int32") + 128, dtype).cast(type=result.dtype)
 
 
 def _wrapped(x: Operand, dtype: DataType) -> Operand:
-    """Return integers, none of them negative, modulo 16 within the range of a type."""
+    """Return non-negative integers modulo 16, within the range of a type."""
     low, _ = integer_range(dtype)
     above = x - low if low else x
     rest = above - above.div(16) * 16
@@ -212,11 +214,11 @@ def _wrapped(x: Operand, dtype: DataType) -> Operand:
 
 
 def _unpacked(b: GraphBuilder, node: InputNode) -> Operand:
-    """Return an input that is given as bytes, two numbers in each, the first in its lower half."""
+    """Return an input that is given as bytes with two numbers each, the first in the lower half."""
     dtype, shape = node.types[0]
     size = count(shape)
     bytes = -(-size // 2)
-    # Floats hold these numbers exactly, and are computed six times as fast as integers.
+    # Floats hold these numbers exactly, and are six times as fast as integers.
     both = b.input(node.name, "uint8", [bytes]).cast(type="float32").reshape(new_shape=[1, bytes])
     high = b.floor(both * (1 / 16))
     rows = b.concat([both - high * 16, high], axis=0)
@@ -228,7 +230,7 @@ def _unpacked(b: GraphBuilder, node: InputNode) -> Operand:
 
 
 def _packed(x: Operand) -> Operand:
-    """Return the bytes that hold the numbers of a tensor, two in each."""
+    """Return the bytes that hold the numbers of a tensor, with two in each."""
     size = count(x.shape)
     numbers = x.reshape(new_shape=[size]).cast(type="int32") + 16
     numbers = _wrapped(numbers, "uint4")

@@ -1,4 +1,4 @@
-"""Pooling and convolution written with others, for backends that refuse or miscount padding."""
+"""Rewrites of pooling and convolution for backends that refuse or miscount padding."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from webnnm.graph.rewrite import Replacement, decomposed
 
 
 def dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
-    """A pool with gaps in its windows → windows taken apart and reduced, axis by axis."""
+    """A pool with gaps in its windows → windows split up and reduced, axis by axis."""
     if not isinstance(node, OperatorNode) or node.options["dilations"] == (1, 1):
         return None
     (x,) = node.operands
     if x is not None and x.dtype == "float16" and node.operator.name == "l2Pool2d":
-        # The squares of halves leave the range of float16.
+        # The squares of float16 numbers exceed the range of float16.
         wide = b.l2_pool2d(b.cast(x, type="float32"), **node.options)
         return b.cast(wide, type="float16")
     return decomposed(b, node)
 
 
 def padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
-    """A pool with padding → pad, pool without padding, weigh by the real cells of each window."""
+    """A pool with padding → pad, pool without padding, weight by the real cells of each window."""
     from webnnm.ops.pool2d import axes, pool_windows, real_cells
 
     if not isinstance(node, OperatorNode) or node.options["dilations"] != (1, 1):
@@ -61,9 +61,9 @@ def _least(dtype: DataType) -> float:
 
 
 def _is_same(node: OperatorNode) -> bool:
-    """Return whether the padding is what LiteRT calls SAME, with which it pools as it should.
+    """Return whether the padding is what LiteRT calls SAME, with which it pools correctly.
 
-    All but the norm, which Chromium makes from a mean and the size of the whole window.
+    The norm is an exception: Chromium computes it from a mean and the size of the whole window.
     """
     from webnnm.ops.declare.windows import same_padding
     from webnnm.ops.pool2d import pool_windows
@@ -121,7 +121,7 @@ def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def unread(b: GraphBuilder, node: Node) -> Operand | None:
-    """A padded convolution whose last cells no window reads → the same without these cells."""
+    """A padded convolution with trailing cells that no window reads → the same without them."""
     from webnnm.ops.declare.spatial import height_width, lettered
     from webnnm.ops.declare.windows import reach
 

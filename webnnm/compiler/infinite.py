@@ -1,4 +1,4 @@
-"""Operators that backends get wrong, of large numbers above all, written with others."""
+"""Rewrites of operators that backends get wrong, above all for large numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from webnnm.graph.node import ConstantNode, Operand, OperatorNode
 from webnnm.ops.declare.known import known_values
 
 SATURATED = 8.0
-"""From here on gelu(x) is x, and erf(x/√2) is 1."""
+"""From this number on, gelu(x) is x and erf(x/√2) is 1."""
 TINY = 1e-30
 LAST_DIGIT = 2.0**-24
-"""Of float32, relatively."""
+"""The relative precision of float32."""
 
 
 def root(b: GraphBuilder, node: OperatorNode) -> Operand:
@@ -25,7 +25,7 @@ def root(b: GraphBuilder, node: OperatorNode) -> Operand:
     assert x is not None
     type = node.types[0].dtype
     if node.operator.name != "sqrt":
-        # The squares of halves leave the range of float16.
+        # The squares of float16 numbers exceed the range of float16.
         wide = x if x.dtype == "float32" else b.cast(x, type="float32")
         if node.operator.name == "reduceL2":
             x = b.reduce_sum_square(wide, **node.options)
@@ -36,16 +36,16 @@ def root(b: GraphBuilder, node: OperatorNode) -> Operand:
 
 
 def _root_of_halves(b: GraphBuilder, x: Operand) -> Operand:
-    """max(x / √largest, √(x kept finite)), which is the second one but of infinity."""
+    """Return max(x / √largest, √(x kept finite)), which is the second except for infinity."""
     largest = FLOAT_INFO["float16"].max if x.dtype == "float16" else LARGEST_INVERTIBLE
     return larger(b, x / float(math.ceil(math.sqrt(largest))), b.sqrt(b.min(largest, x)))
 
 
 def _root_by_size(b: GraphBuilder, x: Operand) -> Operand:
-    """The largest of x/2⁶⁴, which is that of infinity, 2³²·√(x/2⁶⁴) and √min(x, 1).
+    """Return the largest of x/2⁶⁴, which is needed for infinity, 2³²·√(x/2⁶⁴) and √min(x, 1).
 
-    No root is then taken of a number whose reciprocal is subnormal, and none is lost that is
-    subnormal after division.
+    No root is then taken of a number whose reciprocal is subnormal, and no number that is subnormal
+    after division is lost.
     """
     small = x * 2.0**-64
     large = b.sqrt(b.min(2.0**64, small)) * 2.0**32
@@ -61,7 +61,7 @@ def _pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) 
 
 
 def error_function(b: GraphBuilder, x: Operand) -> Operand | None:
-    """Return erf x = (2·gelu(h) − h) / h with h = √2·x, kept from 0 and infinity; for float32."""
+    """Return erf x = (2·gelu(h) − h) / h for float32, with h = √2·x kept from 0 and infinity."""
     if x.dtype != "float32":
         return None
     factor = math.sqrt(2)
@@ -76,7 +76,7 @@ def error_function(b: GraphBuilder, x: Operand) -> Operand | None:
 
 
 def place(b: GraphBuilder, node: OperatorNode) -> Operand:
-    """Return where the extremum of x stands, with NaN as one beyond all, infinity short of that."""
+    """Return the index of the extremum of x, with NaN beyond all numbers, infinity included."""
     (x,) = node.operands
     assert x is not None
     largest = FLOAT_INFO[x.dtype].max
@@ -87,7 +87,7 @@ def place(b: GraphBuilder, node: OperatorNode) -> Operand:
 
 
 def product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
-    """Return α·A·B + β·C by matmul, None for what the browser multiplies as it should."""
+    """Return α·A·B + β·C with matmul, None for what the browser multiplies correctly."""
     x, w, c = node.operands
     assert x is not None
     assert w is not None
@@ -104,7 +104,7 @@ def product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
 
 
 def triangle(b: GraphBuilder, node: OperatorNode) -> Operand | None:
-    """Return where(triangle of ones, x, 0), None for what is known to be finite."""
+    """Return where(triangle of ones, x, 0), None if x is known to be finite."""
     (x,) = node.operands
     assert x is not None
     inner, source = x.node, x

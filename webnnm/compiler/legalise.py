@@ -1,4 +1,4 @@
-"""Rewriting a graph until every node is one that the backend computes correctly.
+"""Rewrite a graph until every node is one that the backend computes correctly.
 
 What a backend can do comes from two sources: its own limits (limits.py) and those of the known
 traps (traps/) whose faults it has (faults.py). A graph that fits is left alone.
@@ -35,10 +35,10 @@ WIDER: Mapping[str, tuple[DataType, ...]] = {
     "uint32": ("int64",),
     "float16": ("float32",),
 }
-"""Types that hold every value of another; casts back wrap around as its own arithmetic does."""
+"""Types that hold all values of another; casts back wrap around like its own arithmetic."""
 
 ROUNDS = 16
-"""Rewrites of rewrites at most; the deepest known chain takes four."""
+"""The most rewrites of rewrites; the deepest known chain takes four."""
 
 
 class Legaliser:
@@ -61,16 +61,16 @@ class Legaliser:
         self._fitting: set[object] = set()
 
     def rewrites(self) -> list[str]:
-        """Return one sentence per kind of rewrite."""
+        """Return one sentence for each kind of rewrite."""
         return [
             text if times == 1 else f"{text} ({times} times)" for text, times in self._done.items()
         ]
 
     def in_bytes(self, graph: Graph) -> Graph:
-        """Carry integers of four bits in bytes where nothing computes them.
+        """Carry four-bit integers in bytes if nothing computes with them.
 
-        Raises `BackendError` NNM505, NNM405 for inputs, constants and outputs of types or ranks
-        that the device does not hold even then.
+        Raises `BackendError` NNM505, NNM405 for inputs, constants and outputs whose types or ranks
+        the device does not hold even then.
         """
         kinds = {node.types for node in graph.nodes()}
         if any(type.dtype not in FORMATS for types in kinds for type in types):
@@ -85,7 +85,7 @@ class Legaliser:
         outputs: dict[str, Operand] = {}
         taken: set[Operand] = set()
         for name, operand in graph.outputs.items():
-            # Chained, because equal expressions of a builder are one node.
+            # Chained, because equal expressions in a builder are one node.
             while (bare := not isinstance(operand.node, OperatorNode)) or operand in taken:
                 where = f'identity "{operand.node.label}" → "{name}"'
                 why = "has to be the result of an operator" if bare else "cannot have two names"
@@ -98,7 +98,7 @@ class Legaliser:
         return Graph(outputs, graph.inputs) if changed else graph
 
     def fitted(self, graph: Graph) -> Graph:
-        """Return the graph with every node replaced that does not fit, and what replaced it."""
+        """Return the graph with every node replaced that does not fit, replacements included."""
         for _ in range(ROUNDS):
             found = self._rewritten(graph, self.fit)
             if found is graph:
@@ -107,13 +107,13 @@ class Legaliser:
         raise AssertionError(f"a rewrite undoes another: {self.rewrites()[-2:]}")
 
     def guarded(self, graph: Graph) -> Graph:
-        """Return a graph that fits with what would lose NaN or range computed around."""
+        """Return a graph that fits, with rewrites of nodes that would lose NaN or range."""
         found = self._rewritten(graph, self.guard, self._guards)
         return graph if found is graph else self.fitted(found)
 
     def finished(self, graph: Graph) -> Graph:
-        """Return a graph that fits with outputs of their own, and check its constants."""
-        # What stands in for an operator may be its operand; an identity may be written anew.
+        """Return a graph that fits, with distinct outputs, and check its constants."""
+        # The replacement of an operator may be its operand; an identity may be rewritten.
         while (distinct := self.distinct_outputs(graph)) is not graph:
             graph = self.fitted(distinct)
         self._check_constants(graph)
@@ -126,16 +126,16 @@ class Legaliser:
         first = first_replaced(graph, rule, operators)
         if first is None:
             return graph
-        self._done = done  # what is seen twice counts once
+        self._done = done  # nodes that are seen twice count once
         return rewrite_from(graph, rule, first, operators)
 
     def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
-        """Return what stands in for a node that would lose NaN or range."""
+        """Return the replacement of a node that would lose NaN or range."""
         return self._out_of_traps(b, node, self._guards)
 
     def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
-        """Return what stands in for a node, None where the node fits."""
-        # Most nodes have the operator and the types of another one.
+        """Return the replacement of a node, None if the node fits."""
+        # Most nodes share operator and types with another node.
         if isinstance(node, OperatorNode):
             kind = node.operator, node.types, tuple([o and o.type for o in node.operands])
         else:
@@ -175,15 +175,15 @@ class Legaliser:
             type, bounds = excess[0]
             raise BackendError(
                 "NNM405",
-                f"{_place(node)}: {type} has {len(type.shape)} dimensions, this browser's WebNN "
-                f"takes {bounds.ranks[1]} here",
+                f"{_place(node)}: {type} has {len(type.shape)} dimensions; this browser's WebNN "
+                f"takes at most {bounds.ranks[1]} here",
                 hint="reshape it to fewer dimensions before this layer",
             )
         self._note(node, f"computed on reshaped tensors, because it takes {limit} dimensions")
         return found
 
     def _detour(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
-        """Compute in a wider type what the backend cannot compute in the given one."""
+        """Compute in a wider type if the backend cannot compute in the given one."""
         wrong = [place for place in self._limits.places(node) if _lacks(*place)]
         if not wrong:
             return None
@@ -201,7 +201,7 @@ class Legaliser:
 
         found = decomposed(b, node) or of_others(b, node)
         if found is not None:
-            self._note(node, f"computed by other operators, {why}")
+            self._note(node, f"computed with other operators, {why}")
             return found
         raise BackendError(
             "NNM505",
@@ -221,13 +221,13 @@ class Legaliser:
             leaders = {i: i if (like := slots[i].like) is None else like for i in bounds}
         lacking = {leaders[i] for i, o in present(node) if _lacks(o.type, bounds[i])}
         results = [self._limits.result(node.operator, i) for i in range(len(node.types))]
-        if not lacking:  # the results alone are the trouble
+        if not lacking:  # only the results do not fit
             lacking = {leaders[i] for i, o in present(node) if o.dtype == dtype}
         chosen = {i for i, o in present(node) if leaders[i] in lacking and o.dtype == dtype}
         taken = [slots[0 if slots[0].variadic else i].dtypes for i in chosen]
         if not chosen or not all(wider in dtypes for dtypes in taken):
             return None
-        # The way there and back has to be open as well.
+        # The casts there and back have to be possible as well.
         casts = [self._limits.named("cast", "input"), self._limits.named("cast", "output")]
         needed = (
             *((wider, bounds[i]) for i in chosen),
@@ -257,13 +257,13 @@ class Legaliser:
             if size > self._limits.max_bytes:
                 raise BackendError(
                     "NNM409",
-                    f"{_place(node)}: {type} takes {size} bytes, this browser's WebNN holds at "
+                    f"{_place(node)}: {type} takes {size} bytes; this browser's WebNN holds at "
                     f"most {self._limits.max_bytes} in one tensor",
                     hint="use a smaller batch, sequence or layer, or float16",
                 )
 
     def _check_borders(self, graph: Graph) -> None:
-        """Refuse inputs, constants and outputs of types that the backend does not hold."""
+        """Refuse inputs, constants and outputs with types that the backend does not hold."""
         checked: set[object] = set()
         for node in graph.nodes():
             if not isinstance(node, OperatorNode) and (type(node), node.types) not in checked:
@@ -317,7 +317,7 @@ def _by_operator(traps: Iterable[Trap]) -> dict[str, list[Trap]]:
 
 
 def _types(node: OperatorNode, chosen: set[int], wider: DataType) -> Sequence[TensorType]:
-    """Return the types of a node's results when some operands are of a wider type."""
+    """Return the types of a node's results if some operands have a wider type."""
     b = GraphBuilder()
     operands = [
         operand and b.input(str(i), wider if i in chosen else operand.dtype, operand.shape)

@@ -1,4 +1,4 @@
-"""What a backend can do: WebNN's `opSupportLimits()` as questions."""
+"""What a backend can do: queries of WebNN's `opSupportLimits()`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Limits:
         return _bounds(self._limits.get(operator, {}).get(place))
 
     def operand(self, operator: AnyOperator, index: int) -> Bounds | None:
-        """Return the bounds of an operand, None where the backend states none."""
+        """Return the bounds of an operand, None if the backend states none."""
         key = operator.native, index
         if key not in self._operands:
             slots = operator.operands
@@ -59,7 +59,7 @@ class Limits:
         return self._operands[key]
 
     def result(self, operator: AnyOperator, index: int = 0) -> Bounds | None:
-        """Return the bounds of a result, None where the backend states none."""
+        """Return the bounds of a result, None if the backend states none."""
         key = operator.native, index
         if key not in self._results:
             entry = self._limits.get(operator.native, {})
@@ -69,7 +69,7 @@ class Limits:
         return self._results[key]
 
     def places(self, node: OperatorNode) -> list[tuple[TensorType, Bounds]]:
-        """Return the type and the bounds of everything that goes into a node or comes out."""
+        """Return type and bounds of all operands and results of a node."""
         return [
             (type, bounds)
             for type, bounds in (
@@ -81,7 +81,7 @@ class Limits:
 
 
 def present(node: OperatorNode) -> list[tuple[int, Operand]]:
-    """Return the operands that are there, each with its position."""
+    """Return the operands that are present, each with its position."""
     return [(i, operand) for i, operand in enumerate(node.operands) if operand is not None]
 
 

@@ -27,8 +27,8 @@ class Target:
     """What a plan is made for.
 
     Attributes: `limits`, WebNN's `opSupportLimits()`; `traps`, the faults to be avoided, by default
-    all that are known; `fixed`, names of inputs that will be constants; `recompute`, whether values
-    are computed again where that saves memory.
+    all that are known; `fixed`, the names of inputs that will be constants; `recompute`, whether to
+    recompute values if that saves memory.
     """
 
     limits: Mapping[str, Any]
@@ -41,7 +41,7 @@ Run = Callable[[Graph, Target, Legaliser], Graph]
 
 
 class Pass(NamedTuple):
-    """A named function from graph to graph; what it rewrites, the legaliser records."""
+    """A named function from graph to graph; the legaliser records what it rewrites."""
 
     name: str
     run: Run
@@ -71,42 +71,42 @@ def _step(run: Callable[[Legaliser, Graph], Graph]) -> Run:
 
 
 OPTIMISATIONS = (
-    # Operands that an operator broadcasts by itself need no expand before it.
+    # Operands that an operator broadcasts itself need no expand before it.
     Pass("broadcast", _plain(without_broadcasts)),
     # A bias that is added to a convolution becomes part of it.
     Pass("bias", _plain(_biases)),
-    # Images have their channels last where the device prefers that.
+    # Images have their channels last if the device prefers that.
     Pass("layout", _layout),
-    # Arithmetic on a few constants is done beforehand.
+    # Arithmetic on small constants is folded.
     Pass("fold", _plain(folded)),
-    # Operators without effect go, chains of the same operator become one.
+    # Operators without effect are removed, chains of the same operator become one.
     Pass("simplify", _plain(simplified)),
     # Numbers that `where` chooses are expanded beforehand.
     Pass("choices", _plain(expanded_choices)),
 )
-"""What makes a graph faster without changing what it computes."""
+"""Passes that make a graph faster without changing what it computes."""
 
 LEGALISATIONS = (
-    # Integers of four bits are carried in bytes where nothing computes them.
+    # Four-bit integers are carried in bytes if nothing computes with them.
     Pass("four-bits", _step(Legaliser.in_bytes)),
     # Every output is the result of an operator of its own.
     Pass("outputs", _step(Legaliser.distinct_outputs)),
     # Operators, data types, ranks and traps are rewritten until every node fits: a rewrite for one
     # of them may need one for another.
     Pass("legalise", _step(Legaliser.fitted)),
-    # What would lose NaN or range in a node that fits is computed around it.
+    # Nodes that fit but would lose NaN or range are rewritten.
     Pass("guards", _step(Legaliser.guarded)),
-    # What became an output by a rewrite gets an operator of its own, constants are checked.
+    # Results that a rewrite made outputs get an operator of their own, constants are checked.
     Pass("finish", _step(Legaliser.finished)),
 )
-"""What makes a graph one that the device computes correctly."""
+"""Passes that make a graph one that the device computes correctly."""
 
 PASSES = (*OPTIMISATIONS, *LEGALISATIONS)
-"""What a graph goes through before it is lowered to a plan, in this order."""
+"""The passes that run, in this order, before a graph is lowered to a plan."""
 
 
 class Compiled(NamedTuple):
-    """A plan, what was rewritten for the device, and the types of inputs and outputs."""
+    """A plan, the rewrites for the device, and the types of inputs and outputs."""
 
     plan: Plan
     rewrites: Sequence[str]
@@ -153,7 +153,7 @@ def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
             plan = scanned(graph, *(plan for plan, _ in found))
             rewrites = [text for _, texts in found for text in texts]
             return Compiled(plan, rewrites, plan.inputs, plan.outputs)
-        graph = graph.unrolled()  # numbers that share bytes cannot be cut apart
+        graph = graph.unrolled()  # numbers that share bytes cannot be separated
     plan, rewrites = _plan(graph, target)
     return Compiled(
         plan,

@@ -10,17 +10,17 @@ A plan numbers every tensor. Its JSON is
 
 where an operator is the WebNN call `builder[op](...operands, ...arguments, {...options})`:
 `operands` are tensor numbers (a list of numbers for a list operand), `arguments` plain values,
-`references` the members of the options dictionary that are tensors. The constants' bytes lie in
-one buffer beside the JSON, each at its offset, aligned to eight bytes; in a tensor on the device,
-of which the handle is given; or in an array of their own, of which the number is given.
+`references` the members of the options dictionary that are tensors. The constants' bytes are in
+one buffer next to the JSON, each at its offset, aligned to eight bytes; in a tensor on the device,
+given by its handle; or in an array of their own, given by its number.
 
 The plan of a scan (`scanned`) has more members:
 
      "length":  how often `operators` run in one dispatch
      "before":  operators that run once before
-     "xs":      [[whole, part, shape]]: each step takes a part of what those gave
-     "init":    [[first, input]]: the first step takes what those gave, whole
-     "carry":   [[input, output]]: the next step takes what the one before gave
+     "xs":      [[whole, part, shape]]: each step takes a part of their results
+     "init":    [[first, input]]: the first step takes their results, whole
+     "carry":   [[input, output]]: each step takes results of the previous one
      "ys":      [[part, whole]]: the parts of all steps are concatenated along their first axis
      "after":   operators that run once at the end
 """
@@ -46,10 +46,10 @@ from webnnm.ops.declare.tensors import TensorType
 
 ALIGNMENT = 8
 _LABEL = re.compile(r'"label": "(?:[^"\\]|\\.)*", ')
-"""The label of an operator; quotes inside of a text have a backslash before them."""
+"""The label of an operator; quotes inside it are preceded by a backslash."""
 
 Numbers = dict[int, list[int]]
-"""Number of a node → those of its results in the plan."""
+"""Number of a node → numbers of its results in the plan."""
 Words = tuple[list[Any], dict[str, Any]]
 """Plain arguments and options of a call."""
 
@@ -58,8 +58,8 @@ Words = tuple[list[Any], dict[str, Any]]
 class Plan:
     """The JSON of a graph and the bytes of its constants.
 
-    `beside` are the arrays of constants that the buffer leaves out; `sizes` the bytes of every
-    operator's results, by their numbers.
+    `beside` are the arrays of constants that are not in the buffer; `sizes` are the bytes of the
+    results of all operators, by number.
     """
 
     content: dict[str, Any]
@@ -75,7 +75,7 @@ class Plan:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over the JSON without labels, and the constants; stable between runs."""
+        """The SHA-256 of the JSON without labels and of the constants; stable between runs."""
         found = hashlib.sha256(_LABEL.sub("", self.json).encode() + b"\0")
         found.update(self.constants)
         return found.hexdigest()
@@ -96,7 +96,7 @@ class Plan:
 
 
 def lower(graph: Graph) -> Plan:
-    """Number the tensors of a graph and write it down as a plan.
+    """Number the tensors of a graph and return it as a plan.
 
     Inputs that no output depends on are left out: WebNN refuses to bind them.
     """
@@ -153,7 +153,7 @@ def lower(graph: Graph) -> Plan:
 
 
 def typed(type: TensorType) -> dict[str, Any]:
-    """Return a type as a plan has it."""
+    """Return a type in the form that it has in a plan."""
     return {"dtype": type.dtype, "shape": list(type.shape)}
 
 
@@ -166,7 +166,7 @@ def operands_of(call: Mapping[str, Any]) -> list[int]:
 
 
 def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
-    """Return an operator that takes other tensors in place of some: old number → new number."""
+    """Return an operator with some tensors replaced by others: old number → new number."""
 
     def name(id: int | list[int]) -> Any:
         return [name(each) for each in id] if isinstance(id, list) else new.get(id, id)
@@ -220,6 +220,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in cast("tuple[Any, ...]", value)]
     if isinstance(value, float) and not math.isfinite(value):
-        # JSON has no infinities; WebNN's number conversion reads these words as such.
+        # JSON has no infinities or NaN; WebNN's number conversion accepts these words.
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

@@ -1,4 +1,4 @@
-"""Operators on tensors of too many dimensions, as the same operator between reshapes."""
+"""Write operators on tensors with too many dimensions as the same operator between reshapes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
 
 
 def lower_rank(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
-    """Return the result of a node by way of at most `limit` dimensions, None if there is no way."""
+    """Return the result of a node using at most `limit` dimensions, None if there is no way."""
     name = node.operator.name
     lower = _elementwise if name in ELEMENTWISE else _LOWER.get(name)
     return lower(b, node, limit) if lower else None
 
 
 def merged(shapes: Sequence[Shape], result: Shape) -> list[list[int]]:
-    """Group neighbouring axes that every operand either has in full or repeats in full.
+    """Group adjacent axes that every operand either has in full or repeats in full.
 
     >>> merged([(2, 3, 4, 5), (4, 1)], (2, 3, 4, 5))
     [[0, 1], [2], [3]]
@@ -36,7 +36,7 @@ def merged(shapes: Sequence[Shape], result: Shape) -> list[list[int]]:
             groups[-1].append(axis)
         else:
             groups.append([axis])
-        # An axis of one element everywhere goes with any neighbour.
+        # An axis of size 1 in all operands can join any neighbour.
         previous = previous if size == 1 else pattern
     return groups
 
@@ -65,7 +65,7 @@ def _reshape(b: GraphBuilder, x: Operand | tuple[Operand, ...], shape: Sequence[
 
 
 def _three(b: GraphBuilder, x: Operand, axis: int) -> Operand:
-    """Return `x` as what stands before an axis, the axis, and what stands behind it."""
+    """Return `x` in three dimensions: all before an axis, the axis, and all after it."""
     return _reshape(b, x, [count(x.shape[:axis]), x.shape[axis], count(x.shape[axis + 1 :])])
 
 

@@ -1,9 +1,9 @@
-"""Computing values again rather than keeping them, where a graph has too much to keep.
+"""Recompute values instead of keeping them if a graph has too much to keep.
 
 A training step keeps what its forward half computes until the backward half has used it. Here the
-forward half is cut into segments: of each just what later segments need is kept, and the rest is
-computed once more, right before the backward half comes to it. Memory falls towards the square
-root of the depth, for at most one further forward pass.
+forward half is cut into segments: only what later segments need of each is kept, and the rest is
+recomputed right before the backward half reaches it. Memory falls towards the square root of the
+depth, for at most one additional forward pass.
 
 Source: T. Chen, B. Xu, C. Zhang, C. Guestrin, "Training Deep Nets with Sublinear Memory Cost",
 2016.
@@ -24,14 +24,14 @@ Call = Mapping[str, Any]
 
 
 def free_number(content: Mapping[str, Any]) -> int:
-    """Return a number from which on no tensor of a plan has one."""
+    """Return a number such that it and all larger ones are free in a plan."""
     calls = [call for part in ("operators", "before", "after") for call in content.get(part, ())]
     taken = [each["id"] for part in ("inputs", "constants") for each in content[part]]
     return 1 + max([*taken, *(id for call in calls for id in call["results"])], default=-1)
 
 
 def peak_bytes(plan: Plan) -> int:
-    """Return how many bytes of results are held at once, each from its making to its last use.
+    """Return the peak of the bytes of results, each held from its creation to its last use.
 
     >>> from webnnm import GraphBuilder
     >>> from webnnm.compiler.plan import lower
@@ -44,11 +44,11 @@ def peak_bytes(plan: Plan) -> int:
 
 
 def rematerialised(plan: Plan) -> Plan:
-    """Return the plan that computes the same numbers in less memory, the same plan if none does."""
+    """Return a plan that computes the same in less memory, or the given plan if none does."""
     calls: Sequence[Call] = plan.content["operators"]
     held = _held(calls, plan)
     best, least = plan, max(held, default=0)
-    # The backward half begins about where the most is held.
+    # The backward half begins roughly where most is held.
     turn = held.index(least) if held else 0
     for count in SEGMENTS:
         found = _Rewriting(plan, turn, count).written()
@@ -74,7 +74,7 @@ def _held(calls: Sequence[Call], plan: Plan) -> list[int]:
 
 
 class _Rewriting:
-    """The writing of a plan whose first `turn` operators are cut into `count` segments."""
+    """Rewrites a plan whose first `turn` operators are cut into `count` segments."""
 
     def __init__(self, plan: Plan, turn: int, count: int) -> None:
         self._plan, self._turn = plan, turn
@@ -92,14 +92,14 @@ class _Rewriting:
                 for id in operands_of(call)
                 if id in self._made and self._segments[self._made[id]] < mine
             )
-        # The backward half begins with the last segment, so that is still there.
+        # The backward half begins with the last segment, so its values still exist.
         self._kept.update(
             id for id, place in self._made.items() if self._segment(place) == count - 1
         )
         self._again: dict[int, int] = {}
 
     def _cut(self, count: int) -> list[int]:
-        """Return the segment of every operator before the turn, of like sizes to be kept."""
+        """Return the segment of every operator before the turn; segments keep similar sizes."""
         needed = {id for call in self._calls[self._turn :] for id in operands_of(call)}
         sizes = [
             sum(self._sizes[r] for r in call["results"] if r in needed)
@@ -116,7 +116,7 @@ class _Rewriting:
         return self._segments[place] if place < self._turn else None
 
     def written(self) -> Plan:
-        """Return the plan with what is computed again right before it is used."""
+        """Return the plan that recomputes values right before they are used."""
         calls: list[Call] = list(self._calls[: self._turn])
         for call in self._calls[self._turn :]:
             calls += [self._copied(place) for place in self._missing(call)]
@@ -125,7 +125,7 @@ class _Rewriting:
         return replace(self._plan, content=content, sizes=self._sizes)
 
     def _missing(self, call: Call) -> list[int]:
-        """Return the operators that have to run again for another one, in their order."""
+        """Return the operators that have to run again for a given one, in order."""
         found: set[int] = set()
         waiting = operands_of(call)
         while waiting:

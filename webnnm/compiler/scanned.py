@@ -1,4 +1,4 @@
-"""The plan of a scan: the plans of its three graphs as one, whose middle runs several times."""
+"""The plan of a scan: the plans of its three graphs in one, whose middle runs several times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ids = Mapping[str, int]
 
 
 def scanned(scan: Scan, before: Plan, body: Plan, after: Plan) -> Plan:
-    """Return the plan of a scan, given those of its graphs after their rewriting.
+    """Return the plan of a scan, given the plans of its rewritten graphs.
 
     >>> from webnnm import GraphBuilder
     >>> from webnnm.compiler.plan import lower
@@ -52,7 +52,7 @@ def scanned(scan: Scan, before: Plan, body: Plan, after: Plan) -> Plan:
 
 
 class _Merged:
-    """Plans that become one: tensors get new numbers, inputs of the same name are one."""
+    """Merges plans: tensors get new numbers, and inputs of the same name become one."""
 
     def __init__(self) -> None:
         self.ids = count()
@@ -61,7 +61,7 @@ class _Merged:
         self.content: dict[str, Any] = {"constants": []}
 
     def add(self, part: str, plan: Plan, given: Ids) -> dict[str, int]:
-        """Take in a plan; inputs of some names are `given`. Return the numbers of its outputs."""
+        """Add a plan, of which some inputs are `given`. Return the numbers of its outputs."""
         new: dict[int, int] = {}
         for each in plan.content["inputs"]:
             name = each["name"]

@@ -1,1 +1,1 @@
-"""What everything stands on: errors, findings, data types, shapes, host arrays, random bits."""
+"""The base of everything: errors, findings, data types, shapes, host arrays, random bits."""

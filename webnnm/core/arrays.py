@@ -1,4 +1,4 @@
-"""Host arrays: flat typed buffers with a shape, made from whatever a user hands over."""
+"""Host arrays: flat typed buffers with a shape, made from any data that a user passes."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class HostArray:
         *,
         copy: bool = False,
     ) -> HostArray:
-        """Make an array of a number, nested lists, or anything with the buffer protocol.
+        """Make an array from a number, nested lists, or anything with the buffer protocol.
 
         Without `dtype` the values keep their own type; Python numbers and float64 become float32.
-        With `shape` the elements are laid out anew, and raw `bytes` are taken as memory of `dtype`;
-        unsigned 16-bit words are taken as the bits of float16 where that is asked for. The memory
-        of the value is shared where it has the type already, unless `copy` asks for memory that no
-        writer can reach.
+        `shape` reshapes the elements, and with it raw `bytes` are read as memory of `dtype`;
+        unsigned 16-bit words are read as the bits of float16 if that type is requested. The memory
+        of the value is shared if it has the right type already, unless `copy` requests memory that
+        nobody else can write to.
         Raises `DataError` NNM702 for ragged lists, a wrong count, or values the type cannot hold.
 
         >>> HostArray.of(b"\\x00\\x00\\x80?", "float32", []).values()[0]
@@ -80,7 +80,7 @@ class HostArray:
             found, given = value, value.data
             copy = copy and not isinstance(
                 value.data.obj, array
-            )  # nobody else has what `pack` made
+            )  # nobody else holds what `pack` made
         elif type(value) is list:
             found, copy = cls._from_nested(value, dtype or "float32"), False  # type: ignore[reportUnknownArgumentType]
         elif isinstance(value, bytes | bytearray) and dtype is not None and shape is not None:
@@ -114,7 +114,7 @@ class HostArray:
             view = memoryview(value)
         except TypeError:
             return None
-        except ValueError as error:  # NumPy's times, and whatever else no buffer may hold
+        except ValueError as error:  # NumPy's times, and whatever else a buffer cannot hold
             kind = str(getattr(value, "dtype", type(value).__name__))
             time = "for times subtract the first one: (t - t[0]) / numpy.timedelta64(1, 'D')"
             hint = time * kind.startswith(("datetime64", "timedelta64"))
@@ -168,7 +168,7 @@ class HostArray:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        # By its length, a scalar would have no truth and an array without rows be false.
+        # By its length, a scalar would have no truth value, and an array without rows be false.
         raise TypeError("an array is neither true nor false: compare it with None")
 
     def __repr__(self) -> str:
@@ -204,18 +204,18 @@ class HostArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return a NumPy array for NumPy: `np.asarray(x)` has the type and the shape of x."""
-        importlib.import_module("numpy")  # where it is loaded, arrays are public as its own
+        importlib.import_module("numpy")  # once it is loaded, `public` returns its arrays
         found = self.public()
         if dtype is None or found.dtype == dtype:
             return found.copy() if copy else found
         return found.astype(dtype)
 
     def copy(self) -> HostArray:
-        """Return the array in memory of its own, which cannot be written."""
+        """Return a copy of the array in read-only memory of its own."""
         return HostArray(self.dtype, self.shape, bytes(self.data))
 
     def shares(self, value: Any) -> bool:
-        """Return whether a buffer is the array's own memory, and that could be written.
+        """Return whether a buffer is the array's own memory and is writable.
 
         >>> memory = bytearray(4)
         >>> HostArray("uint8", [4], memory).shares(memory), HostArray.of([1.0]).shares(memory)
@@ -228,24 +228,24 @@ class HostArray:
         return self.data.obj is owner and not isinstance(owner, bytes)
 
     def frozen(self) -> HostArray:
-        """Return the same array, to be read only."""
+        """Return the same array, read-only."""
         return HostArray(self.dtype, self.shape, self.data.toreadonly())
 
     def copy_to(self, buffer: Any) -> None:
-        """Copy the elements into a writable buffer of as many bytes.
+        """Copy the elements into a writable buffer of the same number of bytes.
 
-        Raises `DataError` NNM702 where it is of another size, or read-only.
+        Raises `DataError` NNM702 if the buffer has another size or is read-only.
         """
         target = memoryview(buffer)
         if target.readonly or target.nbytes != self.data.nbytes:
             found = "read-only" if target.readonly else f"{target.nbytes} bytes"
             raise DataError(
-                "NNM702", f"{self} takes {self.data.nbytes} bytes to write, the buffer is {found}"
+                "NNM702", f"writing {self} takes {self.data.nbytes} bytes, the buffer is {found}"
             )
         target.cast("B")[:] = self.data
 
     def part(self, start: int, stop: int) -> HostArray:
-        """Return the rows from start to before stop, which share the memory.
+        """Return the rows from `start` up to, but excluding, `stop`, which share the memory.
 
         >>> HostArray.of([[1, 2], [3, 4], [5, 6]]).part(1, 3).tolist()
         [[3.0, 4.0], [5.0, 6.0]]
@@ -281,9 +281,9 @@ class HostArray:
 
 
 def _floats(value: list[Any]) -> tuple[tuple[int, ...], array[float]] | None:
-    """Return shape and elements of a list of numbers, or of lists of as many numbers, in one step.
+    """Return shape and elements of a list of numbers, or of equally long lists, in one step.
 
-    None for all else, and where something is wrong, which is told by who looks at each element.
+    None for everything else, and if something is wrong: who looks at each element reports it.
     """
     first: Any = value[0] if value else None
     row: list[Any] = first if type(first) is list else []  # type: ignore[reportUnknownVariableType]
@@ -307,7 +307,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _in_python(element: Any) -> Any:
-    """Turn an element that is an array or number of NumPy, or a proxy, into Python's own."""
+    """Turn an element that is a NumPy array or number, or a proxy, into a Python object."""
     if isinstance(element, int | float):
         return element
     if hasattr(element, "to_py"):
@@ -316,7 +316,7 @@ def _in_python(element: Any) -> Any:
 
 
 def joined(arrays: Sequence[HostArray]) -> HostArray:
-    """Return arrays of one type and row shape one behind the other.
+    """Concatenate arrays of the same type and row shape along the first axis.
 
     >>> joined([HostArray.of([[1]]), HostArray.of([[2], [3]])]).shape
     (3, 1)
@@ -334,9 +334,9 @@ def zeros(dtype: DataType, shape: Sequence[int]) -> HostArray:
 
 
 def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
-    """Write numbers as the memory of a data type.
+    """Return numbers as the memory of a data type.
 
-    Raises `DataError` NNM702 where the type cannot hold a value.
+    Raises `DataError` NNM702 if the type cannot hold a value.
     """
     if dtype in ("float32", "float16", "float64"):
         try:
@@ -357,7 +357,7 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
 
 
 def _widened(halves: memoryview[int]) -> array[float]:
-    """Return float16 numbers as float32, block by block: Python's own take eight times as much."""
+    """Return float16 numbers as float32, block by block: Python floats take 8 times the memory."""
     wide = array("f", bytes(4)) * (len(halves) // 2)
     for start in range(0, len(halves), _BLOCK):
         part = halves[start : start + _BLOCK]

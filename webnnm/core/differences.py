@@ -1,8 +1,8 @@
-"""Slopes measured by central differences, and what they say of a computed gradient.
+"""Slopes measured by central differences, and what they say about a computed gradient.
 
-Rounding moves a result by ε of its size, ε being the distance from 1 to the next number of the data
-type, so that a difference over 2h is off by ε/h, and by h² for the curvature. Both are smallest
-together at h = ε^⅓ of the scale of x, and then the error is ε^⅔ of that of the function: 4e-11 in
+Rounding changes a result by ε of its size, where ε is the distance from 1 to the next number of the
+data type, so that a difference over 2h is off by ε/h, and by h² due to the curvature. Their sum is
+smallest at h = ε^⅓ of the scale of x; the error is then ε^⅔ of the scale of the function: 4e-11 in
 float64, 2e-5 in float32, 1e-2 in float16.
 
 Source: W. H. Press et al., "Numerical Recipes", 3rd edition, 2007, section 5.7.
@@ -22,13 +22,13 @@ from webnnm.core.shapes import Shape
 OFFSETS = (-2, -1, 0, 1, 2)
 """Where a function is computed, in steps from x."""
 BENDING = 0.05
-"""At a kink the slopes of the two sides are apart by this share of the larger one, or more."""
+"""At a kink the slopes of the two sides differ by this share of the larger one, or more."""
 
 Verdict = Literal["agrees", "differs", "at a kink", "not measurable"]
 
 
 def step_at(x: float, dtype: DataType) -> float:
-    """Return the step of differences at x, a power of two, so that x ± h is rounded little.
+    """Return the step of differences at x, a power of two, so that x ± h is hardly rounded.
 
     >>> step_at(0.5, "float32"), step_at(-3.0, "float32")
     (0.00390625, 0.015625)
@@ -38,9 +38,9 @@ def step_at(x: float, dtype: DataType) -> float:
 
 
 def tolerance_of(dtype: DataType) -> float:
-    """Return how far gradients may be from differences, relatively: √ε, half of the digits.
+    """Return the relative tolerance between gradients and differences: √ε, half of the digits.
 
-    Functions are seldom as tame as the estimate of the error says, which is smaller.
+    The theoretical error is smaller, but functions are seldom as smooth as its estimate assumes.
 
     >>> f"{tolerance_of('float32'):.1e}", f"{tolerance_of('float64'):.1e}"
     ('3.5e-04', '1.5e-08')
@@ -49,12 +49,12 @@ def tolerance_of(dtype: DataType) -> float:
 
 
 def chosen(size: int, most: int) -> list[int]:
-    """Return up to so many places of an array, the same ones each time."""
+    """Return up to `most` positions in an array of this size, the same ones each time."""
     return sorted(random.Random(0).sample(range(size), min(size, most)))
 
 
 def index_of(element: int, shape: Shape) -> tuple[int, ...]:
-    """Return the index of an element by its place in row-major order."""
+    """Return the index of an element from its position in row-major order."""
     found: list[int] = []
     for size in reversed(shape):
         found.append(element % size)
@@ -64,9 +64,9 @@ def index_of(element: int, shape: Shape) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """The slope of a function of one number, by its values at `OFFSETS`.
+    """The slope of a function of one number, from its values at `OFFSETS`.
 
-    `left` and `right` are the slopes of the two sides, `doubt` says how far `value` may be off.
+    `left` and `right` are the slopes of the two sides, `doubt` is how far `value` may be off.
     """
 
     value: float
@@ -77,7 +77,7 @@ class Slope:
 
     @classmethod
     def of(cls, values: Sequence[float], h: float, dtype: DataType) -> Slope:
-        """Measure a slope; both estimates of it have errors in proportion to h².
+        """Measure a slope; both estimates of it have errors proportional to h².
 
         >>> Slope.of([4.0, 1.0, 0.0, 1.0, 4.0], 1.0, "float64").value
         0.0
@@ -86,7 +86,7 @@ class Slope:
         near, far = (high - low) / (2 * h), (higher - lower) / (4 * h)
         noise = 2 * FLOAT_INFO[dtype].eps * max(map(abs, values)) / h
         left, right = (here - low) / h, (high - here) / h
-        # Of a smooth function the slopes of the sides are apart in proportion to the step.
+        # For a smooth function, the slopes of the two sides differ in proportion to the step.
         bend = (higher - 2 * here + lower) / (2 * h)
         kink = abs(2 * (right - left) - bend)
         larger = max(abs(left), abs(right), abs(bend))
@@ -101,10 +101,10 @@ class Slope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A computed derivative beside the slope that was measured at its place.
+    """A computed derivative, and the slope that was measured for the same element.
 
-    `place` is what it is a derivative by, `index` which element of that; `scale` is the size of the
-    largest derivative by this `place`.
+    `place` is what the derivative is taken with respect to, `index` the element of it; `scale` is
+    the size of the largest derivative with respect to this `place`.
     """
 
     place: str
@@ -121,13 +121,13 @@ class Comparison:
 
     @property
     def error(self) -> float:
-        """How far the two are apart, relatively to the larger one."""
+        """The difference of the two, relative to the larger one."""
         larger = max(abs(self.gradient), abs(self.slope.value))
         return abs(self.gradient - self.slope.value) / larger if larger else 0.0
 
     @property
     def verdict(self) -> Verdict:
-        """What the difference says of the derivative."""
+        """What the difference says about the derivative."""
         slope = self.slope
         if not math.isfinite(slope.value) or not math.isfinite(slope.doubt):
             return "not measurable"
@@ -148,25 +148,25 @@ class Comparison:
 
 @dataclass(frozen=True, repr=False)
 class GradientReport:
-    """What the comparison of gradients with differences came to."""
+    """The result of comparing gradients with differences."""
 
     comparisons: Sequence[Comparison]
 
     @property
     def faults(self) -> list[Comparison]:
-        """The gradients that differ from what was measured, the worst one first."""
+        """The gradients that differ from the measured slopes, the worst one first."""
         found = [each for each in self.comparisons if each.verdict == "differs"]
         return sorted(found, key=lambda each: -each.error)
 
     @property
     def ok(self) -> bool:
-        """Whether gradients could be compared, and none differs."""
+        """Whether gradients could be compared and none of them differs."""
         verdicts = [each.verdict for each in self.comparisons]
         return "differs" not in verdicts and "agrees" in verdicts
 
     @property
     def worst(self) -> Comparison | None:
-        """The comparison with the largest relative error, faults before others."""
+        """The comparison with the largest relative error; faults come first."""
         agreeing = [each for each in self.comparisons if each.verdict == "agrees"]
         return next(iter(self.faults), None) or max(agreeing, key=_error, default=None)
 
@@ -193,8 +193,8 @@ class GradientReport:
         if self.faults:
             lines.append(f"worst: {self.faults[0]}")
         elif not self.ok:
-            lines.append("nothing could be measured: the result is not finite, or its slopes drown")
-            lines.append("in its rounding; divide it by its size, or compute in float64")
+            lines.append("nothing could be measured: the result is not finite, or its slopes are")
+            lines.append("lost in rounding; divide it by its size, or compute in float64")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -213,7 +213,7 @@ class GradientReport:
 
 
 def _described(first: Comparison) -> str:
-    """Return what several comparisons of the same verdict are, by the first of them."""
+    """Return a description of several comparisons with the same verdict, given the first one."""
     if first.verdict == "at a kink":
         left, right = first.slope.left, first.slope.right
         return f"at a kink ({first.name}: slopes {left:.4g} and {right:.4g})"

@@ -1,4 +1,4 @@
-"""The data types of WebNN: their order, their sizes, what fits into what."""
+"""The data types of WebNN: their order, their sizes, and which values they can hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DataType = Literal[
 ]
 
 PRECEDENCE: tuple[DataType, ...] = get_args(DataType)[:-1]
-"""WebNN's types in the order of `DataType`: of types that meet, the first wins (spec B.5)."""
+"""WebNN's types in the order of `DataType`: when types are mixed, the first one wins (spec B.5)."""
 
 FLOAT: frozenset[DataType] = frozenset({"float32", "float16"})
 SIGNED: frozenset[DataType] = FLOAT.union(("int64", "int32", "int8"))
@@ -57,7 +57,7 @@ FORMATS: dict[DataType, str] = {
 
 
 class FloatInfo(NamedTuple):
-    """Facts of a float type, under NumPy's names: what follows 1 less 1, the largest number."""
+    """Facts about a float type, by NumPy's names: the gap above 1 (`eps`), the largest number."""
 
     eps: float
     max: float
@@ -75,7 +75,7 @@ _OVERFLOW: dict[DataType, float] = {
     "float16": 65520.0,
     "float64": math.inf,
 }
-"""The smallest numbers that round to infinity."""
+"""The smallest number of each type that rounds to infinity."""
 
 
 def is_data_type(word: str) -> TypeGuard[DataType]:
@@ -84,7 +84,7 @@ def is_data_type(word: str) -> TypeGuard[DataType]:
 
 
 def is_tensor_type(word: str) -> TypeGuard[DataType]:
-    """Return whether a word names a data type of WebNN, or float64, which some backends have."""
+    """Return whether a word names a data type of WebNN, or float64, which some backends support."""
     return word in _BITS
 
 
@@ -112,7 +112,7 @@ def highest(dtypes: Iterable[DataType]) -> DataType:
 
 
 def is_upcast(source: DataType, target: DataType) -> bool:
-    """Return whether a cast goes up in precedence or stays (spec B.5, rule 5)."""
+    """Return whether a cast goes to a type of equal or higher precedence (spec B.5, rule 5)."""
     return PRECEDENCE.index(target) <= PRECEDENCE.index(source)
 
 
@@ -129,7 +129,7 @@ def integer_range(dtype: DataType) -> tuple[int, int]:
 
 
 def holds(dtype: DataType, number: float) -> bool:
-    """Return whether a literal has a value in this type; floats round what is in their range.
+    """Return whether this type can hold a literal; floats round numbers within their range.
 
     >>> holds("float32", 0.1), holds("float16", 70000), holds("int8", 0.5)
     (True, False, False)

@@ -1,11 +1,11 @@
-"""The hierarchy of errors, and how an error shows its place in a source text.
+"""The hierarchy of errors, and how an error shows its position in a source text.
 
 WebNNMError
-├── ModelError              a model text that means nothing sensible        NNM201 … NNM606
-│   └── NotationError       a text outside the grammar                      NNM101 … NNM119
+├── ModelError              a model text without a valid meaning            NNM201 … NNM606
+│   └── NotationError       a syntax error in a model text                  NNM101 … NNM119
 ├── DataError               data, hyperparameters, use of the Python API    NNM701 … NNM715
-└── BackendError            what runs the graphs failed or is not there     NNM409, NNM505, NNM709
-    └── ContextLost         the device is gone, parameters with it          NNM716
+└── BackendError            a backend that failed or is not available       NNM409, NNM505, NNM709
+    └── ContextLost         the device was lost, with its parameters        NNM716
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import NamedTuple
 from webnnm.core.spelling import nearest
 
 CONTEXT_WINDOW = 100
-"""Columns of a source line that an error shows at most."""
+"""The most columns of a source line that an error shows."""
 
 LONGEST, SHOWN = 1200, 500
-"""Longer messages show so many letters of their beginning and of their end: what a file says may
-be of any length."""
+"""Messages longer than `LONGEST` show `SHOWN` characters of their beginning and of their end: texts
+that they quote from files may be of any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +43,30 @@ class Span:
 
 @lru_cache(maxsize=2)
 def line_starts(source: str) -> list[int]:
-    """Return where the lines of a text begin; many findings ask it of the same text."""
+    """Return where the lines of a text begin; many findings need this for the same text."""
     return [0, *(match.end() for match in re.finditer("\n", source))]
 
 
 class Edit(NamedTuple):
-    """A change of a source text: what stands between two offsets becomes `text`."""
+    """A change of a source text: what is between two offsets is replaced by `text`."""
 
     start: int
     end: int
     text: str
 
     def title(self, source: str) -> str:
-        """Return what the edit does, as a button says it.
+        """Return what the edit does, as the label of a button.
 
         >>> Edit(4, 4, ";").title("relu add"), Edit(0, 1, "").title(", relu")
         ('Insert ";"', 'Delete ","')
         """
         replaced = source[self.start : self.end].strip()
         if not self.text.strip():
-            return f'Delete "{replaced}"' if replaced else "Write a blank"
+            return f'Delete "{replaced}"' if replaced else "Insert a space"
         return f'Change to "{self.text}"' if replaced else f'Insert "{self.text}"'
 
     def applied(self, source: str) -> str:
-        """Return a text with the edit carried out.
+        """Return a text with the edit applied.
 
         >>> Edit(0, 4, "tanh").applied("relu()")
         'tanh()'
@@ -75,7 +75,7 @@ class Edit(NamedTuple):
 
 
 class Remedy(str):
-    """A hint that programs can carry out: `text` in the place of a span, or of a word.
+    """A hint that programs can apply: `text` in place of a span, or of a word.
 
     >>> hint = Remedy('did you mean "relu"?', "relu", word="rleu")
     >>> hint, hint.edit("m:layers rleu();", Span(9, 13))
@@ -87,7 +87,7 @@ class Remedy(str):
     span: Span | None
 
     def __new__(cls, hint: str, text: str, *, word: str = "", span: Span | None = None) -> Remedy:
-        """Return a hint; `word` is looked for from where the error stands."""
+        """Return a hint; the search for `word` starts at the position of the error."""
         made = super().__new__(cls, hint)
         made.text, made.word, made.span = text, word, span
         return made
@@ -96,7 +96,7 @@ class Remedy(str):
         """Return the edit for an error at a span, None if the word is not there."""
         if self.span is not None:
             return Edit(self.span.start, self.span.end, self.text)
-        # Errors of options stand at the option's name; the word is in its value.
+        # Errors in options point to the option's name; the word is in its value.
         end = source.find(";", span.start)
         word = re.compile(rf"(?<!\w){re.escape(self.word)}(?!\w)")
         found = word.search(source, span.start, len(source) if end < 0 else end)
@@ -108,8 +108,8 @@ class WebNNMError(Exception):
 
     Attributes: `code`, which never changes, such as "NNM204"; `message`; `hint`, what to do, or "";
     `line` and `column` in the model text, from 1, or 0 if there is no position; `others`, errors of
-    the same stage that were found together with this one; `fix`, the edit of the text that carries
-    out the hint, or None.
+    the same stage that were found together with this one; `fix`, the edit of the text that applies
+    the hint, or None.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class WebNNMError(Exception):
         text = source.split("\n")[self.line - 1].rstrip("\r")
         first = max(0, self.column - 1 - CONTEXT_WINDOW // 2)
         shown = text[first : first + CONTEXT_WINDOW]
-        # Tabs are kept in front of the caret so that it stands below its character.
+        # Tabs are kept in front of the caret so that it is below its character.
         indent = "".join("\t" if c == "\t" else " " for c in shown[: self.column - 1 - first])
         return [f"    {shown}", f"    {indent}^"]
 
@@ -195,9 +195,9 @@ def raise_first(errors: Sequence[WebNNMError]) -> None:
 
 
 def suggestion(word: str, candidates: Iterable[str], span: Span | None = None) -> str:
-    """Return `did you mean "…"?` for the best candidate, or "" if none is near (spec A.10).
+    """Return `did you mean "…"?` for the best candidate, or "" if none is close (spec A.10).
 
-    `span` is where the word stands, if an error says something else.
+    `span` is the position of the word, if that differs from the position of the error.
 
     >>> suggestion("sofmax", ["relu", "softmax"])
     'did you mean "softmax"?'

@@ -1,4 +1,4 @@
-"""What a rule of the expert system found."""
+"""Findings of the rules of the expert system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AREAS = (
     "Target",
     "Training",
 )
-"""What rules are about: those of E1xx, E2xx, …, E9xx."""
+"""The areas of the rules E1xx, E2xx, …, E9xx."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +35,9 @@ class Finding:
 
     - `nodes`: the names of the layers, parameters and blocks concerned.
     - `action`: what was done about it automatically, or "".
-    - `fix`: hyperparameters that carry out the remedy, as in `model.train(**finding.fix)`; {} where
-      it takes more than those.
-    - `confidence`: 0 … 1, how likely it is that what it says costs accuracy or time.
+    - `fix`: hyperparameters that apply the remedy, as in `model.train(**finding.fix)`; {} if the
+      remedy takes more than those.
+    - `confidence`: 0 … 1, how likely it is that the problem costs accuracy or time.
     - `evidence`: the numbers behind it.
     - `places`: line and column of the nodes in the model text.
     """
@@ -60,17 +60,17 @@ class Finding:
 
     @property
     def rank(self) -> tuple[int, float, str]:
-        """What findings are sorted by, so that the most important comes first."""
+        """The sort key of findings; the most important one comes first."""
         return SEVERITIES.index(self.severity), -self.confidence, self.id
 
     @property
     def where(self) -> str:
-        """The place of the first node in the model text, "" if there is none."""
+        """The position of the first node in the model text, "" if there is none."""
         return "line {}, column {}".format(*self.places[0]) if self.places else ""
 
     @property
     def advice(self) -> list[str]:
-        """What was done about it, and what there is to do."""
+        """What was done about the finding, and what remains to be done."""
         done = [f"done: {self.action}"] if self.action else []
         wanted = self.remedy and (self.severity != "info" or not self.action)
         return done + ([f"→ {self.remedy}"] if wanted else [])
@@ -92,7 +92,7 @@ class Finding:
         return asdict(self) | {"area": self.area}
 
     def to_html(self) -> str:
-        """Return the finding as a table of HTML, as notebooks show it."""
+        """Return the finding as an HTML table, as notebooks show it."""
         return Findings([self]).to_html()
 
     _repr_html_ = to_html
@@ -107,7 +107,7 @@ class Findings(list[Finding]):
     >>> found[0].severity
     'info'
 
-    The table begins with the most important one.
+    The table begins with the most important finding.
     """
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""When Python looks for garbage."""
+"""Control of Python's garbage collection."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Generator[None]:
-    """Leave cyclic garbage alone inside the block.
+    """Disable the collection of cyclic garbage inside the block.
 
-    Where tens of thousands of objects are made at once, looking through all of them again and again
-    takes as long as making them.
+    When tens of thousands of objects are made in one go, scanning all of them again and again takes
+    as long as making them.
 
     >>> with uncollected():
     ...     gc.isenabled()

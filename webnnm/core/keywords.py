@@ -1,4 +1,4 @@
-"""What a method was given as a dict, by keywords, or both."""
+"""Arguments of a method that are given as a dict, by keyword, or both."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from webnnm.core.errors import DataError
 def keywords(
     config: Mapping[str, Any] | None, more: Mapping[str, Any], method: str, hint: str
 ) -> dict[str, Any]:
-    """Return what a method was given as a dict and by keywords.
+    """Return the arguments that a method was given as a dict and by keyword.
 
     >>> keywords({"epochs": 3}, {"lr": 0.1}, "NNModel.train", "")
     {'epochs': 3, 'lr': 0.1}
 
-    Raises `DataError` NNM703 for anything but a dict.
+    Raises `DataError` NNM703 for anything other than a dict.
     """
     given: Any = {} if config is None else config
     if not isinstance(given, Mapping):
-        raise DataError("NNM703", f"{method} was given {given!r:.60} by position", hint=hint)
+        raise DataError("NNM703", f"{method} got {given!r:.60} as a positional argument", hint=hint)
     return {**given, **more}

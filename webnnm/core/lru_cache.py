@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class LruCache(Generic[Key, Value]):
-    """A mapping that keeps the entries used most recently, and frees those that leave it.
+    """A mapping that keeps the most recently used entries and frees the values that leave it.
 
     >>> cache = LruCache[str, int](2, lambda value: print("freed", value))
     >>> cache["a"], cache["b"] = 1, 2
@@ -56,11 +56,11 @@ class LruCache(Generic[Key, Value]):
         return len(self._entries)
 
     def items(self) -> ItemsView[Key, Value]:
-        """Return keys and values; nothing counts as used."""
+        """Return keys and values; this does not count as a use."""
         return self._entries.items()
 
     def values(self) -> ValuesView[Value]:
-        """Return the values; nothing counts as used."""
+        """Return the values; this does not count as a use."""
         return self._entries.values()
 
     def discard(self, key: Key) -> None:

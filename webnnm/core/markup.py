@@ -1,4 +1,4 @@
-"""Tables and styles of what notebooks show."""
+"""HTML tables and CSS rules for what notebooks show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 def html_table(rows: Iterable[Sequence[str]], caption: str = "", *, head: bool = False) -> str:
-    """Return a table whose rows begin with their headings; `head`: the first one is headings alone.
+    """Return a table whose rows begin with a heading; with `head`, the first row is all headings.
 
     >>> html_table([("loss", "<0.1")], "R&D")
     '<table><caption>R&amp;D</caption><tr><th>loss</th><td>&lt;0.1</td></tr></table>'
@@ -24,9 +24,9 @@ def html_table(rows: Iterable[Sequence[str]], caption: str = "", *, head: bool =
 
 
 def light_dark(selector: str, name: str, light: str, dark: str) -> str:
-    """Return the CSS rule that gives a property one colour in light schemes, another in dark ones.
+    """Return the CSS rule that gives a property one colour in light schemes and another in dark.
 
-    Renderers that do not know `light-dark()` keep the light one.
+    Renderers that do not know `light-dark()` use the light colour.
 
     >>> light_dark(".card", "fill", "#fff", "#111")
     '.card{fill:#fff;fill:light-dark(#fff,#111)}'

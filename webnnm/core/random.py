@@ -1,4 +1,4 @@
-"""Streams of random bytes that every backend shares, and what is drawn from them on the host."""
+"""Streams of random bytes that all backends share, and what the host draws from them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Shuffle = Callable[["array[int]", int], "array[int]"]
 
 
 def shuffle_by(shuffle: Shuffle) -> None:
-    """Let the host permute where it is faster than Python: words and n → 0 … n−1 in drawn order.
+    """Register a faster function for permutations: words and n → 0 … n−1 in the order drawn.
 
-    A permutation takes n−1 words; of more words come several, one after the other. It gives
-    nothing where a word has to be rejected for fairness.
+    A permutation takes n−1 words; more words give several, one after the other. The function
+    returns nothing if a word has to be rejected for fairness.
     """
     FASTER.append(shuffle)
 
@@ -81,9 +81,9 @@ class Stream:
         return permutations([self], n)[0].tolist()
 
     def permuted(self, n: int, words: array[int]) -> list[int]:
-        """Return 0 … n−1 as words of this stream draw it; further ones replace those rejected."""
+        """Return 0 … n−1 in the order that words of this stream give; new ones replace rejected."""
         order = list(range(n))
-        # Fewer than one in a million is rejected below 4000: mostly there is nothing to look at.
+        # For n below 4000, less than one word in a million is rejected: usually none has to be.
         fair = words if not words or max(words) < 2**32 - n else self._accepted(n, words)
         for last, word in zip(range(n - 1, 0, -1), fair, strict=True):
             other = word % (last + 1)
@@ -98,7 +98,7 @@ class Stream:
         return words
 
     def _accepted(self, n: int, words: Iterable[int]) -> Iterator[int]:
-        """Yield a word for each k from n down to 2, passing over those that `below(k)` rejects."""
+        """Yield a word for each k from n down to 2, skipping those that `below(k)` rejects."""
         drawn = chain(words, iter(lambda: self.words(1)[0], None))
         for k in range(n, 1, -1):
             limit = 2**32 - 2**32 % k
@@ -106,7 +106,7 @@ class Stream:
 
 
 def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
-    """Return the `permutation` of each stream as int32, in one call where the host permutes.
+    """Return the `permutation` of each stream as int32, in one call if the host permutes.
 
     >>> one, other = permutations([Stream(0, Purpose.SHUFFLING, k) for k in (1, 2)], 5)
     >>> one.tolist() == Stream(0, Purpose.SHUFFLING, 1).permutation(5), sorted(other)

@@ -14,7 +14,7 @@ def record(kind: type[Class]) -> type[Class]:
 
     Type checkers reject assignments to fields, as for `frozen=True`. At run time nothing does: a
     frozen dataclass sets each field by a call, which makes creating an object six times as slow.
-    Use it for objects that are created by the thousands, and pass fields by position, which is
+    Use it for objects that are created by the thousand, and pass fields by position, which is
     twice as fast as by name.
 
     >>> @record

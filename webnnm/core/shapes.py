@@ -13,7 +13,7 @@ MAX_DIMENSION = 2**31 - 1
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Return whether a value is an integer of any kind, NumPy's included, but no bool.
+    """Return whether a value is an integer of any kind, including NumPy's, but not a bool.
 
     >>> is_integer(3), is_integer(True), is_integer(3.0)
     (True, False, False)
@@ -31,7 +31,7 @@ def count(shape: Iterable[int]) -> int:
 
 
 def show(shape: Iterable[int | None]) -> str:
-    """Write a shape for a message; an unknown size is `?`.
+    """Return a shape as text for a message; an unknown size is `?`.
 
     >>> show([None, 3])
     '[?, 3]'

@@ -1,7 +1,7 @@
-"""Words that are spelled nearly alike, found without comparing each with each.
+"""Words that are spelled nearly alike, found without comparing all pairs.
 
-`difflib.get_close_matches` finds as many slips, but takes "pencil" for "ceil", finds nothing alike
-in words of other case, and has no distance, which the notation's warnings need.
+`difflib.get_close_matches` finds as many typing errors, but takes "pencil" for "ceil", finds no
+match for words in another case, and gives no distance, which the notation's warnings need.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 LONGEST = 64
-"""Letters of a word at most for it to be near to another one: no name that people type is longer,
-and time grows with the length."""
+"""The most letters of a word that can be near another one: no name that people type is longer, and
+the time grows with the length."""
 
 MOST = 10_000
-"""Words at most among which neighbours are looked for: each takes memory for all its letters."""
+"""The most words among which neighbours are searched: each takes memory for all its letters."""
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate that a word most likely stands for, None if none is near.
 
-    A word that differs in case and underscores alone is nearest; else one that differs by an edit,
-    or by two if it has five letters or more.
+    A candidate that differs only in case and underscores is nearest; otherwise one that differs by
+    one edit, or by two if it has five letters or more.
 
     >>> nearest("sofmax", ["relu", "softmax"]), nearest("leaky_relu", ["relu", "leakyRelu"])
     ('softmax', 'leakyRelu')
@@ -36,7 +36,7 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def folded(word: str) -> str:
-    """Return a word without what languages and libraries write differently.
+    """Return a word without the differences in spelling between languages and libraries.
 
     >>> folded("max_pool2d") == folded("MaxPool2D")
     True
@@ -45,7 +45,7 @@ def folded(word: str) -> str:
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
-    """Return the edits that make one word the other, or `limit + 1` if they are more.
+    """Return the number of edits that turn one word into the other, at most `limit + 1`.
 
     An edit inserts, deletes or changes a letter, or swaps two neighbours (Damerau 1964).
 
@@ -79,7 +79,7 @@ def edit_distance(a: str, b: str, limit: int) -> int:
 
 
 class Neighbours:
-    """Words by what is left of them without a letter: those nearly alike are found at once.
+    """An index of words by what remains without one letter, which finds similar words quickly.
 
     >>> Neighbours(["kernel", "bias"]).of("kernal")
     ['kernel']
@@ -94,7 +94,7 @@ class Neighbours:
                 self._by_rest.setdefault(rest, []).append(word)
 
     def of(self, word: str) -> list[str]:
-        """Return the words at an edit distance of 1, or that differ in case and underscores."""
+        """Return the words at an edit distance of 1 or with only other case and underscores."""
         found = [w for rest in _rests(word) for w in self._by_rest.get(rest, ())]
         found = [other for other in found if edit_distance(word, other, 1) == 1]
         found += self._by_folded.get(folded(word), ())
@@ -102,6 +102,6 @@ class Neighbours:
 
 
 def _rests(word: str) -> Iterator[str]:
-    """Yield a word, and what is left of it without each of its letters."""
+    """Yield a word, and what remains of it without each of its letters."""
     if len(word) <= LONGEST:
         yield from dict.fromkeys((word, *(word[:i] + word[i + 1 :] for i in range(len(word)))))

@@ -1,4 +1,4 @@
-"""Waiting for work that goes on: to its end, whoever is cancelled, or serving others meanwhile."""
+"""Waiting for running work: to its end in spite of a cancellation, or serving others meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def check_event_loop(what: str) -> None:
-    """Refuse what runs in an event loop where there is none (NNM712)."""
+    """Raise `DataError` NNM712 if there is no running event loop; `what` names what needs it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError as error:
@@ -29,10 +29,10 @@ def _nothing(*_: Any) -> None:
 
 
 class Answer:
-    """What a call from outside brings: who awaits it goes on as soon as it is settled.
+    """The result of a call from outside: the task that awaits it resumes as soon as it is settled.
 
-    A future of the event loop would let the task wait for a turn. One task may await it, and nobody
-    may run while it is settled. `make` then makes the result.
+    A future of the event loop would let the task wait for a turn. Only one task may await it, and
+    no other may be running when it is settled. `make` then makes the result.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -40,7 +40,7 @@ class Answer:
         self._settled = False
         self._error: BaseException | None = None
         self._task: tuple[Callable[[Any], object], Context] | None = None
-        self._asyncio_future_blocking = False  # by this a task knows what it can wait for
+        self._asyncio_future_blocking = False  # tasks recognise by this what they can await
 
     def __await__(self) -> Generator[Any, None, Any]:
         if not self._settled:
@@ -51,7 +51,7 @@ class Answer:
         return self._make()
 
     def settle(self, error: BaseException | None = None) -> None:
-        """Let the task go on, or with an error, unless it was cancelled."""
+        """Resume the task, with the error if there is one, unless it was cancelled."""
         if self._settled:
             return
         self._settled, self._error = True, error
@@ -59,19 +59,19 @@ class Answer:
             go_on, context = self._task
             try:
                 context.run(go_on, self)
-            except (SystemExit, KeyboardInterrupt) as stop:  # those are the event loop's
+            except (SystemExit, KeyboardInterrupt) as stop:  # the event loop handles these
                 self.get_loop().call_soon(_raise, stop)
 
-    # The rest is what tasks ask of what they wait for.
+    # The rest is the interface that tasks expect of what they await.
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
-        """Return the event loop, which there is but one of here."""
+        """Return the event loop, of which there is only one here."""
         return asyncio.get_running_loop()
 
     def add_done_callback(
         self, fn: Callable[[Any], object], *, context: Context | None = None
     ) -> None:
-        """Remember how the task goes on."""
+        """Remember how to resume the task."""
         self._task = fn, context or copy_context()
 
     def result(self) -> None:
@@ -80,7 +80,7 @@ class Answer:
             raise self._error
 
     def cancel(self, msg: Any = None) -> bool:
-        """Let the task end at the next turn of the event loop."""
+        """End the task at the next turn of the event loop."""
         if self._settled:
             return False
         self._settled, self._error = True, asyncio.CancelledError(*[msg][: msg is not None])
@@ -112,8 +112,8 @@ async def to_the_end(
     made
     True
 
-    Where a browser or a disk is at work, nobody can take back what it was told to do. `stop` asks
-    the work to end early; `undo` gets the result that nobody takes any more.
+    What a browser or a disk has begun cannot be taken back. `stop` asks the work to end early;
+    `undo` receives the result that nobody needs any more.
     """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -134,7 +134,7 @@ async def to_the_end(
 async def meanwhile(
     work: asyncio.Future[Result], wake: asyncio.Event, serve: Callable[[], Awaitable[None]]
 ) -> Result:
-    """Return the result of work, and serve those who wake meanwhile; cancelled, it cancels both."""
+    """Return the result of work, and serve each `wake` meanwhile; a cancellation cancels both."""
     try:
         while not work.done():
             wake.clear()

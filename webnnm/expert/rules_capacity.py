@@ -122,10 +122,10 @@ def sparse(facts: Facts) -> Hit | None:
     raises=["regularisation"],
 )
 def memorising(facts: Facts) -> Hit | None:
-    """E401 holds, and regularization is off.
-
-    The rule fires if regularization was explicitly turned off and there are more than a hundred
+    """E401 holds, regularization was turned off explicitly, and there are more than a hundred
     parameters per training row, or the number of rows is unknown.
+
+    Such a model can memorise the labels of all its rows, and nothing keeps it from doing so.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[600]), "

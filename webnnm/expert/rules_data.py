@@ -82,7 +82,7 @@ def _training_counts(facts: Facts) -> dict[str, Sequence[int]]:
     }
 
 
-@rule("E601", "warning", "Split the rows stratified.")
+@rule("E601", "warning", "Stratify the split.")
 def unseen(facts: Facts) -> Hit | None:
     """A class of the data has no row in training.
 
@@ -95,7 +95,7 @@ def unseen(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, labels, split=(0.6, 0, 0.4), method="sequential")
     >>> print(review(text, data).finding("E601"))
     warning E601 line 1, column 22: class 2 (none in training, 20 to be tested) of m
-      → Split the rows stratified.
+      → Stratify the split.
 
     Ignore it where the class is meant to be unknown, as in tests of novelty.
     """
@@ -110,7 +110,7 @@ def unseen(facts: Facts) -> Hit | None:
     return hit
 
 
-@rule("E602", "warning", "Split the rows stratified.")
+@rule("E602", "warning", "Stratify the split.")
 def misplaced(facts: Facts) -> Hit | None:
     """A class has rows in training and none in testing; not where the split is stratified, or where
     the labels belong to the positions of a sequence.
@@ -123,7 +123,7 @@ def misplaced(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, labels, split=(0.8, 0, 0.2), method="sequential")
     >>> print(review(text, data).finding("E602"))
     warning E602 line 1, column 22: classes 0 (none in testing), 1 (none in testing) of m
-      → Split the rows stratified.
+      → Stratify the split.
 
     Ignore it where the class does not matter.
     """
@@ -166,10 +166,10 @@ def unscaled(facts: Facts) -> Hit | None:
     of only 0 and 1, constants, features that spread within 0 … 1, indices for an embedding, and
     inputs that the model itself scales.
 
-    Initial weights are made for values around 0 with a standard deviation of about 1. A feature of
-    thousands drowns the others, one of thousandths has no effect, and gradients with respect to the
-    weights grow with the square. The bounds are where the scores of the programs of tests/teach
-    started to fall.
+    Initial weights are made for values around 0 with a standard deviation of about 1. A feature in
+    the thousands drowns out the others, one in the thousandths has no effect, and gradients with
+    respect to the weights grow with the square. The bounds are where the scores of the programs of
+    tests/teach started to fall.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -307,8 +307,8 @@ def leaked(facts: Facts) -> Hit | None:
 
 @rule("E607", "advice", "Hold back a tenth for validation: validation_split=0.1.")
 def unvalidated(facts: Facts) -> Hit | None:
-    """No validation rows, 100 epochs or more, and 2000 training rows or more, as none of fewer can
-    be spared; not for a curve, an input of one feature.
+    """No validation rows, 100 epochs or more, and 2000 training rows or more, as smaller sets can
+    spare none; not for a curve, an input of one feature.
 
     The best epoch is determined by rows that were not trained on. A tenth of 2,000 rows is enough
     for that and can be spared; with fewer rows, each is needed for training.
@@ -431,7 +431,7 @@ def rare(facts: Facts) -> Hit | None:
     """A class has fewer than 10 training rows, and there are testing rows; only information where
     no class has more than twice as many as another.
 
-    With ten rows chance alone moves a recall by thirty points; fewer say next to nothing. Where all
+    With ten rows chance alone moves recall by thirty points; fewer rows say little. Where all
     classes are this small, the score over all of them is as certain as their rows together make it.
 
     >>> from webnnm import Dataset, review
@@ -485,7 +485,7 @@ def peeked(facts: Facts) -> Hit | None:
 
 @rule("E613", "warning", "Leave the column out with features=[…], or split texts into tokens.")
 def strange(facts: Facts) -> Hit | None:
-    """More than half of the other rows have a word in a column that is in no training row.
+    """More than half of the other rows have a word that no training row has in that column.
 
     Words that the training never saw become zeros. A column in which most words are new, such as
     names or free text, only identifies rows and cannot generalise.

@@ -88,7 +88,7 @@ def negative_logarithm(facts: Facts) -> Hit | None:
     """A logarithm or square root is taken of an input with features that have negative values.
 
     A feature whose mean is less than one standard deviation above 0 has negative values in all but
-    unusual distributions; standardised features always have. The result is NaN, which spreads to
+    unusual distributions; standardised features always do. The result is NaN, which spreads to
     the loss and every parameter.
 
     >>> from webnnm import Dataset, review
@@ -208,7 +208,7 @@ def few_normalised(facts: Facts) -> Hit | None:
     """A layer normalisation over three numbers or fewer.
 
     It removes their mean and scale. Two numbers become −1 and 1, which says only which one is
-    larger; of three an angle is left.
+    larger; of three numbers, one angle is left.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers layerNorm(), matmul(w), softmax();"

@@ -138,7 +138,7 @@ def outliers(facts: Facts) -> Hit | None:
     have no outliers.
 
     A target ten deviations off has a hundred times the squared error of one that is one deviation
-    off, so that a few cells decide the fit. The Huber loss counts errors beyond δ linearly. The
+    off, so that a few rows decide the fit. The Huber loss counts errors beyond δ linearly. The
     long tail of counts and prices is not an error: there the mean is wanted. With one target in
     thirty too large by 100, R² is −210 with squared errors and 0.95 with the Huber loss.
 
@@ -327,8 +327,8 @@ def constant(facts: Facts) -> Hit | None:
 def spare_scores(facts: Facts) -> Hit | None:
     """A softmax has more scores than the data have classes, and at most 100.
 
-    The model learns that the scores of classes that never occur are low, which costs some rows and
-    little else; often the number of classes was miscounted.
+    The model learns that the scores of classes that never occur are low, which takes a few training
+    rows and does little harm; often the number of classes was miscounted.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[5]; m:layers matmul(w), add(b), softmax();"

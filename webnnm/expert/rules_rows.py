@@ -143,7 +143,7 @@ def copied(facts: Facts) -> Hit | None:
     of the same group.
 
     Copies, crops of one picture and several rows of one patient are nearly equal. After a random
-    split, the test rows are as good as trained on, and the score says how well the model remembers.
+    split, test rows were practically trained on, and the score says how well the model remembers.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[3]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -230,8 +230,8 @@ def moved(facts: Facts) -> Hit | None:
     prediction of a linear model of the training rows, and three standard errors, where the rows
     count as fewer independent ones because each depends on the rows before it: then the mean of the
     testing rows is the better answer. Windows over a growing series differ by nature, whatever rows
-    are tested: what repeats itself is the change from one value to the next. Dates are later in
-    later rows.
+    are tested: what repeats itself is the change from one value to the next. Dates differ
+    by nature too: they are later in later rows.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"

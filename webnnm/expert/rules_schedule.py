@@ -15,7 +15,7 @@ def no_early_stop(facts: Facts) -> Hit | None:
     """Patience is not below the epochs.
 
     Patience counts epochs without improvement, of the validation loss if there are validation rows.
-    The best epoch is restored in any case.
+    The best epoch is restored even if nothing stops early, unless restore_best is off.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"

@@ -74,7 +74,7 @@ def overflowing_scale(facts: Facts) -> Hit | None:
     warning E209: scale 1e+30, float16 ends at 65504
       → Leave scale out: 1000 suits most models.
 
-    Never ignore it: the largest working scale is found automatically, starting from 1000.
+    Never ignore it: with scale left out, the largest one that works is found automatically.
     """
     scale = _number(facts, "scale")
     off = facts.settings.get("gradient_scaling") == "off" or not facts.profile.heavy_float16
@@ -204,8 +204,8 @@ def forgetful(facts: Facts) -> Hit | None:
 def strong_decay(facts: Facts) -> Hit | None:
     """Weight decay is 1 or more and removes at least 0.01 % of each weight per step.
 
-    Every step takes lr · decay of each weight. 0.01 … 0.1 is usual with adamw (Loshchilov & Hutter
-    2019), up to 1 with lion at its low rates.
+    Each step multiplies every weight by 1 − lr · decay. 0.01 … 0.1 is usual with adamw
+    (Loshchilov & Hutter 2019), up to 1 with lion at its low rates.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"

@@ -90,7 +90,7 @@ def vanishing(facts: Facts) -> Hit | None:
     The slope of sigmoid is at most 0.25, that of tanh at most 1 and small for large values: five
     sigmoids in a row leave a thousandth of the gradient (Glorot & Bengio 2010). Where two values
     are added, as in residual connections and highways, the gradient has a shorter way back. Merely
-    replacing sigmoid by relu in thirty layers is as bad; networks that deep learn only with
+    replacing sigmoid by relu in thirty layers is as bad; such deep networks only learn with
     residual connections and normalisation.
 
     >>> from webnnm import review
@@ -115,9 +115,9 @@ def deep(facts: Facts) -> Hit | None:
     """Depth above 15 without residuals and normalisation.
 
     Depth is the number of layers on the longest path from an input to an output, activations and
-    biases included: about seven products. Plain stacks of that depth train worse than shallow ones
-    (He et al. 2015); shortcuts, by residual or by an explicit add, or normalisation keep them
-    trainable.
+    biases included; about seven products make 15. Plain stacks of that depth train worse than
+    shallow ones (He et al. 2015); shortcuts, by residual or by an explicit add, or normalisation
+    keep them trainable.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers unit(repeat=9), matmul(v), "
@@ -150,8 +150,8 @@ def fast(facts: Facts) -> Hit | None:
     """The learning rate is more than ten times the optimizer's default; not for sgdm with a single
     product before softmax or sigmoid and a rate of at most 4 (1 − momentum) / (inputs + 1).
 
-    The default suits small models with standardised inputs. Ten times as much mostly makes the loss
-    oscillate or overflow, and always with lion, whose steps have a fixed length. The curvature of
+    The default suits small models with standardised inputs. Ten times that usually makes the loss
+    oscillate or overflow, with lion always, as its steps have a fixed length. The curvature of
     the cross-entropy of one layer on standardised inputs is at most half their number (Böhning
     1992), for which gradient descent converges at that rate.
 
@@ -254,7 +254,7 @@ def linear_pair(facts: Facts) -> Hit | None:
 
     The product of two matrices is a matrix: without an activation between them the second product
     adds parameters and nothing else. A first product that is narrower than both its operand and the
-    second product is excepted: it is a code, as in linear autoencoders, and saves parameters.
+    second product is excepted: it is a bottleneck, as in linear autoencoders, and saves parameters.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[9]), "

@@ -129,8 +129,8 @@ def unnormalised(facts: Facts) -> Hit | None:
 def exclusive(facts: Facts) -> Hit | None:
     """BCE over two or more outputs, and each row has exactly one 1.
 
-    Sigmoids judge every class by itself, and may say yes to several or to none. Where one class
-    excludes the others, softmax has that built in, and need not learn it.
+    Sigmoids judge each class on its own, and may say yes to several or to none. Where one class
+    excludes the others, softmax has that built in, and the model need not learn it.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:loss BCE; m:layers matmul(w), sigmoid();"

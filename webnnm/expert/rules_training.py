@@ -927,7 +927,7 @@ def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after("E918", "warning", "Set restore_best=True.")
 def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The last parameters were kept, and their loss is above 1.25 times that of the best ones, or
-    is not only by chance, because losses in the last quarter differ by as much.
+    below that only by chance: in the last quarter, losses go up as high.
 
     At a constant rate the parameters oscillate around the minimum, and the last ones are a random
     moment.
@@ -1169,7 +1169,7 @@ def places_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     values or saturated layers explains why it learnt nothing.
 
     Convolutions do the same everywhere. The mean or maximum over all positions says how much of a
-    pattern there is, not where: which quarter has the spot is lost. Textures, and objects that may
+    pattern there is, not where, for example in which quarter. Textures, and objects that may
     be anywhere, need no positions: such a model then learns more than chance, and the rule does not
     fire.
 

@@ -1,4 +1,4 @@
-"""Depth and path ratio: how far a parameter stands from inputs and outputs (spec B.7)."""
+"""Depth and path ratio: how far a parameter is from inputs and outputs (spec B.7)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Depth:
 
 
 def depths(network: Network) -> dict[int, Depth]:
-    """Return the depth of every layer by `id(vertex)`; an output is one edge behind its layer."""
+    """Return the depth of every layer by `id(vertex)`; an output is one edge after its layer."""
     before: dict[int, int] = {}
     for layer in network.order:
         flowing = [s.vertex for s in _followed(layer) if isinstance(s.vertex, LayerVertex)]

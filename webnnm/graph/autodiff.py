@@ -15,11 +15,11 @@ from webnnm.graph.node import Node, Nodes, Operand, OperatorNode, dependencies
 from webnnm.ops.declare.operator import Composite
 
 Arrived = dict[tuple[int, int], list[Operand]]
-"""The gradients that have arrived so far at each result, by node number and index."""
+"""The gradients that have arrived at each result so far, by node number and index."""
 
 
 GRADIENT = "gradient of "
-"""What begins the labels of nodes that belong to the gradient of a node with a label."""
+"""The prefix of the labels of nodes that compute the gradient of a labelled node."""
 
 
 def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) -> list[Operand]:
@@ -49,14 +49,15 @@ def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) ->
 def backward(
     y: Operand, xs: Sequence[Operand], seed: Operand | None = None
 ) -> list[Operand | None]:
-    """Return gradients as `gradients` does, with None where no differentiable path leads to `y`."""
+    """Return gradients like `gradients`, but None if no differentiable path leads to `y`."""
     builder = y.builder
     if seed is None:
         if y.shape:
-            raise DataError("NNM702", f"{show(y.shape)} is not a scalar", hint="give a seed or sum")
+            hint = "sum it or give a seed"
+            raise DataError("NNM702", f"{show(y.shape)} is not a scalar", hint=hint)
         seed = cast("Operand", builder.constant(1, y.dtype))
     elif seed.type != y.type:
-        raise DataError("NNM702", f"a seed {seed.type} for a result {y.type}")
+        raise DataError("NNM702", f"the seed is {seed.type}, but the result {y.type}")
     if not is_float(y.dtype):
         raise DataError("NNM501", f"{y.dtype} results have no gradient")
     return pullback([(y, seed)], xs)
@@ -68,7 +69,7 @@ def pullback(
 ) -> list[Operand | None]:
     """Return for each x the sum of g · ∂y/∂x over pairs of a result y and a gradient g for it.
 
-    As with `backward`, it is None where no differentiable path leads to any y.
+    As with `backward`, it is None if no differentiable path leads to any y.
     """
     arrived: Arrived = {}
     for y, seed in seeds:
@@ -79,7 +80,7 @@ def pullback(
 
 
 def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
-    """Return which of these nodes, operands before users, depend on the leaves, and the leaves."""
+    """Return the leaves, and those of these nodes, operands before users, that depend on them."""
     needed = set(leaves)
     for node in nodes:
         if isinstance(node, OperatorNode) and any(
@@ -90,7 +91,7 @@ def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
 
 
 def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[int]) -> None:
-    """Carry what has arrived at the nodes, operands before users, on to their operands."""
+    """Propagate what has arrived at the nodes, operands before users, to their operands."""
     with builder.place(""):
         for node in reversed(nodes):
             if not isinstance(node, OperatorNode) or node.number not in needed:
@@ -131,7 +132,7 @@ def _apply(
         return _derived(builder, node, incoming, needed)
     if len(results) == 1:
         g, y = incoming[0], results[0]
-    else:  # a result that nobody used received nothing
+    else:  # unused results have received nothing
         g = tuple(
             builder.expand(builder.constant(0, result.dtype), new_shape=result.shape)
             if arrived is None
@@ -161,7 +162,7 @@ def _carries(operand: Operand) -> bool:
 def _derived(
     builder: Nodes, node: OperatorNode, incoming: list[Operand | None], needed: set[int]
 ) -> list[tuple[Operand, Operand]]:
-    """Return the gradients of a composite by way of its decomposition, up to its operands."""
+    """Return the gradients of a composite for its operands, by way of its decomposition."""
     assert isinstance(node.operator, Composite)
     made: Operand | tuple[Operand, ...] = node.operator.decompose(
         builder, *node.operands, **node.options

@@ -1,4 +1,4 @@
-"""Batches: a graph of one example written for many examples at once."""
+"""Batching: a graph for one example, written for many examples in one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from webnnm.ops.declare.tensors import TensorType
 
 Results = tuple[Operand, ...]
 NO_METHOD = "none"
-"""The native method of composites that are one node for their gradients' sake: no backend has it,
-so that all of them decompose those."""
+"""The native method of composites that are one node only for the sake of their gradients.
+
+No backend has it, so all of them decompose these composites.
+"""
 KEPT_COMPOSITES = 256
-"""Composites of batches that are found again."""
+"""The number of composites of batches that are kept for reuse."""
 
 
 def batched(
@@ -32,9 +34,9 @@ def batched(
 ) -> dict[str, tuple[Operand, bool]]:
     """Write a graph of one example into a builder, for `size` examples at once.
 
-    `given` are the inputs of the graph; those named in `mapped` are batches, with the examples
-    along a new first dimension, the others are the same for all examples. Returns each output with
-    whether it is a batch: one that depends on no batch is not.
+    `given` are the inputs of the graph: those named in `mapped` are batches, with the examples
+    along a new first dimension; the others are the same for all examples. Each output is returned
+    with whether it is a batch, which it is if it depends on one.
 
     >>> b = GraphBuilder()
     >>> product = b.matmul(b.input("x", "float32", [1, 3]), b.input("w", "float32", [3, 2]))
@@ -44,11 +46,11 @@ def batched(
     >>> batched(b, graph, {"x": x, "w": w}, {"x"}, 8)
     {'y': (float32[8], True), 'w': (float32[3, 2], False)}
 
-    Every operator is applied once, by the rule that its declaration names; without one, composites
-    are decomposed, and other operators are applied to one example after the other.
+    Every operator is applied once, by the rule that its declaration names; without a rule,
+    composites are decomposed, and other operators are applied to one example after another.
 
-    Raises `DataError` NNM702 if a given operand is not of the type of its input, with the batch in
-    front where it is mapped.
+    Raises `DataError` NNM702 if a given operand does not have the type of its input, with the batch
+    in front if it is mapped.
     """
     for name, x in graph.inputs.items():
         lead = (size,) if name in mapped else ()
@@ -79,12 +81,12 @@ class _Examples:
         self.results: dict[int, tuple[Results, bool]] = {}
 
     def result(self, operand: Operand) -> tuple[Operand, bool]:
-        """Return what stands for a result, and whether it is a batch."""
+        """Return the operand that replaces a result, and whether it is a batch."""
         results, is_batch = self.results[operand.number]
         return results[operand.index], is_batch
 
     def write(self, node: Node) -> None:
-        """Write a node whose operands are written."""
+        """Write a node whose operands have been written."""
         if isinstance(node, InputNode):
             self.results[node.number] = (self.given[node.name],), node.name in self.mapped
             return
@@ -129,7 +131,7 @@ class _Rules:
     options: tuple[tuple[str, Any], ...]
 
     def composite(self) -> Composite:
-        """Return a composite that has these rules: its gradient may be another than derived."""
+        """Return a composite with these rules: its gradient may differ from the derived one."""
         return replace(
             self.operator,
             name=f"{self.operator.name} of batches",
@@ -157,7 +159,7 @@ class _Rules:
     def gradient(
         self, b: GraphBuilder, g: Any, y: Any, *operands: Operand | None
     ) -> Sequence[Operand | None]:
-        """Return the gradients for batches; the caller sums those of operands that all share."""
+        """Return the gradients for batches; the caller sums those of operands that are shared."""
         gs, ys = several(g), several(y)
         rule, count = self.operator.gradient, len(gs)
         assert rule is not None
@@ -174,7 +176,7 @@ class _Rules:
 
 @lru_cache(KEPT_COMPOSITES)
 def _composite(rules: _Rules) -> Composite:
-    """Return the composite of some rules, the same for the same rules: equal nodes are one."""
+    """Return the composite of some rules, the same for equal rules, so that equal nodes are one."""
     return rules.composite()
 
 
@@ -185,7 +187,7 @@ def _examples(
     operands: Sequence[Operand | None],
     batches: Sequence[bool],
 ) -> list[Operand | None]:
-    """Apply what builds results of one example's operands to batches; all results are batches."""
+    """Apply a function of one example's operands to batches; all results are batches."""
     inner = GraphBuilder()
     given = {str(place): x for place, x in enumerate(operands) if x is not None}
     mapped = {name for name in given if batches[int(name)]}
@@ -200,7 +202,7 @@ def _examples(
 
 
 def _example(b: GraphBuilder, name: str, x: Operand, is_batch: bool) -> Operand:
-    """Return what stands for an operand in a graph of one example; constants stay known."""
+    """Return the counterpart of an operand in a graph of one example; constants stay constants."""
     if isinstance(x.node, ConstantNode) and not is_batch:
         return b.adopt(x.node.at(len(b.nodes)))[0]
     return b.input(name, x.dtype, x.shape[is_batch:])

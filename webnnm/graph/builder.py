@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Context(Protocol):
-    """What compiles graphs: a backend."""
+    """A backend, which compiles graphs."""
 
     async def compile(self, graph: Graph) -> Any:
         """Compile a graph."""
@@ -32,17 +32,17 @@ class Context(Protocol):
 
 
 _Inferred = tuple[tuple[TensorType, ...], bool, Mapping[str, Any]]
-"""Types of results, whether they are several, and the options: equal nodes share all of these."""
+"""Types of results, whether there are several, and the options: equal nodes share all of these."""
 
 Descriptor = Mapping[str, Any]
 """WebNN's MLOperandDescriptor as a dictionary."""
 
 
 MOST_KEPT = 1024
-"""Constants of up to so many bytes are compared byte by byte: hashing them would take longer."""
+"""Constants of up to this many bytes are compared directly: hashing them would take longer."""
 _NO_OPTIONS: Mapping[str, Any] = {}
 _VALUES = {bool, int, float, list, HostArray}
-"""Types of what can only be the value of a constant."""
+"""Types of arguments that can only be the value of a constant."""
 
 
 class GraphBuilder:
@@ -66,7 +66,7 @@ class GraphBuilder:
     """
 
     cache: TokenCache | None = None
-    """What layers go on from that look at earlier tokens."""
+    """The state from which layers that look at earlier tokens continue."""
 
     def __init__(self, context: Context | None = None) -> None:
         self.context = context
@@ -82,10 +82,10 @@ class GraphBuilder:
     def input(
         self, name: str, dtype: DataType | Descriptor, shape: Sequence[int] | None = None
     ) -> Operand:
-        """Declare an input; names have to be unique.
+        """Declare an input; its name has to be unique.
 
         Type and shape can also be given as a WebNN descriptor `{"dataType": …, "shape": …}`, or as
-        one of the 2022 draft, `{"type": …, "dimensions": …}`. Without a shape the input is a
+        one of the 2022 draft, `{"type": …, "dimensions": …}`. Without a shape, the input is a
         scalar.
         """
         if isinstance(dtype, Mapping):
@@ -94,7 +94,7 @@ class GraphBuilder:
         if not isinstance(dtype, str) or not is_tensor_type(dtype):
             raise OperatorError("NNM113", f'input "{name}": unknown data type "{dtype}"')
         if name in self._inputs:
-            raise OperatorError("NNM206", f'the graph has an input "{name}" already')
+            raise OperatorError("NNM206", f'the graph already has an input "{name}"')
         if not all(is_integer(size) and 1 <= size <= MAX_DIMENSION for size in shape):
             raise OperatorError("NNM109", f'input "{name}" {show(shape)}: sizes are 1 … 2147483647')
         types = (TensorType(dtype, tuple(shape)),)
@@ -146,7 +146,7 @@ class GraphBuilder:
         return results
 
     def _add(self, key: Hashable, node: Node) -> tuple[Operand, ...]:
-        """Add a node at the next place."""
+        """Append a node."""
         number, types = node.number, node.types
         check_room(number)
         if len(types) == 1:
@@ -183,7 +183,7 @@ class GraphBuilder:
             self.locate(*outer)
 
     def locate(self, label: str, span: Span | None) -> None:
-        """Label the nodes made from now on, up to the end of the block of `place` around."""
+        """Label the nodes made from now on, until the end of the enclosing `place` block."""
         self._label, self._span = label, span
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -194,7 +194,7 @@ class GraphBuilder:
         return partial(self._call, operator)
 
     def _call(self, operator: AnyOperator, /, *given: Any, label: str = "", **options: Any) -> Any:
-        """Apply an operator to what its method was given."""
+        """Apply an operator to the arguments of its method."""
         if not given and is_activation(operator):
             return Activation(operator.name, options)
         operands, arguments = _separated(operator, given)
@@ -226,7 +226,7 @@ class GraphBuilder:
     ) -> Any:
         found, options = self._bind(operator, operands, options)
         given = tuple([operand and operand.type for operand in found])
-        # Networks repeat their layers: what was checked and inferred once holds for all of them.
+        # Networks repeat their layers, so what was checked and inferred for one holds for all.
         known = self._inferred.get((operator, given))
         if known is None:
             _check_types(operator, given)
@@ -255,7 +255,7 @@ class GraphBuilder:
     def _bind(
         self, operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
     ) -> tuple[tuple[Operand | None, ...], Mapping[str, Any]]:
-        """Match what was given to the operator's slots, numbers turned into constants."""
+        """Match the arguments with the operator's slots; numbers become constants."""
         slots, names = operator.operands, operator.operand_names
         if operator.variadic:
             _check_known(operator, options.keys() - operator.options.keys())
@@ -290,7 +290,7 @@ class GraphBuilder:
 def _named(
     operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[list[Any], Mapping[str, Any]]:
-    """Return a value for each slot, given by position or among the options, and the others."""
+    """Return a value for each slot, by position or from the options, and the remaining options."""
     names, slots = operator.operand_names, operator.operands
     keywords = operator.keywords.intersection(options)
     if not options.keys() <= operator.options.keys():
@@ -320,7 +320,7 @@ def _check_known(operator: AnyOperator, unknown: Collection[str]) -> None:
 
 
 def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
-    """Tell operands from the plain arguments that stand behind them in WebNN's methods."""
+    """Separate operands from the plain arguments that follow them in WebNN's methods."""
     names = operator.arguments
     listed = not operator.variadic or (given and not isinstance(given[0], Operand))
     if not names or not listed:
@@ -332,21 +332,21 @@ def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[An
 
 
 def _in_order(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
-    """Return what a constant was given as value, type and shape, also in the orders of WebNN."""
+    """Return value, type and shape of a constant's arguments, which may be in an order of WebNN."""
     if isinstance(value, Mapping):
         found, sizes = _described(value)  # pyright: ignore[reportUnknownArgumentType]
         value, dtype, shape = dtype, found, sizes
     elif isinstance(value, str) and is_tensor_type(value):
         value, dtype = dtype, value
     if isinstance(value, range):
-        # Of a range, len() counts no further than a machine word.
+        # len() of a range fails beyond a machine word.
         number = max(0, -((value.start - value.stop) // value.step))
         few_enough(number, "the numbers of a range")
     return value, dtype, shape
 
 
 def _described(descriptor: Descriptor) -> tuple[Any, Any]:
-    """Return data type and shape of a descriptor, in today's words or those of the 2022 draft."""
+    """Return data type and shape of a descriptor, in current terms or those of the 2022 draft."""
     known = {"dataType", "type", "shape", "dimensions"}
     if not descriptor.keys() <= known:
         word = min(descriptor.keys() - known)
@@ -365,7 +365,7 @@ def result_types(
 ) -> tuple[TensorType, ...]:
     """Return the types of an operator's results for operands of these types.
 
-    Raises `OperatorError` where operands or options break the operator's rules.
+    Raises `OperatorError` if operands or options break the operator's rules.
 
     >>> result_types(ops.registry()["softmax"], [TensorType("float32", (2, 3))], {})
     (TensorType(dtype='float32', shape=(2, 3)),)
@@ -377,7 +377,7 @@ def result_types(
 
 
 def _tried(operator: AnyOperator) -> Callable[..., Any]:
-    """Return the type rule that follows from a decomposition: try it out."""
+    """Return a type rule that tries an operator's decomposition out."""
     assert isinstance(operator, Composite)
 
     def infer(*types: TensorType | None, **options: Any) -> TensorType | tuple[TensorType, ...]:
@@ -390,15 +390,15 @@ def _tried(operator: AnyOperator) -> Callable[..., Any]:
 
 
 def _digest(array: HostArray) -> bytes:
-    """Return what is the same for the same bytes of one type alone."""
+    """Return a digest that only equal bytes of the same type share."""
     data = array.data
     return bytes(data) if data.nbytes <= MOST_KEPT else hashlib.sha256(data).digest()
 
 
 def _literal_type(operator: AnyOperator, values: Sequence[Any], position: int) -> DataType:
-    """Return the type for a number: of the tensors it shares a type with, else what its slot takes.
+    """Return the type for a number: that of tensors that share its type, or one its slot takes.
 
-    The condition of `where`, for one, says nothing about the numbers beside it.
+    The condition of `where`, for instance, does not determine the type of the other operands.
     """
     if operator.variadic:
         return next(value.dtype for value in values if isinstance(value, Operand))
@@ -445,7 +445,7 @@ def _check_types(operator: AnyOperator, types: Sequence[TensorType | None]) -> N
         if type is None:
             continue
         (low, high), rank = slot.ranks, len(type.shape)
-        # float64 is computed where float32 is, on the backends that have it.
+        # float64 is allowed wherever float32 is, on backends that have it.
         if ("float32" if type.dtype == "float64" else type.dtype) not in slot.dtypes:
             allowed = ", ".join(sorted(slot.dtypes))
             raise OperatorError(

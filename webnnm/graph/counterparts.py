@@ -1,4 +1,4 @@
-"""Which parameter of a whole model is which one of its part."""
+"""Maps parameters of a part of a model to parameters of the whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webnnm.graph.vertices import (
 
 
 def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> dict[str, str]:
-    """Return parameter of a part → the same parameter of the whole.
+    """Return the mapping of each parameter of a part to the same parameter of the whole.
 
     >>> from webnnm.graph.elaborate import elaborate
     >>> from webnnm.notation import parse
@@ -27,8 +27,8 @@ def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> d
     >>> counterparts(network("matmul(w), softmax()"), whole, {"m": 1})
     {'w1': 'w2'}
 
-    `offsets` says by root block how many layers of the whole stand before those of the part.
-    Raises `ModelError` NNM206 where a name means one thing there and another one here.
+    `offsets` is, by root block, the number of layers of the whole that come before those of the
+    part. Raises `ModelError` NNM206 if a name means different things in the two.
     """
     blocks: dict[str, list[LayerVertex]] = {}
     for layer in whole.layers:
@@ -61,11 +61,11 @@ def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> d
 
 
 def _alike(own: Vertex, its: Vertex, same: Mapping[int, Vertex]) -> bool:
-    """Return whether two sources of layers stand for each other."""
+    """Return whether two sources of layers correspond to each other."""
     match own:
         case LayerVertex():
             return same[id(own)] is its
-        case InputVertex():  # which may be what another part gives
+        case InputVertex():  # which may be the result of another part
             return isinstance(its, InputVertex | LayerVertex)
         case ConstantVertex():
             return isinstance(its, ConstantVertex) and own.name == its.name
@@ -79,5 +79,5 @@ def _unlike(what: str) -> ModelError:
     return ModelError(
         "NNM206",
         f'"{what}" means different things in the two models',
-        hint="a name of one part stands for something of the other: choose another name",
+        hint="a name in one part refers to something in the other: choose another name",
     )

@@ -1,4 +1,4 @@
-"""Finds the layers that depend on themselves."""
+"""Find layers that depend on themselves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from webnnm.graph.vertices import LayerVertex
 
 
 def first_cycle(layers: Sequence[LayerVertex]) -> list[LayerVertex]:
-    """Return the first layer that depends on itself with all that depend on it and it on them.
+    """Return the first layer that depends on itself, and all layers of its cycles.
 
-    They come in the order of `layers`; the list is empty where nothing depends on itself.
+    They are in the order of `layers`; the list is empty if no layer depends on itself.
     """
     place = {id(layer): number for number, layer in enumerate(layers)}
     found: list[int] = []
@@ -27,7 +27,7 @@ def _components(layers: Sequence[LayerVertex]) -> Iterator[list[LayerVertex]]:
     """Yield the groups of layers that reach one another (Tarjan 1972), without recursion."""
     order: dict[int, int] = {}
     lowest: dict[int, int] = {}
-    open_: dict[int, LayerVertex] = {}  # visited and in no group yet, in the order of the visits
+    open_: dict[int, LayerVertex] = {}  # visited but in no group yet, in order of visit
     for root in layers:
         walk: list[tuple[LayerVertex, Iterator[LayerVertex]]] = []
         if id(root) not in order:

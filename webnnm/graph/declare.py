@@ -1,4 +1,4 @@
-"""Declared things as vertices: inputs, constants and parameters of an outline."""
+"""Vertices of what is declared: inputs, constants and parameters of an outline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from webnnm.ops.declare.features import Changes, Features
 class Declared:
     """The inputs, constants and parameters that a document declares.
 
-    Inputs without a written type are float32, those of `half` float16.
+    Inputs without a written type are float32, or float16 if they are in `half`.
     """
 
     def __init__(self, outline: Outline, half: Collection[str] = ()) -> None:
@@ -94,7 +94,7 @@ class Declared:
         return option is not None and str(option.value) == "false"
 
     def parameter(self, word: str, name: str, shape: ShapeValue) -> ParameterVertex:
-        """Return a vertex for a declared parameter, under its own or a copy's name."""
+        """Return a vertex for a declared parameter, under its own name or that of a copy."""
         declaration = self.outline.parameters[word]
         options = written(declaration.options)
         for option in declaration.options:
@@ -132,7 +132,7 @@ class Declared:
 
 
 def shape_of(outline: Outline, shape: ShapeValue) -> tuple[list[int], list[str | None]]:
-    """Return the sizes and names of a declared shape. Raises NNM109 for other sizes."""
+    """Return the sizes and names of a declared shape. Raises NNM109 for invalid sizes."""
     if isinstance(shape, NamedShape):
         pairs: list[tuple[Any, str | None]] = [(d.size, d.name) for d in shape.dimensions]
     else:

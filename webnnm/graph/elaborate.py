@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @uncollected()
 def elaborate(document: Document, half: Collection[str] = ()) -> Network:
-    """Turn a document into a network with every shape and type known.
+    """Turn a document into a network whose shapes and types are all known.
 
     >>> from webnnm.notation import parse
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
@@ -84,9 +84,9 @@ def _sourced(found: Outline, changes: Changes) -> Mapping[str, SourcedBlock]:
 
 
 def _label(layers: Iterable[LayerVertex]) -> None:
-    """Name every layer: as written, else operator and running count (spec B.1).
+    """Name every layer: as written, else by operator and running count (spec B.1).
 
-    A local name that several expansions have is counted from its second occurrence on.
+    A local name that occurs in several expansions is numbered from its second occurrence on.
     """
     counts: dict[str, int] = {}
     taken = {layer.name for layer in layers if layer.name}
@@ -100,7 +100,7 @@ def _label(layers: Iterable[LayerVertex]) -> None:
 
 
 def _check_results(found: Outline, layers: Iterable[LayerVertex]) -> None:
-    """Raise NNM205 where a layer takes a result that another one does not have."""
+    """Raise NNM205 if a layer takes a result that another layer does not have."""
     for layer in layers:
         for vertex, result in layer.sources():
             if result >= len(vertex.features):
@@ -108,7 +108,7 @@ def _check_results(found: Outline, layers: Iterable[LayerVertex]) -> None:
                 count = len(vertex.features)
                 message = f'"{vertex.label}" has {count} result{"" if count == 1 else "s"}'
                 hint = f"they are called .0 … .{count - 1}"
-                raise found.error("NNM205", f"{message}, there is no .{result}", layer.span, hint)
+                raise found.error("NNM205", f"{message}; there is no .{result}", layer.span, hint)
 
 
 def _refuse_cycles(
@@ -116,7 +116,7 @@ def _refuse_cycles(
 ) -> None:
     """Raise NNM208 for the first layer, in elaboration order, that depends on itself.
 
-    `blocks` are words that name a block where a parameter may have been meant, by their layers.
+    `blocks` are, by layer, words that name a block although a parameter may have been meant.
     """
     cycle = first_cycle(layers)
     if not cycle:
@@ -126,7 +126,7 @@ def _refuse_cycles(
     if user is not None:
         word = blocks[id(user)]
         message += f': "{word}" in "{user.label}" is the block "{word}", not a new parameter'
-        hint = f'call the parameter or the block "{word}" by another name'
+        hint = f'give the parameter or the block "{word}" another name'
     raise found.error("NNM208", message, cycle[0].span, hint)
 
 
@@ -161,7 +161,7 @@ def _culled(
 
 
 def _drop_unneeded(network: Network) -> None:
-    """Drop the parameters that their layers turned out not to need, now that shapes are known."""
+    """Drop the parameters that layers do not need, which their shapes have shown."""
     network.parameters = [p for p in network.parameters if not p.features[0].unneeded]
     for layer in network.order:
         layer.tensors = {

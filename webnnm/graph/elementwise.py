@@ -1,4 +1,4 @@
-"""The operators that compute each element of the result from the elements at its place."""
+"""The operators that compute each element from the operands' elements at the same position."""
 
 ELEMENTWISE = frozenset(
     """
@@ -6,6 +6,6 @@ ELEMENTWISE = frozenset(
     greaterOrEqual hardSigmoid hardSwish identity isInfinite isNaN leakyRelu lesser lesserOrEqual
     linear log logicalAnd logicalNot logicalOr logicalXor max min mul neg notEqual pow prelu
     reciprocal relu roundEven sigmoid sign sin softplus softsign sqrt sub tan tanh where
-    """.split()  # noqa: SIM905 (a list of so many words would take a page)
+    """.split()  # noqa: SIM905 (a list of that many words would take a page)
 )
-"""By name; operands broadcast, and options say nothing of dimensions."""
+"""By name; operands broadcast, and no option refers to dimensions."""

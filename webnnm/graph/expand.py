@@ -1,4 +1,4 @@
-"""Expands block calls and repetitions into a flat list of layers (spec A.6, A.8)."""
+"""Expand block calls and repetitions into a flat list of layers (spec A.6, A.8)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OF_CALL = ("name", "node", "repeat", "shapes")
 
 
 class Expander:
-    """Expands the root blocks of an outline, in order; `sourced` are blocks that are files."""
+    """Expands the root blocks of an outline in order; `sourced` are the blocks that are files."""
 
     def __init__(self, outline: Outline, sourced: Mapping[str, SourcedBlock]) -> None:
         self.outline = outline
@@ -64,14 +64,14 @@ class Expander:
         }
 
     def expand_root(self, block: Block, entering: Flow) -> Flow:
-        """Expand the layers of a root block and return what flows out."""
+        """Expand the layers of a root block and return the value that flows out."""
         scope = Scope(block, entering=entering, names=self.globals, chain=(block.name,))
         flow = self._block(block, scope, entering)
         self.results[block.name] = [flow]
         return flow
 
     def fail(self, code: str, message: str, span: Span, scope: Scope, hint: str = "") -> ModelError:
-        """Return an error that names the chain of calls it happened in."""
+        """Return an error that names the chain of calls in which it occurred."""
         if len(scope.chain) > 1:
             message += f" (in {' > '.join(scope.chain)})"
         return self.outline.error(code, message, span, hint)
@@ -101,7 +101,7 @@ class Expander:
         word = self._operator_word(layer, scope)
         if "shapes" in options and "repeat" in options:
             span = options["repeat"].span
-            raise self.fail("NNM212", "shapes= and repeat= exclude each other", span, scope)
+            raise self.fail("NNM212", "shapes= and repeat= cannot be combined", span, scope)
         node = options.pop("node", None)
         if node is not None:
             flow = Pending(node.value, scope, node.span)
@@ -136,10 +136,10 @@ class Expander:
         known = word in self._call_options or word in ("activation", "normalization")
         if known and not layer.operands:
             self.outline.warn(
-                "NNM003", f'"{word}" is not bound and treated as identity', layer.span
+                "NNM003", f'"{word}" is not bound and is treated as identity', layer.span
             )
             return "identity"
-        # Errors alone need these words: pages start without them.
+        # Only errors need these words: pages start without them.
         from webnnm.graph.foreign_words import layer_hint
 
         raise self.fail(
@@ -151,7 +151,7 @@ class Expander:
         )
 
     def _options(self, layer: Layer, scope: Scope) -> dict[str, Option]:
-        """Return the options of a layer with bound values in place."""
+        """Return the options of a layer with bound values substituted."""
         found: dict[str, Option] = {}
         for option in layer.options:
             value = option.value
@@ -234,7 +234,7 @@ class Expander:
                 )
 
     def _skipped(self, skip: Option, scope: Scope, history: Sequence[Flow]) -> Option:
-        """Turn `skip=n` into the value that flowed n layers before."""
+        """Turn `skip=n` into the value that flowed n layers earlier."""
         if not isinstance(skip.value, Number):
             return replace(skip, name="to")
         n = skip.value.value
@@ -300,10 +300,10 @@ class Expander:
         if len(layer.operands) > 1 or not isinstance(first, Items) or len(first.items) != 1:
             raise self.fail(
                 "NNM302",
-                f'a call of block "{word}" takes no operands but one list of one name',
+                f'a call of block "{word}" takes no operands except a list of one name',
                 layer.span,
                 scope,
-                "bind placeholders by options",
+                "bind placeholders with options",
             )
         return Pending(substitute(first.items[0], scope), scope, first.items[0].span)
 

@@ -1,4 +1,4 @@
-"""What words of Keras, PyTorch and TensorFlow are in the notation."""
+"""Words of Keras, PyTorch and TensorFlow, and what to write for them in the notation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _DENSE = (
     "    dense:layers matmul(w, shape=[units]), add(b), activation();\n"
     "    … dense(units=64, activation=relu), …"
 )
-_BATCH = "leave it out: the batch comes first, and no shape has it"
+_BATCH = "leave it out: the batch comes first, and no shape includes it"
 _INFERRED = "leave it out: sizes are inferred from the input"
 _OWN_LAYER = "write the activation as a layer of its own after this one, such as relu()"
 _BIAS = "write add(b) after this layer"
-_CROSS_ENTROPY = "write CCE for one-hot labels, SCE for class numbers, BCE for yes and no"
+_CROSS_ENTROPY = "write CCE for one-hot labels, SCE for class numbers, BCE for yes/no"
 
 LAYERS: Mapping[str, str] = {
     "activation": "write the activation as a layer: relu()",
@@ -67,7 +67,7 @@ LAYERS: Mapping[str, str] = {
     "view": "reshape",
     "zeropadding2d": "pad",
 }
-"""Layers as others call them: an operator of the notation, or what to write."""
+"""Layers by their names elsewhere: an operator of the notation, or what to write."""
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "activation": (_OWN_LAYER,),
@@ -114,7 +114,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "usebias": ("bias", _BIAS),
     "vocabsize": ("size",),
 }
-"""Options as others call them: those of the notation, of which a layer has one, or what to do."""
+"""Options by their names elsewhere: the candidates in the notation, or what to write."""
 
 LOSSES: Mapping[str, str] = {
     "bceloss": "BCE",
@@ -140,19 +140,19 @@ LOSSES: Mapping[str, str] = {
     "smoothl1loss": "HUL",
     "xent": _CROSS_ENTROPY,
 }
-"""Losses as others call them: a loss of the notation, or what to write."""
+"""Losses by their names elsewhere: a loss of the notation, or what to write."""
 
 BATCH_WORDS = {"null", "none", "batch", "batchsize", "bs"}
-"""What others write for the size of the batch, folded."""
+"""Words used elsewhere for the batch size, folded."""
 
 
 def layer_hint(word: str, known: Iterable[str]) -> str:
-    """Return what to write in place of an unknown layer, "" if nobody knows."""
+    """Return what to write in place of an unknown layer, "" if that is unknown."""
     return _said(word, LAYERS.get(folded(word), "")) or suggestion(word, known)
 
 
 def option_hint(word: str, known: Iterable[str]) -> str:
-    """Return what to write in place of an option that a layer does not have, "" if nobody knows.
+    """Return what to write in place of an option that a layer does not have, "" if that is unknown.
 
     >>> option_hint("kernel_size", ["filters", "kernel"])
     'write "kernel"'
@@ -164,12 +164,12 @@ def option_hint(word: str, known: Iterable[str]) -> str:
 
 
 def loss_hint(word: str, known: Iterable[str]) -> str:
-    """Return what to write in place of an unknown loss, "" if nobody knows."""
+    """Return what to write in place of an unknown loss, "" if that is unknown."""
     return _said(word, LOSSES.get(folded(word), "")) or suggestion(word, known)
 
 
 def _said(word: str, entry: str) -> str:
-    """Return an entry of a table as a hint: a bare word is what to write in place of another."""
+    """Return an entry of a table as a hint: a bare word is the replacement for another word."""
     if " " in entry or not entry:
         return entry
     return Remedy(f'write "{entry}"', entry, word=word)

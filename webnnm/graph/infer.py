@@ -1,4 +1,4 @@
-"""Infers feature shapes in both directions until nothing changes (spec B.4)."""
+"""Infer feature shapes in both directions until nothing changes (spec B.4)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LayerView:
         return self.results[0]
 
     def axes(self, option: str) -> list[Role] | None:
-        """Resolve an option of axes, or the names of a sizes option, against the flow."""
+        """Resolve an option that lists axes, or the names of a sizes option, against the flow."""
         flow = self.flow
         if flow.rank is None:
             return None
@@ -93,14 +93,14 @@ class LayerView:
     def tried(
         self, operands: Sequence[TensorType | None], options: Mapping[str, Any]
     ) -> Sequence[TensorType]:
-        """Return the types that the tensor operator gives for operands of these types."""
+        """Return the result types of the tensor operator for operands of these types."""
         return result_types(self.vertex.operator, operands, options)
 
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
         """Raise a `ModelError` at the layer word, or where an option was written."""
         span = self.vertex.places.get(at or "", self.vertex.span)
         if code in ("NNM404", "NNM405", "NNM408"):
-            # Errors alone need remedies: pages start without them.
+            # Only errors need remedies: pages start without them.
             from webnnm.graph.remedies import shape_remedy
 
             hint = shape_remedy(self.vertex) or hint
@@ -115,7 +115,7 @@ def layer_error(
     span: Span | None = None,
     hint: str = "",
 ) -> ModelError:
-    """Return an error of a layer with the chain of calls it stands in."""
+    """Return an error of a layer with the chain of calls that led to it."""
     if len(vertex.chain) > 1:
         message += f" (in {' > '.join(vertex.chain)})"
     return outline.error(code, message, span or vertex.span, hint)
@@ -124,8 +124,8 @@ def layer_error(
 def infer_shapes(network: Network, changes: Changes) -> None:
     """Infer every feature shape of a network.
 
-    Raises `ModelError`: NNM401, NNM402, NNM404, NNM407, NNM410, NNM411 where facts contradict,
-    NNM403 where they do not suffice.
+    Raises `ModelError`: NNM401, NNM402, NNM404, NNM407, NNM410, NNM411 if facts contradict each
+    other, NNM403 if they do not suffice.
     """
     outline = network.outline
     views = [LayerView(outline, vertex) for vertex in network.order]
@@ -143,7 +143,7 @@ def infer_shapes(network: Network, changes: Changes) -> None:
 
 
 def _fixpoint(views: Sequence[LayerView], changes: Changes) -> None:
-    """Apply all rules forward and backward until nothing is learnt any more."""
+    """Apply all rules forward and backward until nothing more is learnt."""
     before = -1
     while before != changes.count:
         before = changes.count
@@ -165,21 +165,21 @@ def _apply(view: LayerView, changes: Changes) -> None:
         view.fail("NNM402", message, at="shape")
     except OperatorError as error:
         view.fail(error.code, error.message, hint=error.hint)
-    # A rule that knows everything and learns nothing need not run again.
+    # A rule that knows everything and has learnt nothing need not run again.
     view.settled = before == changes.count and all(
         features.known for features in (*view.operands, *view.results, *view.tensors.values())
     )
 
 
 def _check_axes(view: LayerView) -> None:
-    """Raise NNM307 … NNM310 for axes that the flow does not have, whatever the shape rule asked."""
+    """Raise NNM307 … NNM310 for axes that the flow lacks, even if the shape rule ignores them."""
     for name, option in view.vertex.rules.options.items():
         if option.read in (axis_names, one_axis):
             view.axes(name)
 
 
 def _declare(outline: Outline, vertex: LayerVertex) -> None:
-    """Take over the written shape of a layer's result."""
+    """Adopt the written shape of a layer's result."""
     if vertex.shape is None:
         return
     sizes, names = shape_of(outline, vertex.shape)

@@ -1,4 +1,4 @@
-"""Chooses the initialiser of every parameter (spec B.6)."""
+"""Choose the initialiser of every parameter (spec B.6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webnnm.notation.syntax import Call, Number
 Kind = Literal["constant", "parts", "uniform", "normal", "truncatedNormal", "file"]
 
 WEIGHTS = ("weight", "recurrent")
-"""Roles of parameters whose fans their layer may tell."""
+"""Roles of parameters whose fan-in and fan-out their layer may define."""
 
 RECTIFIERS = {"relu", "leakyRelu", "elu", "prelu", "gelu", "hardSwish", "softplus"}
 TRANSPARENT = {
@@ -43,8 +43,8 @@ TRANSPARENT = {
 class Initialiser:
     """How a parameter starts: `constant(a)`, `uniform(a, b)`, `normal(std a, mean b)`.
 
-    `parts` has one constant for each of the equal parts of the last dimension. What starts with a
-    value of a file has `file`, which draws nothing.
+    `parts` has one constant for each of the equal parts of the last dimension. Parameters that
+    start with a value from a file have the kind `file`, which draws nothing.
     """
 
     kind: Kind
@@ -61,7 +61,7 @@ class Initialiser:
 
 
 def initialisers(network: Network) -> dict[str, Initialiser]:
-    """Return the initialiser of every parameter by name.
+    """Return the initialiser of every parameter, by name.
 
     Raises `ModelError` NNM303 for an unknown initialiser or wrong arguments.
     """
@@ -179,7 +179,7 @@ def fans(parameter: ParameterVertex) -> tuple[int, int]:
 
 
 def _next_activation(user: LayerVertex, users: dict[int, list[LayerVertex]]) -> str | None:
-    """Return the first operator behind a layer that is not transparent to initialisation."""
+    """Return the first operator after a layer that is not transparent to initialisation."""
     vertex = user
     for _ in range(len(users) + 1):
         following = users.get(id(vertex), [])
@@ -192,7 +192,7 @@ def _next_activation(user: LayerVertex, users: dict[int, list[LayerVertex]]) -> 
 
 
 def _users(network: Network) -> dict[int, list[LayerVertex]]:
-    """Return for each vertex the layers into which it flows as first operand."""
+    """Return, for each vertex, the layers that take it as first operand."""
     users: dict[int, list[LayerVertex]] = {}
     for layer in network.layers:
         flow: Sequence[Vertex] = [source.vertex for source in layer.operands[:1]]

@@ -1,4 +1,4 @@
-"""Operators on integers, written with others, for backends that do not take the type.
+"""Operators on integers written with other operators, for backends that do not take the type.
 
 Each is exact, and wraps around as the operator does.
 """
@@ -14,21 +14,21 @@ from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.declare.known import known_values
 
 QUOTIENTS = 4
-"""Quotients of what remains, in float32: each leaves less than a millionth of it, or of one."""
+"""Float32 quotients of the remainder: each leaves less than a millionth of it, or of one."""
 
 
 def of_others(b: GraphBuilder, node: OperatorNode) -> Operand | None:
-    """Return the result of a node by other operators, None if there is no way."""
+    """Return the result of a node computed with other operators, None if there is no way."""
     rule = RULES.get(node.operator.name)
     x = node.operands[0]
-    # Of uint64 there is no arithmetic to make others of.
+    # There is no arithmetic on uint64 to build other operators with.
     if rule is None or x is None or is_float(x.dtype) or x.dtype == "uint64":
         return None
     return b.expand(rule(b, *node.operands, **node.options), new_shape=node.types[0].shape)
 
 
 def power(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
-    """Return xⁿ of integers: squared for each bit of n from the highest, times x where it is set.
+    """Return xⁿ of integers: squared for each bit of n from the highest, times x if it is set.
 
     Powers of negative exponents are 0 except for the bases 1 and −1.
     """
@@ -45,7 +45,7 @@ def power(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
         found = b.where(is_set, square * x, square)
         rest = b.where(is_set, rest - value, rest)
     if least < 0:
-        # Where the base is 1 or −1, n and −n give the same.
+        # If the base is 1 or −1, n and −n give the same.
         inverse = b.where(b.equal(_size(b, x), 1), found, 0)
         found = b.where(b.lesser(z, 0), inverse, found)
     return found
@@ -60,9 +60,10 @@ def _sign(b: GraphBuilder, x: Operand) -> Operand:
 
 
 def _quotient(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
-    """x/z, truncated; 0 for z = 0: quotients in float32 of what remains, then the last one or two.
+    """Return x/z, truncated, or 0 for z = 0.
 
-    Both are made negative, for the smallest integer has no positive counterpart.
+    Float32 quotients of the remainder are summed, then the result is corrected by one, twice at
+    most. Both operands are made negative, because the smallest integer has no positive counterpart.
     """
     if x.dtype != "int64":
         return b.cast(b.div(b.cast(x, type="int64"), b.cast(z, type="int64")), type=x.dtype)
@@ -87,7 +88,7 @@ def _reverse(b: GraphBuilder, x: Operand, *, axes: tuple[int, ...]) -> Operand:
 
 
 def _first(extremum: str) -> Callable[..., Operand]:
-    """Return the rule of argMax or argMin: the least of the places that hold the extremum."""
+    """Return the rule of argMax or argMin: the smallest index of an extremum."""
 
     def rule(
         b: GraphBuilder, x: Operand, *, axis: int, keep_dimensions: bool, output_data_type: Any

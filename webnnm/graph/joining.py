@@ -1,4 +1,4 @@
-"""Texts of models put together: a head takes what a trunk gives."""
+"""Join the texts of two models: a head takes the output of a trunk."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from webnnm.ops.declare.features import Features
 def joined_document(
     trunk: Document, head: Document, *, freeze: bool = False, keep_output: bool = False
 ) -> Document:
-    """Return the model that computes a head of what a trunk gives.
+    """Return the model that applies a head to the output of a trunk.
 
     >>> from webnnm.notation import parse
     >>> from webnnm.notation.formatter import format_document
@@ -51,13 +51,13 @@ def joined_document(
       relu(),
       matmul(w);
 
-    An input of the head takes the output of the trunk that has its name, or the only one the only
-    one; blocks of one name become one block. `freeze` gives the layers of the trunk `lrm=0`;
-    `keep_output` leaves the output of the trunk an output, as it stays where nothing else makes its
-    block a root block.
+    An input of the head takes the output of the trunk that has its name; if there is only one of
+    each, these are connected. Blocks of the same name become one block. `freeze` gives the layers
+    of the trunk `lrm=0`; `keep_output` keeps the output of the trunk an output, which it also
+    remains if nothing else makes its block a root block.
 
-    Raises `DataError` NNM710 where no output fits an input by name, NNM702 where they differ in
-    type or shape, `ModelError` NNM206 for other names that both texts have.
+    Raises `DataError` NNM710 if no output fits an input by name, NNM702 if they differ in type or
+    shape, and `ModelError` NNM206 for other names that both texts have.
     """
     given, taken = link(elaborate(trunk), elaborate(head))
     _check_types(given, taken)
@@ -65,15 +65,15 @@ def joined_document(
     if not one_block and not _has_layers(head, taken.block):
         raise DataError(
             "NNM710",
-            f'block "{taken.block}" of the head is an input alone',
-            hint=f'call it "{given.name}", as the output of the trunk',
+            f'block "{taken.block}" of the head is only an input',
+            hint=f'call it "{given.name}", like the output of the trunk',
         )
     with_output = one_block and _has_port(head, taken.block, "output")
     if keep_output and with_output:
         raise DataError(
             "NNM704",
-            f'trunk and head both have an output "{given.name}", of which one is kept',
-            hint="call the block of the head by another name",
+            f'trunk and head both have an output "{given.name}", and only one can be kept',
+            hint="give the block of the head another name",
         )
     keeps = keep_output or not (with_output or _has_port(trunk, given.name, "input"))
     kept = list(_of_trunk(trunk, given, freeze, keeps))
@@ -85,7 +85,7 @@ def joined_document(
 
 
 def _files(trunk: Document, head: Document) -> Mapping[str, Any]:
-    """Return the files of both; NNM206 where they mean different ones by one name."""
+    """Return the files of both. Raises NNM206 if one name refers to different files."""
     for name in trunk.files.keys() & head.files.keys():
         if trunk.files[name] is not head.files[name]:
             raise ModelError(
@@ -97,7 +97,7 @@ def _files(trunk: Document, head: Document) -> Mapping[str, Any]:
 
 
 def link_layers(head: Document, given: Output, taken: InputVertex) -> tuple[Layer, ...]:
-    """Return the layers that stand between a trunk and a head, most often none."""
+    """Return the layers between a trunk and a head, which are usually none."""
     node: list[Option] = []
     if given.name != taken.block:
         node.append(Option("node", Reference((given.name,))))
@@ -125,11 +125,11 @@ def _has_layers(head: Document, block: str) -> bool:
 
 
 ENTERING = "entering"
-"""The name of what the trunk gives, where the head refers to its input."""
+"""The name of the trunk's output if the head refers to its input."""
 
 
 def link(trunk: Network, head: Network) -> tuple[Output, InputVertex]:
-    """Return which output of a trunk goes into which input of a head (NNM710 if none does)."""
+    """Return the output of a trunk and the input of a head that takes it (NNM710 if none does)."""
     outputs = {output.name: output for output in trunk.outputs}
     named = [vertex for vertex in head.inputs if vertex.block in outputs]
     if len(named) == 1:
@@ -138,9 +138,9 @@ def link(trunk: Network, head: Network) -> tuple[Output, InputVertex]:
         return trunk.outputs[0], head.inputs[0]
     raise DataError(
         "NNM710",
-        f"the trunk has the outputs {', '.join(outputs)}, the head the inputs "
+        f"the trunk has the outputs {', '.join(outputs)}, but the head has the inputs "
         f"{', '.join(vertex.block for vertex in head.inputs)}",
-        hint="call the input of the head as the output of the trunk that it takes",
+        hint="name the input of the head after the output of the trunk that it takes",
     )
 
 
@@ -153,14 +153,14 @@ def _check_types(given: Output, taken: InputVertex) -> None:
         raise DataError(
             "NNM702",
             f'output "{given.name}" of the trunk is {given.dtype}{show(sizes)}{along[0]}, '
-            f'input "{taken.block}" of the head {taken.dtype}{show(wanted.sizes())}{along[1]}',
-            hint="they have to be the same",
+            f'input "{taken.block}" of the head is {taken.dtype}{show(wanted.sizes())}{along[1]}',
+            hint="the two have to be the same",
         )
     if given.order != tuple(range(len(sizes))):
         raise DataError(
             "NNM702",
             f'output "{given.name}" of the trunk declares its dimensions in another order',
-            hint="declare them as the last layer gives them",
+            hint="declare them in the order in which the last layer returns them",
         )
 
 
@@ -193,7 +193,7 @@ def _rewritten(value: Any, rule: Callable[[Any], Any]) -> Any:
 
 
 def _of_trunk(trunk: Document, given: Output, freeze: bool, keeps: bool) -> Iterator[AnyStatement]:
-    """Yield the statements of a trunk whose output goes on to a head."""
+    """Yield the statements of a trunk whose output flows into a head."""
     roots = [block.name for block in elaborate(trunk).outline.roots]
     for statement in trunk.statements:
         own = isinstance(statement, BlockStatement) and statement.block == given.name
@@ -203,7 +203,7 @@ def _of_trunk(trunk: Document, given: Output, freeze: bool, keeps: bool) -> Iter
             continue
         if isinstance(statement, Layers):
             layers = statement.layers
-            if own:  # the declared shape may be what the last layer's was inferred from
+            if own:  # the last layer's shape may have been inferred from the declared one
                 layers = (*layers[:-1], _shaped(layers[-1], given.source.features))
             if freeze and statement.block in roots:
                 layers = tuple(map(_frozen, layers))
@@ -230,7 +230,7 @@ def _frozen(thing: Any) -> Any:
 def _of_head(
     head: Document, taken: InputVertex, first: tuple[Layer, ...]
 ) -> Iterator[AnyStatement]:
-    """Yield the statements of a head that takes what a trunk gives."""
+    """Yield the statements of a head that takes the output of a trunk."""
 
     def named(node: Any) -> Any:
         return Reference((ENTERING,)) if node == Reference((taken.block,), "input") else node
@@ -252,7 +252,7 @@ def _of_head(
 def _merged(
     trunk: list[AnyStatement], head: list[AnyStatement], one: str | None
 ) -> list[AnyStatement]:
-    """Return the statements of both; those of the block `one` become those of one block."""
+    """Return the statements of both; those of the block `one` are merged into one block."""
     result = list(trunk)
     blocks = {s.block for s in trunk if isinstance(s, BlockStatement)}
     declared = {p.name for s in trunk if isinstance(s, Parameters) for p in s.parameters}
@@ -287,7 +287,7 @@ def _merged(
             ):
                 raise ModelError(
                     "NNM206",
-                    f'trunk and head both have a block "{block}", and not the same',
+                    f'trunk and head both have a block "{block}", but the two differ',
                     hint="call one of them by another name",
                 )
             result.append(statement)
@@ -295,7 +295,7 @@ def _merged(
 
 
 def clashes(trunk: Document, head: Document) -> list[str]:
-    """Return the names that one text gives to something, and the other uses without giving them."""
+    """Return the names that one text defines and the other uses without defining them."""
     names = [set(_names(document)) for document in (trunk, head)]
     words = [_words(document) for document in (trunk, head)]
     return sorted((words[0] & names[1] - names[0]) | (words[1] & names[0] - names[1]))

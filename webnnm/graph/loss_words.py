@@ -1,4 +1,4 @@
-"""The words for losses in the notation, and which parameters each takes (spec D.1)."""
+"""The words for losses in the notation, and the parameters that each takes (spec D.1)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def loss_name(word: str) -> str | None:
 
 
 def loss_numbers(block: Block) -> dict[str, float | tuple[float, ...]]:
-    """Return what a checked block sets of δ, γ, α, by their words; lists become tuples.
+    """Return the values of δ, γ and α that a checked block sets, by word; lists become tuples.
 
     >>> from webnnm import parse
     >>> from webnnm.graph.outline import outline

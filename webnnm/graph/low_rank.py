@@ -1,4 +1,4 @@
-"""Texts of models with low-rank adapters: what is there is frozen, small products are added.
+"""Texts of models with low-rank adapters: what exists is frozen, and small products are added.
 
 Source: E. Hu et al., "LoRA", arXiv:2106.09685 (2021).
 """
@@ -44,7 +44,7 @@ PROJECTIONS = ("q", "k", "v", "o")
 
 
 class Adapter(NamedTuple):
-    """The names of the parameters of x·weight + scale·(x·a)·b, and its numbers."""
+    """The names of the parameters of x·weight + scale·(x·a)·b, and its constants."""
 
     weight: str
     a: str
@@ -63,7 +63,7 @@ class _Weight:
 
     @property
     def place(self) -> tuple[Span, str]:
-        """Where it stands in the text; repeated layers are one place."""
+        """Where it is in the text; repeated layers are one place."""
         return self.layer.span, self.slot
 
 
@@ -75,7 +75,7 @@ def adapted_document(
     alpha: float = 16,
     dropout: float = 0.0,
 ) -> Document:
-    """Return the text of a model with adapters beside some of its matrices, all else frozen.
+    """Return the text of a model with adapters for some of its matrices, and all else frozen.
 
     >>> from webnnm.graph.elaborate import elaborate
     >>> from webnnm.notation import parse
@@ -96,9 +96,9 @@ def adapted_document(
     `targets` are "attend", the projections of all `attend` layers, or patterns of names such as
     "up*". What the model computes stays the same, since the second factors start with zeros.
 
-    Raises `DataError` NNM710 for patterns that fit no matrix, NNM704 for numbers that make no
-    sense, for texts that have adapters or compute in float16, and where one of several repetitions
-    is meant.
+    Raises `DataError` NNM710 for patterns that match no matrix, and NNM704 for invalid numbers,
+    for texts that have adapters or compute in float16, and if only some of several repetitions are
+    selected.
     """
     _check_numbers(rank, alpha, dropout)
     document = network.outline.document
@@ -106,7 +106,7 @@ def adapted_document(
         raise DataError(
             "NNM704",
             f'the model has a block "{BLOCK}"',
-            hint="merge_lora() or remove_lora() comes before another add_lora()",
+            hint="call merge_lora() or remove_lora() before another add_lora()",
         )
     if any(layer.dtype == "float16" for layer in network.layers):
         raise DataError(
@@ -125,7 +125,7 @@ def adapted_document(
 
 
 def adapters(network: Network) -> list[Adapter]:
-    """Return the adapters that a text has, in order."""
+    """Return the adapters in a text, in order."""
     found: list[Adapter] = []
     names: list[str] = []
     scale, dropout = 1.0, 0.0
@@ -165,7 +165,7 @@ def _check_numbers(rank: int, alpha: float, dropout: float) -> None:
 
 
 def _chosen(network: Network, targets: Sequence[str]) -> dict[tuple[Span, str], list[_Weight]]:
-    """Return the matrices that are to have adapters by their places in the text."""
+    """Return the matrices that will have adapters, by their places in the text."""
     known = list(_weights(network))
     attending = _attending(network)
     names: set[str] = set()
@@ -180,7 +180,7 @@ def _chosen(network: Network, targets: Sequence[str]) -> dict[tuple[Span, str], 
             raise DataError(
                 "NNM710",
                 what or f'no matrix of a matmul or attend layer is called "{target}"',
-                hint=suggestion(target, listed) or f"there are {', '.join(listed[:8])}",
+                hint=suggestion(target, listed) or f"available: {', '.join(listed[:8])}",
             )
         names |= fitting
     places: dict[tuple[Span, str], list[_Weight]] = {}
@@ -193,8 +193,8 @@ def _chosen(network: Network, targets: Sequence[str]) -> dict[tuple[Span, str], 
         elif left:
             raise DataError(
                 "NNM704",
-                f'the text has "{weights[0].name}" and "{left[0]}" in one place',
-                hint=f'targets="{weights[0].name.rstrip("0123456789")}*" means all of them',
+                f'the text has "{weights[0].name}" and "{left[0]}" in the same place',
+                hint=f'targets="{weights[0].name.rstrip("0123456789")}*" selects all of them',
             )
     return places
 
@@ -237,7 +237,7 @@ def _attending(network: Network) -> set[int]:
 
 
 class _Rewriting:
-    """Writes layers anew; `blocks` are those that it calls, by the sizes before the last one."""
+    """Rewrites layers; `blocks` are those that it calls, by the sizes before the last one."""
 
     def __init__(
         self, network: Network, chosen: Mapping[tuple[Span, str], Sequence[_Weight]]
@@ -250,7 +250,7 @@ class _Rewriting:
             self._vertices.setdefault(layer.span, []).append(layer)
         document = network.outline.document
         layers = [s for s in document.statements if isinstance(s, Layers)]
-        # Words that mean something everywhere: what blocks are given, and what is global.
+        # Words with a meaning everywhere: options of blocks, and global names.
         self._taken = {o.name for s in layers for each in s.layers for o in each.options}
         self._taken |= {*network.outline.blocks, *network.outline.constants}
         self._taken |= {*network.outline.parameters}
@@ -275,10 +275,10 @@ class _Rewriting:
         return replace(statement, layers=tuple(self._held(row, root) for row in rows))
 
     def _held(self, layer: Layer, root: bool) -> Layer:
-        """Return a layer without its own say on what learns; those of root blocks freeze all."""
+        """Return a layer without its own `trainable`; those of root blocks freeze everything."""
         options = tuple(o for o in layer.options if o.name != "trainable")
         found = self._vertices.get(layer.span, ())
-        # What is new multiplies, adds a bias, or attends to what was projected.
+        # New layers multiply, add a bias, or attend to projected values.
         new = not found and layer.operator != "attend"
         learns = new or any(vertex.parameters for vertex in found)
         return replace(layer, options=_frozen(options) if root and learns else options)
@@ -316,7 +316,7 @@ class _Rewriting:
         before: list[Layer],
         names: set[str],
     ) -> list[Layer]:
-        """Return the projections of an attend layer one by one, those with adapters as such."""
+        """Return the projections of an attend layer one by one, with their adapters."""
         vertex = vertices[0]
         biased = bool(vertex.options["bias"])
         self._check_parts(layer, vertex, before)
@@ -336,7 +336,7 @@ class _Rewriting:
         gone = ("o", "bias", "node", "init", "lrm")
         out = next((o.value for o in layer.options if o.name == "o"), None)
         out = layer.operands[3] if len(layer.operands) > 3 else out
-        out = out if "o" in vertex.tensors else None  # o=o is a placeholder that nobody filled
+        out = out if "o" in vertex.tensors else None  # o=o is an unfilled placeholder
         last = [o for o in layer.options if out and o.name in ("name", "shape")]
         kept = [o for o in layer.options if o.name not in gone and o not in last]
         attend = Layer("attend", tuple(operands), (Option("node", operands[0]), *kept))
@@ -347,14 +347,14 @@ class _Rewriting:
         return rows
 
     def _check_parts(self, layer: Layer, vertex: LayerVertex, before: Iterable[Layer]) -> None:
-        """Refuse an attend layer that is more than its parts written one by one (NNM704)."""
+        """Refuse an attend layer that cannot be written as its separate parts (NNM704)."""
         biased, reasons = bool(vertex.options["bias"]), list[str]()
         if biased and layer.option("bias") is None:
-            reasons.append("bias=true is given by the call of its block")
+            reasons.append("bias=true comes from the call of its block")
         if biased and vertex.features[0].sizes()[:-1]:
             reasons.append("it has biases, and its tokens are not a sequence")
         if layer.option("repeat") or layer.option("shapes"):
-            reasons.append("it is repeated by itself")
+            reasons.append("it is itself repeated")
         if any(option.name == "skip" for each in before for option in each.options):
             reasons.append("residual(skip=…) counts the layers of its block")
         if reasons:
@@ -390,7 +390,7 @@ class _Rewriting:
         return [product, bias] if biased else [product]
 
     def _flow(self, layer: Layer, before: list[Layer], names: set[str]) -> Value:
-        """Return the name of what flows into a layer; the layer before is given one if need be."""
+        """Return the name of what flows into a layer, after naming the previous layer if needed."""
         node = layer.option("node")
         if node is not None:
             return node.value
@@ -451,7 +451,7 @@ def _frozen(options: Iterable[Option]) -> tuple[Option, ...]:
 
 
 def _fresh(word: str, taken: set[str]) -> str:
-    """Return a name that nothing has yet, and take it."""
+    """Return a name that is not in use yet, and reserve it."""
     found = next(w for n in count(1) if (w := word if n == 1 else f"{word}{n}") not in taken)
     taken.add(found)
     return found

@@ -29,20 +29,21 @@ from webnnm.ops.declare.padding import combined
 from webnnm.ops.declare.tensors import TensorType
 
 PARAMETER_PREFIX = "param/"
-"""Parameters are graph inputs under this prefix, as they are in snapshots."""
+"""Parameters are graph inputs with this prefix, as in snapshots."""
 
 
 GENERATOR_PREFIX = "random/"
-"""States of random generators are graph inputs under this prefix."""
+"""States of random generators are graph inputs with this prefix."""
 
 
 class Lowered:
     """A network on a graph builder: operands for inputs, parameters and outputs.
 
     In training, `updates` are the next values of states by the names of their graph inputs, and
-    `generators` the layers that draw random numbers, with the states each has. `masks` tell of
-    each output that has padded positions which are valid: 0/1, float32 `[batch, length]`. `layers`
-    are the results of all layers in the order of computation, `source` the text of the model.
+    `generators` the layers that draw random numbers, with the states of each. `masks` show which
+    positions are valid in each output that has padded ones: 0/1, float32 `[batch, length]`.
+    `layers` are the results of all layers in the order of computation, `source` the text of the
+    model.
     """
 
     def __init__(self, builder: GraphBuilder, source: str = "") -> None:
@@ -57,7 +58,7 @@ class Lowered:
         self.layers: list[tuple[LayerVertex, tuple[Operand, ...]]] = []
 
     def graph(self) -> Graph:
-        """Return the inference graph: inputs and parameters in, outputs out."""
+        """Return the inference graph, from inputs and parameters to outputs."""
         return self.builder.build(self.outputs)
 
 
@@ -73,16 +74,16 @@ def lower_network(
     rows: Operand | None = None,
     masks: Mapping[str, Operand] | None = None,
 ) -> Lowered:
-    """Write a network into a tensor graph.
+    """Lower a network to a tensor graph.
 
     `sequence` gives a length for every sequence name that has no fixed one. `inputs` and
     `parameters` are operands to use in place of graph inputs, by name. In `training`, layers such
     as dropout and batch normalisation work as they do in a training step, and `rows` is a 0/1 mask
-    `[batch]` of the rows that count. `masks` are by sequence name 0/1 masks `[batch, length]`,
-    float32, of the positions that are valid, which stand before the padded ones: the results of a
+    `[batch]` of the rows that count. `masks` are, by sequence name, float32 0/1 masks
+    `[batch, length]` of the valid positions, which come before the padded ones: the results of a
     row are then those of the row without padding (spec G.6).
 
-    Raises `DataError` NNM711 where a length is missing, `ModelError` where concrete sizes clash.
+    Raises `DataError` NNM711 if a length is missing, `ModelError` if concrete sizes clash.
     """
     lowered = Lowered(builder or GraphBuilder(), network.outline.document.source)
     lowering = _Lowering(network, lowered, batch, sequence or {}, masks or {})
@@ -168,7 +169,7 @@ class _Lowering:
         self.done[id(vertex)] = (LayoutTensor(operand, tuple(range(len(sizes)))),)
 
     def _check_size(self, type: TensorType, what: str, span: Span) -> None:
-        """Raise NNM409 for a tensor of more elements than any backend counts."""
+        """Raise NNM409 for a tensor with more elements than any backend can count."""
         if count(type.shape) > MAX_DIMENSION:
             size = byte_length(type.dtype, count(type.shape))
             message = (
@@ -178,7 +179,7 @@ class _Lowering:
             raise self.network.outline.error("NNM409", message, span, hint)
 
     def layer(self, layer: LayerVertex) -> None:
-        """Lower one layer; the layers that it depends on are done."""
+        """Lower one layer, after those that it depends on."""
         with self.builder.place(layer.label, layer.span):
             compute = self._inner_type(layer)
             operands = [
@@ -212,7 +213,7 @@ class _Lowering:
             self.lowered.layers.append((layer, delivered))
 
     def _masked(self, view: _View, value: LayoutTensor) -> LayoutTensor:
-        """Give a result the mask of the values that it was made of, unless its layer did."""
+        """Give a result the mask of the values it was made from, unless its layer has set one."""
         mask = value.mask
         if "sequence" not in value.layout:
             return value
@@ -222,10 +223,10 @@ class _Lowering:
         if mask is None:
             return value
         if mask.shape[1] != value.size("sequence"):
-            message = f"{value.size('sequence')} positions of {mask.shape[1]}, some of them padding"
+            message = f"{value.size('sequence')} of {mask.shape[1]} positions, some of them padding"
             view.fail("NNM411", message, hint=f'give "{value.sequence}" rows of equal length')
         tensor = value.tensor
-        if value.size("batch") != self.batch:  # a constant along a sequence: now its rows differ
+        if value.size("batch") != self.batch:  # a constant along a sequence, whose rows differ now
             place = value.position("batch")
             shape = (*tensor.shape[:place], self.batch, *tensor.shape[place + 1 :])
             tensor = self.builder.expand(tensor, new_shape=shape)
@@ -255,7 +256,7 @@ class _Lowering:
         return value if dtype is None else self._cast(value, dtype)
 
     def _flow_type(self, layer: LayerVertex) -> DataType:
-        """Return the type for a literal that has no say: a literal condition or cast operand."""
+        """Return the type for a literal that does not affect it: a condition or cast operand."""
         return "uint8" if layer.rules.condition else layer.dtype
 
     def _constant(self, vertex: ConstantVertex) -> LayoutTensor:
@@ -281,12 +282,12 @@ class _Lowering:
         node = value.tensor.node
         if dtype == "float16" and isinstance(node, OperatorNode) and node.operator.name == "cast":
             (before,) = node.operands
-            if before and before.dtype == dtype:  # made wider, and not changed
+            if before and before.dtype == dtype:  # made wider, and unchanged since
                 return value.with_tensor(before)
         return value.with_tensor(self.builder.cast(value.tensor, type=dtype))
 
     def output(self, output: Output) -> Operand:
-        """Return the tensor that an output delivers."""
+        """Return the tensor of an output."""
         value = self.done[id(output.source.vertex)][output.source.result]
         with self.builder.place(f"{output.name}:output"):
             if output.order != tuple(role for role in value.layout if isinstance(role, int)):
@@ -322,13 +323,13 @@ class _View(LayerView):
         return self.features[0]
 
     def update(self, slot: str, value: Operand) -> None:
-        """Give the state in a slot the value of the next training step."""
+        """Set the value that the state in a slot has in the next training step."""
         parameter = self.vertex.tensors[slot].vertex
         assert isinstance(parameter, ParameterVertex)
         self._lowered.updates[PARAMETER_PREFIX + parameter.name] = value
 
     def uniform(self, shape: Shape) -> Operand:
-        """Return float32 numbers, uniform in [0, 1), new ones every training step."""
+        """Return float32 numbers, uniform in [0, 1), which are new in every training step."""
         builder = self._lowered.builder
         name = self.vertex.label
         states = tuple(f"{GENERATOR_PREFIX}{name}/{k}" for k in range(len(MODULI)))
@@ -339,7 +340,7 @@ class _View(LayerView):
         return numbers
 
     def axes(self, option: str) -> list[Role]:
-        """Resolve an option of axes against the flow."""
+        """Resolve an option that lists axes against the flow."""
         return super().axes(option) or []
 
     def tensor_names(self, option: str) -> Sequence[str | None]:

@@ -1,7 +1,7 @@
 """The tensor graph: immutable nodes with concrete types, operands that point at their results.
 
-The nodes of a graph lie in its builder, numbered in the order they were made, and operands name
-them by number: graphs of any depth are walked, and freed, without recursion.
+The nodes of a graph are in its builder, numbered in the order in which they were made, and operands
+refer to them by number: graphs of any depth are walked, and freed, without recursion.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from webnnm.ops.declare.tensors import Builder, TensorType
 class Node:
     """A node, identified by itself; `types` are the types of its results.
 
-    `number` is its place in its builder, behind everything it depends on. `label` and `span` name
-    the place of the model that the node was made for.
+    `number` is its place in its builder, after everything that it depends on. `label` and `span`
+    are the place in the model that the node was made for.
     """
 
     number: int
@@ -53,7 +53,7 @@ class InputNode(Node):
 
 @record
 class ConstantNode(Node):
-    """A constant tensor; `digest` stands for its bytes: equal ones have equal digests."""
+    """A constant tensor; `digest` represents its bytes: equal constants have equal digests."""
 
     array: HostArray
     digest: bytes
@@ -67,7 +67,7 @@ class ConstantNode(Node):
 class OperatorNode(Node):
     """An operator applied to operands; absent optional operands are None.
 
-    Composites stand here only if WebNN has a method of their own.
+    Composites occur here only if WebNN has a method of their own.
     """
 
     operator: AnyOperator
@@ -94,7 +94,7 @@ class OperatorNode(Node):
 
 
 class Nodes(Builder, Protocol):
-    """The builder of a graph, in which its nodes lie, and the results of each of them."""
+    """The builder of a graph, which has its nodes and the results of each of them."""
 
     nodes: list[Node]
     results: list[tuple[Operand, ...]]
@@ -102,9 +102,9 @@ class Nodes(Builder, Protocol):
 
 @record
 class Operand:
-    """Result `index` of a node, as users and rules hold it: it has a type and an algebra.
+    """Result `index` of a node, as users and rules see it, with a type and arithmetic.
 
-    There is one operand for each result of a builder.
+    A builder has one operand for each result.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -171,7 +171,7 @@ class Operand:
         return self._applied("neg", self)
 
     def _applied(self, name: str, *operands: Operand | float) -> Operand:
-        """Apply an operator; by its method, which takes all ways of calling, that takes longer."""
+        """Apply an operator; its method, which supports all ways of calling, would take longer."""
         return self.builder.apply(ops.method(name), operands, {})
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -200,7 +200,7 @@ class Graph:
         return self._nodes[0]
 
     def _operators(self) -> Mapping[str, list[int]]:
-        """Return the places of the operators among the nodes, by name."""
+        """Return the indices of the operators among the nodes, by name."""
         if not self._places:
             found = self._places
             for place, node in enumerate(self.nodes()):
@@ -217,15 +217,15 @@ class Graph:
         return not self._operators().keys().isdisjoint(names)
 
     def places(self, names: Collection[str]) -> list[int]:
-        """Return where among the nodes the operators of these names stand, in order."""
+        """Return the indices of the operators of these names among the nodes, in order."""
         found = [places for name, places in self._operators().items() if name in names]
         return found[0] if len(found) == 1 else sorted(chain.from_iterable(found))
 
 
 def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[Node]:
-    """Return the nodes of the roots and all they depend on, operands before users, each once.
+    """Return the nodes of the roots and all that they depend on, once each, operands before users.
 
-    What the nodes whose numbers are in `stop` depend on is left out.
+    The dependencies of nodes whose numbers are in `stop` are left out.
     """
     waiting: list[Operand | None] = list(roots)
     found: dict[int, Node] = {}

@@ -1,4 +1,4 @@
-"""Collects the statements of a document into blocks, constants and declared parameters."""
+"""Collect the statements of a document into blocks, constants and declared parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ START = Span(0, 0)
 
 @dataclass
 class Block:
-    """A block with what its statements say."""
+    """A block with the contents of its statements."""
 
     name: str
     input: Port | None = None
@@ -51,9 +51,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Warning:
-    """A finding about the text that does not stop anything (spec A.10, NNM001–007).
+    """A finding about the text that is not an error (spec A.10, NNM001–007).
 
-    `meant` is what probably was to stand at its place, "" where nothing is plain.
+    `meant` is what was probably meant at its place, "" if that is not obvious.
     """
 
     code: str
@@ -65,7 +65,7 @@ class Warning:
 
     @property
     def fix(self) -> Edit | None:
-        """The edit of the text that carries out what it says, or None."""
+        """The edit of the text that resolves it, or None."""
         return Edit(self.span.start, self.span.end, self.meant) if self.meant else None
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Warning:
 
 @dataclass
 class Outline:
-    """A document by blocks, in order of first mention."""
+    """A document by block, in order of first mention."""
 
     document: Document
     blocks: dict[str, Block] = field(default_factory=dict[str, Block])
@@ -100,7 +100,7 @@ class Outline:
         return ModelError(code, message, hint=hint, source=self.document.source, span=span)
 
     def warn(self, code: str, message: str, span: Span = START, meant: str = "") -> None:
-        """Note a warning once."""
+        """Record a warning, once."""
         if (code, message, span) not in self._warned:
             self._warned.add((code, message, span))
             place = span.position(self.document.source)
@@ -172,13 +172,13 @@ def _declare_parameters(found: Outline, parameters: Iterable[Declaration]) -> No
                 "NNM504",
                 f'"{parameter.name}" is {parameter.dtype} and trainable',
                 parameter.span,
-                "integer parameters say trainable=false",
+                "integer parameters need trainable=false",
             )
 
 
 def _check_new(found: Outline, name: str, span: Span) -> None:
     if name in found.constants or name in found.parameters:
-        raise found.error("NNM206", f'"{name}" is declared already', span)
+        raise found.error("NNM206", f'"{name}" is already declared', span)
 
 
 def _check(found: Outline) -> None:
@@ -192,7 +192,7 @@ def _check(found: Outline) -> None:
         if block.output is not None and block.layers is None:
             raise found.error(
                 "NNM203",
-                f'block "{block.name}" has an output and no layers',
+                f'block "{block.name}" has an output but no layers',
                 block.output.property_span,
             )
         stray = block.loss or next(iter(block.loss_parameters.values()), None)
@@ -202,7 +202,7 @@ def _check(found: Outline) -> None:
             )
     for declared in (*found.constants.values(), *found.parameters.values()):
         if declared.name in found.blocks:
-            raise found.error("NNM206", f'"{declared.name}" is a block already', declared.span)
+            raise found.error("NNM206", f'"{declared.name}" is already a block', declared.span)
 
 
 def _warn(found: Outline) -> None:
@@ -224,5 +224,5 @@ def _warn(found: Outline) -> None:
 
 
 def operator_or_block(found: Outline) -> list[str]:
-    """Return every word that may stand as a layer."""
+    """Return every word that may be used as a layer."""
     return [*ops.operator_names(), *found.blocks]

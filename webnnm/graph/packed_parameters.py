@@ -1,4 +1,4 @@
-"""Which parameters of a network are packed, and what stands for them in graphs."""
+"""Which parameters of a network are packed, and what represents them in graphs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from webnnm.graph.node import Operand
 
 SMALLEST = 1024
-"""Matrices with fewer elements stay as they are."""
+"""Matrices with fewer elements are left alone."""
 
 
 def packings(network: Network, kind: str, block: int = BLOCK) -> dict[str, Packing]:
-    """Return how the matrices of a network are stored as a kind, by name; others stay as they are.
+    """Return, by name, how the matrices of a network are stored as a kind; others are left alone.
 
     Matrices multiply in `matmul` and `attend` layers, or are tables of `embedding` layers. Blocks
-    lie along the axis that is summed over; where they do not divide it, they are of the next size
-    that does. Tables are int8 where the others are int4: all scores depend on each of their rows.
+    are along the axis that is summed over; if they do not divide it, they have the next size that
+    does. Tables are int8 if the others are int4: all scores depend on each of their rows.
 
     Raises `DataError` NNM704 for an unknown kind and for blocks without elements.
     """
@@ -52,7 +52,7 @@ def packings(network: Network, kind: str, block: int = BLOCK) -> dict[str, Packi
 
 
 def _axes(layer: LayerVertex) -> dict[int, int]:
-    """Return the axes of a layer's matrices that are summed over, by the matrices' identities."""
+    """Return the axes of a layer's matrices that are summed over, by the ids of the matrices."""
     match layer.operator.name:
         case "matmul":
             axis = 1 if layer.options.get("b_transpose") else 0
@@ -67,13 +67,13 @@ def _axes(layer: LayerVertex) -> dict[int, int]:
 
 
 def _dividing(size: int, block: int) -> int:
-    """Return the largest divisor of a size from half a block to a block, else the next above."""
+    """Return the largest divisor of a size from half a block to a block, or the next above."""
     near = range(min(block, size), block // 2, -1)
     return next((n for n in (*near, *range(block, size)) if size % n == 0), size)
 
 
 def read_in_float16(network: Network) -> set[str]:
-    """Return the parameters that only layers which compute in float16 read, by name."""
+    """Return the names of the parameters that only layers which compute in float16 read."""
     kinds: dict[str, set[str]] = {}
     for layer in network.layers:
         for source in layer.sources():
@@ -83,9 +83,9 @@ def read_in_float16(network: Network) -> set[str]:
 
 
 def unpacked_input(b: GraphBuilder, name: str, vertex: ParameterVertex, training: bool) -> Operand:
-    """Return a packed parameter as float32, of graph inputs for its parts where it has some.
+    """Return a packed parameter as float32, from graph inputs for its parts if it has any.
 
-    Raises `ModelError` NNM605 where a training would change it.
+    Raises `ModelError` NNM605 if training would change it.
     """
     packing, shape = vertex.packing, vertex.features[0].sizes()
     assert packing is not None
@@ -93,7 +93,7 @@ def unpacked_input(b: GraphBuilder, name: str, vertex: ParameterVertex, training
         raise ModelError(
             "NNM605",
             f'the parameter "{vertex.name}" is stored as {packing}: it cannot be trained',
-            hint="await model.add_lora() trains adapters beside it; "
+            hint="await model.add_lora() trains adapters alongside it; "
             "await model.quantize(None) brings float32 back",
         )
     if not packing.on_device:

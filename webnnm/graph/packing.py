@@ -1,7 +1,7 @@
-"""Matrices in few bits: whole numbers, in blocks along an axis with a scale and a least value each.
+"""Matrices in few bits: integers in blocks along an axis, each with a scale and a least value.
 
-A number is scale · whole + least; of int8 there is no least value, 0 lies in the middle. These are
-the blocks Q8_0 and Q4_1 of ggml, for int8 and int4, each part in a tensor of its own.
+A number is scale · whole + least; int8 has no least value, as 0 is in the middle. These are the
+blocks Q8_0 and Q4_1 of ggml, for int8 and int4, with each part in a tensor of its own.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from webnnm.graph.node import Operand
 
 KINDS: Mapping[str, DataType] = {"float16": "float16", "int8": "int8", "int4": "uint4"}
-"""What weights may be stored as → the type of the numbers; of int4 they are 0 to 15."""
+"""How weights may be stored → the type of the numbers; for int4 they are 0 to 15."""
 BLOCK = 32
 WHOLE, SCALE, LEAST = "whole", "scale", "least"
-"""The parts of a matrix, which stand behind its name."""
+"""The parts of a matrix, which follow its name."""
 SHARES = (1.0, 0.9)
 """Shares of the range of a block with which the search for its scale begins."""
 ROUNDS = 2
-"""How often scale and least value are fitted to the numbers, and these to them."""
+"""How often scale and least value are fitted to the integers, and these to them."""
 TINY = 2.0**-24
-"""The smallest number above 0 of float16."""
+"""The smallest positive number of float16."""
 
 
 class Packing(NamedTuple):
-    """How a matrix is stored: the type of its numbers, and blocks of how many along which axis.
+    """How a matrix is stored: the type of its numbers, the size of its blocks and their axis.
 
-    `on_device` tells whether tensors hold it so, or the host alone.
+    `on_device` is whether tensors hold it in this form, or only the host does.
     """
 
     dtype: DataType
@@ -56,12 +56,12 @@ class Packing(NamedTuple):
         return found
 
     def _blocks(self, shape: Shape, block: int = 0) -> Shape:
-        """Return a shape with its axis as blocks times elements."""
+        """Return a shape with its axis split into blocks and elements."""
         lead, rest = shape[: self.axis], shape[self.axis + 1 :]
         return (*lead, shape[self.axis] // self.block, block or self.block, *rest)
 
     def packed(self, b: GraphBuilder, x: Any) -> dict[str, Operand]:
-        """Return the parts of a float32 matrix, of numbers that float16 holds."""
+        """Return the parts of a float32 matrix whose numbers are in the range of float16."""
         if self.dtype == "float16":
             return {WHOLE: b.cast(x, type="float16")}
         blocks = b.reshape(x, new_shape=self._blocks(x.shape))
@@ -81,10 +81,11 @@ class Packing(NamedTuple):
         return b.clamp(whole, min_value=-most, max_value=most), scale
 
     def _from_least(self, b: GraphBuilder, x: Any) -> tuple[Any, ...]:
-        """Return the numbers, scales and least values with the least sum of squared errors found.
+        """Return the integers, scales and least values with the smallest squared error found.
 
-        From the range of a block, and from a part of it, the two are fitted in turns: numbers are
-        rounded, then scale and least value are those of a line through them (least squares).
+        Starting from the range of a block, and from a part of it, the two are fitted in turns:
+        numbers are rounded, then scale and least value become those of a line through them (least
+        squares).
         """
         axes, most = [self.axis + 1], integer_range(self.dtype)[1]
         low = b.reduce_min(x, axes=axes, keep_dimensions=True)
@@ -107,7 +108,7 @@ class Packing(NamedTuple):
         return best
 
     def unpacked(self, b: GraphBuilder, parts: Mapping[str, Any]) -> Any:
-        """Return the float32 matrix of its parts."""
+        """Return the float32 matrix from its parts."""
         whole = parts[WHOLE]
         if self.dtype == "float16":
             return b.cast(whole, type="float32")
@@ -124,19 +125,19 @@ class Packing(NamedTuple):
 
 
 def _half(b: GraphBuilder, x: Any) -> Any:
-    """Return numbers as float16 holds them."""
+    """Return numbers rounded to float16."""
     return b.cast(b.cast(x, type="float16"), type="float32")
 
 
 def _rounded(b: GraphBuilder, x: Any, scale: Any, least: Any, most: int) -> tuple[Any, ...]:
-    """Return the whole numbers next to x, and scale and least value as they are stored."""
+    """Return the integers closest to x, and scale and least value as they are stored."""
     scale, least = _half(b, scale), _half(b, least)
     steps = b.round_even((x - least) / b.max(scale, b.constant(TINY)))
     return b.clamp(steps, min_value=0, max_value=most), scale, least
 
 
 def _line(b: GraphBuilder, x: Any, whole: Any, axes: list[int]) -> tuple[Any, Any]:
-    """Return scale and least value of the line through numbers at whole ones, by least squares."""
+    """Return scale and least value of the line from integers to numbers, by least squares."""
     middle = b.reduce_mean(whole, axes=axes, keep_dimensions=True)
     mean = b.reduce_mean(x, axes=axes, keep_dimensions=True)
     away = whole - middle

@@ -9,7 +9,7 @@ from webnnm.graph.vertices import Network, Output, Vertex, layers_before
 
 
 def part(network: Network, outputs: Collection[Output]) -> Network:
-    """Return a network with some of its outputs, and of everything else what these need."""
+    """Return a network with some of its outputs, and only what these need of everything else."""
     ids = {id(vertex) for vertex in vertices_before(list(outputs))}
     return replace(
         network,

@@ -1,4 +1,4 @@
-"""Finds what references name: layers, ports, blocks, declared constants and parameters (A.6)."""
+"""Find what references name: layers, ports, blocks, declared constants and parameters (A.6)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webnnm.notation.syntax import Reference
 
 
 class References:
-    """Looks names up after expansion; declared parameters join `parameters` at their first use."""
+    """Looks up names after expansion; declared parameters join `parameters` at their first use."""
 
     def __init__(self, outline: Outline, expander: Expander, declared: Declared) -> None:
         self.outline = outline
@@ -26,16 +26,16 @@ class References:
         self._counts: dict[str, int] = {}
 
     def source(self, flow: Flow, span: Span) -> Source:
-        """Return the source that a flow stands for. Raises NNM210 where nothing flows."""
+        """Return the source that a flow stands for. Raises NNM210 if nothing flows."""
         if isinstance(flow, Pending):
             return self.existing(flow.value, flow.scope, flow.span)
         if flow is None:
-            message = "this is the value passed to the block, and the block has no input"
+            message = "this is the value passed to the block, but the block has no input"
             raise self.outline.error("NNM210", message, span, "name another value")
         return flow
 
     def existing(self, value: Any, scope: Scope, span: Span) -> Source:
-        """Return what a reference names, which shall be something; errors stand at `span`."""
+        """Return what a reference names, which has to exist; errors point at `span`."""
         if isinstance(value, Bound):
             value, scope = value.value, value.scope
         if isinstance(value, Source | Pending):
@@ -147,7 +147,7 @@ class References:
 
 
 def _result_index(vertex: Any, word: str) -> int | None:
-    """Return which result of a layer a word names; whether there are so many is known later."""
+    """Return which result of a layer a word names; whether there are that many is known later."""
     if not isinstance(vertex, LayerVertex):
         return None
     return int(word) if word.isdecimal() else vertex.rules.result_words.get(word)

@@ -1,4 +1,4 @@
-"""Hints for layers and shapes that newcomers write: how the notation has them."""
+"""Hints for layers and shapes that newcomers write: how they are written in the notation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from webnnm.ops.declare.layer import LayerRules
 from webnnm.ops.declare.naming import camel_case
 
 SIZED = ("weight", "table")
-"""Roles of parameters that decide the shape of the result, so that `shape=` may say it."""
+"""Roles of parameters that decide the shape of the result, so that `shape=` may set it."""
 
 
 def usage(word: str, rules: LayerRules, operands: Sequence[Value]) -> str:
-    """Return how a layer is written whose operands are numbers that should be options.
+    """Return how to write a layer whose operands are numbers that should be options.
 
     >>> from webnnm import ops
     >>> usage("maxPool2d", ops.registry()["maxPool2d"].layer, [Number(2)])
@@ -62,7 +62,7 @@ def _reads(read: object, value: Value) -> bool:
 
 
 def shape_remedy(vertex: LayerVertex) -> str:
-    """Return what may help where the shapes of a layer do not fit, "" if nothing is plain."""
+    """Return what may help if the shapes of a layer do not fit, "" if nothing is obvious."""
     literals = [s.vertex for s in vertex.operands[1:] if isinstance(s.vertex, LiteralVertex)]
     numbers = [Number(v.data) for v in literals if isinstance(v.data, int | float)]
     if numbers and any(slot.parameter in SIZED for slot in vertex.rules.slots if not slot.option):
@@ -74,7 +74,7 @@ def shape_remedy(vertex: LayerVertex) -> str:
     spatial = {"input_layout", "layout"} & vertex.rules.options.keys()
     if spatial and height and width and channels and channels <= 4 < min(height, width):
         named = f"{{height:{height}, width:{width}, channels:{channels}}}"
-        return f"channels come first where dimensions have no names: write shape={named}"
+        return f"channels come first if dimensions have no names: write shape={named}"
     return ""
 
 
@@ -88,7 +88,7 @@ def output_remedy(output: Output, declared: Sequence[int], source: str) -> str:
             break
         vertex = before.vertex
     if not isinstance(vertex, LayerVertex):
-        return "the flow still has the shape of the input: matmul(w) gives it another one"
+        return "the flow still has the shape of the input: matmul(w) changes it"
     line, _ = vertex.span.position(source)
     place = f'"{vertex.label}" in line {line}'
     if features.dims is not None and len(features.dims) > len(declared):
@@ -99,7 +99,7 @@ def output_remedy(output: Output, declared: Sequence[int], source: str) -> str:
 
 
 def bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
-    """Return NNM109, the error of a size in a declared shape that is none."""
+    """Return NNM109, the error of an invalid size in a declared shape."""
     if isinstance(size, Reference | Text):
         if isinstance(size, Text):
             message, hint = "not a size", _BOUND
@@ -111,5 +111,5 @@ def bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
     return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", place)
 
 
-_BOUND = "sizes in a macro are bound by the call, those of its parameters with shared=false"
+_BOUND = "sizes in a macro are bound by the call; those of its parameters need shared=false"
 _NO_BATCH = "leave the batch out: shapes are those of one row, as in shape=[4]"

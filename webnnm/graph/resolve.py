@@ -1,4 +1,4 @@
-"""Fills expanded layers with operands and option values; new names become parameters (A.6)."""
+"""Fill expanded layers with operands and option values; new names become parameters (A.6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.values import Sizes
 
 INITIALISED = ("weight", "projection", "recurrent", "table")
-"""Roles of the parameters that `init=` of a layer with several, or of a block, is about."""
+"""Roles of the parameters that `init=` sets on a block, or on a layer with several."""
 
 
 class Resolver:
@@ -77,7 +77,7 @@ class Resolver:
     # What flows in, and the operands as written.
 
     def _flow_and_operands(self, given: Given) -> tuple[Any, list[Any], int]:
-        """Return the flow, the operands behind it, and how many of these stood in a list."""
+        """Return the flow, the operands after it, and how many of these were in a list."""
         vertex, scope = given.vertex, given.scope
         operands = list(given.operands)
         rules = vertex.rules
@@ -99,9 +99,9 @@ class Resolver:
         return given.flow, operands, 0
 
     def _positional(self, given: Given, values: list[Any], listed: int) -> list[Source]:
-        """Distribute operands over tensor slots, then over values that may stand as operands.
+        """Distribute operands over tensor slots, then over options that may be given as operands.
 
-        What stands in a list names something that exists; it never becomes a parameter.
+        Names in a list refer to something that exists; they never become parameters.
         """
         vertex, rules = given.vertex, given.vertex.rules
         if rules.many or (rules.folds and listed > 1):
@@ -226,7 +226,7 @@ class Resolver:
         lrm, trainable = given.options.get("lrm"), given.options.get("trainable")
         init = given.options.get("init")
         role: ParameterRole = slot.parameter or "other"
-        # That of a block is for weights; one at add(b) is for b.
+        # init= of a block is for weights; init= of add(b) is for b.
         alone = given.syntax.option("init") is not None and len(given.vertex.rules.slots) == 1
         parameter = ParameterVertex(
             span=reference.span,
@@ -299,7 +299,7 @@ class Resolver:
             raise self.expander.fail("NNM303", message, span, given.scope) from error
 
     def _dimensions_of_others(self, given: Given, value: Any) -> None:
-        """Sizes such as `half.dimension('sequence')` make the layer depend on another tensor."""
+        """Make the layer depend on tensors in sizes such as `half.dimension('sequence')`."""
         for size in value.sizes if isinstance(value, Sizes) else ():
             if isinstance(size, Call):
                 *parts, method = size.function.parts

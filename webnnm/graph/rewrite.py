@@ -1,4 +1,4 @@
-"""Rebuilding a graph node by node, with some nodes replaced."""
+"""Rebuild a graph node by node, with some nodes replaced."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from webnnm.ops.declare.operator import Composite
 Replacement = Operand | tuple[Operand, ...]
 Rule = Callable[[GraphBuilder, Node], Replacement | None]
 Results = dict[int, tuple[Operand, ...]]
-"""Number of a node of the given graph → what stands for its results in the new one."""
+"""Number of a node of the given graph → its results in the new one."""
 
 
 def rewrite(graph: Graph, rule: Rule, operators: Collection[str] | None = None) -> Graph:
-    """Return the graph with every node replaced for which the rule gives a replacement.
+    """Return the graph with every node replaced for which the rule returns a replacement.
 
-    The rule sees each node, or the operators of these names, operands before users, its operands
-    rewritten already; it has to give the same for the same node: what comes first is seen twice.
-    What it builds gets the label and the place of the node. Without a replacement the very same
-    graph comes back. Takes time linear in the size of the graph.
+    The rule sees each node, or the operators of these names, operands before users, with operands
+    that have been rewritten. It has to return the same for the same node, because the first nodes
+    are seen twice. What it builds gets the label and the place of the node. Without a replacement,
+    the very same graph is returned. Takes time linear in the size of the graph.
 
     >>> b = GraphBuilder()
     >>> graph = b.build({"y": b.input("x", "float32", [2]) + 0})
@@ -38,9 +38,9 @@ def rewrite(graph: Graph, rule: Rule, operators: Collection[str] | None = None) 
 def first_replaced(
     graph: Graph, rule: Rule, operators: Collection[str] | None = None
 ) -> int | None:
-    """Return the place of the first node that the rule replaces; of many graphs it is none.
+    """Return the index of the first node that the rule replaces; for many graphs there is none.
 
-    A replacement is built beside the given graph, in its builder, and left there.
+    A replacement is built next to the given graph, in its builder, and left there.
     """
     nodes = graph.nodes()
     places = range(len(nodes)) if operators is None else graph.places(operators)
@@ -60,7 +60,7 @@ def first_replaced(
 def rewrite_from(
     graph: Graph, rule: Rule, first: int, operators: Collection[str] | None = None
 ) -> Graph:
-    """Return the graph rewritten by a rule that sees the nodes from a place on, each once."""
+    """Return the graph rewritten by a rule that sees the nodes from an index on, once each."""
     builder = GraphBuilder()
     results: Results = {}
     replaced = False
@@ -89,14 +89,14 @@ def _is_among(node: Node, operators: Collection[str]) -> bool:
 
 
 def _copy(nodes: Iterable[Node], builder: GraphBuilder, results: Results) -> None:
-    """Write nodes into a builder, but those of which there are results."""
+    """Write nodes into a builder, except those that have results already."""
     for node in nodes:
         if node.number not in results:
             results[node.number] = builder.adopt(moved(node, builder, results))
 
 
 def copied(b: GraphBuilder, graph: Graph, given: Mapping[str, Operand]) -> dict[str, Operand]:
-    """Return the outputs of a graph written into another builder, over these inputs of it.
+    """Return the outputs of a graph written into another builder, applied to inputs of that one.
 
     >>> b = GraphBuilder()
     >>> double = b.build({"y": b.input("x", "float32", [2]) * 2})
@@ -130,18 +130,18 @@ def inlined(graph: Graph, chosen: Callable[[Composite], bool]) -> Graph:
 
 
 def decomposed(b: GraphBuilder, node: OperatorNode) -> Replacement | None:
-    """Return the result of a node by way of other operators, None if it has no decomposition."""
+    """Return the result of a node's decomposition, None if it has none."""
     if node.operator.decompose is None:
         return None
     return node.operator.decompose(b, *node.operands, **node.options)
 
 
 def moved(node: Node, builder: GraphBuilder, results: Results) -> Node:
-    """Return a node whose operands are the results of the rewritten ones."""
+    """Return a node with rewritten operands."""
     if not isinstance(node, OperatorNode):
         return node
     operands = tuple([o and results[o.number][o.index] for o in node.operands])
-    return node.at(len(builder.nodes), operands)  # where it goes if it stays
+    return node.at(len(builder.nodes), operands)  # its number if it is added
 
 
 def again(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Replacement:

@@ -18,11 +18,11 @@ class Scan:
     Which tensors are carried, sliced and stacked follows from their names:
 
     - `carry`: the outputs of `body` that are also its inputs. Their initial values are outputs of
-      `before` or, else, inputs of the scan, which then has their last values as outputs.
-    - `xs`: the outputs of `before` that `body` takes and does not carry. Each step takes an equal
+      `before` or else inputs of the scan, which then has their last values as outputs.
+    - `xs`: the outputs of `before` that `body` takes but does not carry. Each step takes an equal
       part along their first axis.
-    - `ys`: the other outputs of `body`, those of all steps concatenated along their first axis.
-    - `after` takes any of these: what `before` gave, the last carry, ys.
+    - `ys`: the other outputs of `body`, concatenated over all steps along their first axis.
+    - `after` takes any of these: outputs of `before`, the last carry, ys.
     - Outputs of the scan are those of `before` that no other graph takes, the carry that begins
       with inputs of the scan, and the outputs of `after`.
 
@@ -46,7 +46,7 @@ class Scan:
 
     @property
     def xs(self) -> list[str]:
-        """The outputs of `before` of which each step takes a part."""
+        """The outputs of `before` that each step takes a part of."""
         kept = self.body.outputs
         return [n for n in self.before.outputs if n in self.body.inputs and n not in kept]
 

@@ -1,4 +1,4 @@
-"""Scopes of block expansions: bindings, and values that stand in another scope than their own."""
+"""Scopes of block expansions: bindings, and values that are used outside their own scope."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webnnm.notation.syntax import (
 
 @dataclass(frozen=True, slots=True)
 class Bound(Syntax):
-    """A value that was written in another scope than the one it stands in now."""
+    """A value that was written in a scope other than the one in which it is used."""
 
     value: Any
     scope: Scope
@@ -35,7 +35,7 @@ class Bound(Syntax):
 
 @dataclass(eq=False)
 class Scope:
-    """One expansion of a block: its bindings, its names, the value entering it."""
+    """One expansion of a block: its bindings, its names and the value that enters it."""
 
     block: Block
     parent: Scope | None = None
@@ -61,7 +61,7 @@ Flow = Source | Pending | None
 
 @dataclass(eq=False)
 class Given:
-    """A layer that was expanded and waits for its references."""
+    """An expanded layer whose references are not resolved yet."""
 
     vertex: LayerVertex
     syntax: Layer
@@ -73,7 +73,7 @@ class Given:
 
 
 def substitute(value: Any, scope: Scope) -> Any:
-    """Replace bound words in a value by what they are bound to."""
+    """Replace bound words in a value with what they are bound to."""
     match value:
         case Reference():
             word = value.word
@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
 
 
 def show_value(value: Value | None) -> str:
-    """Write a value for a message."""
+    """Return a value as text for a message."""
     match value:
         case Reference():
             return f'"{value}"'

@@ -11,11 +11,11 @@ from webnnm.ops.matmul import transposed
 
 
 def joined(gradients: Sequence[Operand]) -> Sequence[Operand]:
-    """Return gradients of the same sum, with one product of those that a matrix receives.
+    """Return gradients with the same sum, with those of a matrix combined into one product.
 
-    Each use of a matrix, as in every step of a recurrence, gives it a product, and
-    xᵀg + yᵀh = [x; y]ᵀ[g; h]. Factors that are larger than their product stay as they are: laying
-    them end to end, which copies them, would take longer than adding products up.
+    Each use of a matrix, as in every step of a recurrence, contributes a product, and
+    xᵀg + yᵀh = [x; y]ᵀ[g; h]. Factors that are larger than their product are left alone:
+    concatenating them, which copies them, would take longer than adding the products.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()

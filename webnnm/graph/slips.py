@@ -1,4 +1,4 @@
-"""Tells new parameters whose words are slips of the keyboard from those that are meant."""
+"""Distinguish new parameters whose words are typing errors from intended ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 class Slips:
-    """The names that a document knows, to be compared with those that become parameters."""
+    """The names in a document, for comparison with those that become parameters."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = Neighbours(known)
         self._local: dict[int, Neighbours] = {}
 
     def meant(self, word: str, scope: Scope) -> Iterator[str]:
-        """Yield the names, known here, that a word is probably a slip of."""
+        """Yield the names in this scope that a word is probably a misspelling of."""
         near = self._known.of(word)
         while scope.parent is not None:
             if id(scope) not in self._local:
@@ -30,7 +30,7 @@ class Slips:
 
 
 def is_slip(word: str, name: str) -> bool:
-    """Return whether a word that is an edit away from a name is a slip of it.
+    """Return whether a word that is one edit away from a name is a misspelling of it.
 
     Words such as `w1` and `w2`, or `w` and `b`, stand for different things.
 

@@ -23,14 +23,14 @@ from webnnm.ops.declare.operator import Composite, Slot
 from webnnm.ops.declare.tensors import Builder, TensorType
 
 TRIED = 2
-"""The batch that shapes are inferred with: what it is not the first size of has lost its rows."""
+"""The batch that shapes are inferred with: a result that does not begin with it has lost rows."""
 
 
 class Part(Protocol):
-    """What a file's graph computes up to one of its values, of one input.
+    """What a file's graph computes from its one input up to one of its values.
 
-    `parameters` are its weights by name, of which no training changes those of `fixed`. `input` is
-    the name of its input, `dtype` and `sizes` its type and the sizes of a row, None where free.
+    `parameters` are its weights by name; training never changes those in `fixed`. `input` is the
+    name of its input, `dtype` and `sizes` its type and the sizes of a row, None if they are free.
     """
 
     input: str
@@ -45,7 +45,7 @@ class Part(Protocol):
 
 
 class OpenedFile(Protocol):
-    """A file that is open; `part` raises `DataError` where it has no such value."""
+    """An open file; `part` raises `DataError` if the file has no such value."""
 
     @property
     def dtype(self) -> DataType:
@@ -53,7 +53,7 @@ class OpenedFile(Protocol):
         ...
 
     def part(self, value: str | None) -> Part:
-        """Return what leads to a value, the file's output where None is named."""
+        """Return the part that leads to a value, or to the file's output for None."""
         ...
 
 
@@ -81,7 +81,7 @@ class SourcedBlock:
         self._types: dict[str | None, DataType] = {}
         other = block.layers or block.input or block.output
         if other is not None:
-            message = f'block "{block.name}" is the graph in a file, and cannot have this as well'
+            message = f'block "{block.name}" is the graph in a file, so it cannot have this as well'
             hint = "call it among the layers of another block"
             raise outline.error("NNM214", message, other.property_span, hint)
         self.file = self._opened()
@@ -105,7 +105,7 @@ class SourcedBlock:
             return files[name]
         raise self.outline.error(
             "NNM715",
-            f'the file "{name}" is not there',
+            f'the file "{name}" is missing',
             self.statement.file_span,
             f'NNModel.create(files={{"{name}": its path, address or bytes}})',
         )
@@ -124,7 +124,7 @@ class SourcedBlock:
         for option in self.statement.options:
             if option.name != "at":
                 message = f'"source" has no option "{option.name}"'
-                hint = f"options such as trainable= stand in the call: {self.block}(…)"
+                hint = f"options such as trainable= belong in the call: {self.block}(…)"
                 raise self.outline.error("NNM301", message, option.span, hint)
             try:
                 found = _text(option.value)
@@ -133,10 +133,10 @@ class SourcedBlock:
                 raise self.outline.error("NNM303", message, option.value.span) from error
         return found
 
-    # A call.
+    # Calls.
 
     def resolve(self, given: Given, parameters: list[ParameterVertex]) -> None:
-        """Give a call the parameters that it computes with; new ones join `parameters`."""
+        """Give a call its parameters; new ones join `parameters`."""
         vertex = given.vertex
         part = self._part(vertex)
         if self._rates is None:
@@ -148,7 +148,7 @@ class SourcedBlock:
         for pattern in self._patterns():
             if not any(_matches(name, (pattern,)) for name in part.parameters):
                 message = f'no weight of the graph is called "{pattern}"'
-                hint = suggestion(pattern, part.parameters) or "names may have * in them"
+                hint = suggestion(pattern, part.parameters) or "names may contain *"
                 span = given.options["trainable"].span
                 raise self.outline.error("NNM205", message, span, hint)
         for name, array in part.parameters.items():
@@ -158,12 +158,12 @@ class SourcedBlock:
             vertex.tensors[self._own(name)] = Source(self._parameters[name])
 
     def _patterns(self) -> tuple[str, ...]:
-        """Return the names of weights that are trained, where not all or none are."""
+        """Return the names of weights that are trained, unless all or none are."""
         names = self._rates[0] if self._rates else ()
         return () if isinstance(names, bool) else names
 
     def _own(self, name: str) -> str:
-        """Return what a weight is called in the model; the dot keeps it out of the layer's type."""
+        """Return the name of a weight in the model; the dot keeps it out of the layer's type."""
         return f"{self.block}.{name}"
 
     def _part(self, vertex: LayerVertex) -> Part:
@@ -175,7 +175,7 @@ class SourcedBlock:
             raise self._located(error, vertex.places.get("at", own)) from error
 
     def _located(self, error: DataError, span: Span | None = None) -> ModelError:
-        """Return an error of the file at its place in the text."""
+        """Return an error about the file at its place in the text."""
         place = span or self.statement.file_span
         return self.outline.error(error.code, error.message, place, error.hint)
 
@@ -198,7 +198,7 @@ class SourcedBlock:
         )
 
     def _read_rates(self, given: Given) -> tuple[bool | tuple[str, ...], float | None]:
-        """Return what of the graph is trained, all or names with `*`, and how fast."""
+        """Return what is trained in the graph, all or names with `*`, and how fast."""
         options = given.options
         rate = plain(options["lrm"].value) if "lrm" in options else None
         if rate is not None and (not isinstance(rate, Number) or rate.value < 0):
@@ -232,12 +232,12 @@ class SourcedBlock:
         flow = v.flow
         part = self.file.part(v.options["at"])
         if flow.sequence is not None:
-            message = f'"{self.block}" takes rows without a sequence, these have "{flow.sequence}"'
-            v.fail("NNM411", message, hint="reshape them, or reduce the sequence before")
+            message = f'"{self.block}" takes rows without a sequence; these have "{flow.sequence}"'
+            v.fail("NNM411", message, hint="reshape them, or reduce the sequence first")
         try:
             flow.learn(part.sizes)
         except Conflict:
-            message = f'"{self.block}" takes rows of the shape {show(part.sizes or ())}, not {flow}'
+            message = f'"{self.block}" takes rows of shape {show(part.sizes or ())}, not {flow}'
             v.fail("NNM404", message, hint=_transposed(flow, part.sizes))
         if not flow.known:
             return
@@ -250,7 +250,7 @@ class SourcedBlock:
             v.result.learn_names(flow.names)
 
     def _tried(self, v: ShapeView, part: Part, sizes: Shape) -> TensorType:
-        """Return the type of the result for a small batch, in which every row shall be left."""
+        """Return the type of the result for a small batch, which has to keep every row."""
         try:
             graph = part.graph(TRIED, sizes)
         except DataError as error:
@@ -261,15 +261,15 @@ class SourcedBlock:
         shape = result.shape
         if shape[:1] != (TRIED,):
             name = next(iter(graph.outputs))
-            message = f'the value "{name}" is {show(shape)} for {TRIED} rows: not one for each'
-            v.fail("NNM404", message, at="at", hint="take another value: at=")
+            message = f'the value "{name}" is {show(shape)} for {TRIED} rows: not one value per row'
+            v.fail("NNM404", message, at="at", hint="choose another value with at=")
         self._types[v.options["at"]] = result.dtype
         return result.type
 
     def _result_type(
         self, compute: DataType, options: Mapping[str, Any], _types: Mapping[str, DataType]
     ) -> DataType:
-        """Return the float type of the rows; the graph computes in its own all the same."""
+        """Return the float type of the rows; the graph still computes in its own type."""
         found = self._types[options["at"]]
         return compute if is_float(compute) and is_float(found) else found
 
@@ -278,7 +278,7 @@ class SourcedBlock:
         part = self.file.part(v.options["at"])
         x = v.operands[0]
         if "batch" not in x.layout:
-            v.fail("NNM404", f'"{self.block}" takes the rows of a batch, this is one value')
+            v.fail("NNM404", f'"{self.block}" takes the rows of a batch; this is one value')
         x = x.arranged(("batch", *range(x.rank)))
         batch, *sizes = x.tensor.shape
         graph = part.graph(batch, tuple(sizes))
@@ -316,10 +316,10 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _transposed(flow: Features, wanted: tuple[int | None, ...] | None) -> str:
-    """Return what turns rows with the channels last into what is wanted, if that is it."""
+    """Return how to fix rows of a wrong shape, by a transpose if their channels are last."""
     sizes = flow.dims
     if sizes and wanted and len(sizes) == len(wanted) == 3 and None not in sizes:
         moved = (sizes[2], *sizes[:2])
         if all(want in (None, size) for want, size in zip(wanted, moved, strict=True)):
-            return "transpose(permutation=[2, 0, 1]) before it brings the channels to the front"
+            return "write transpose(permutation=[2, 0, 1]) before it: it moves the channels first"
     return "reshape the rows before it"

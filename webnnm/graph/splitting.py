@@ -1,4 +1,4 @@
-"""Texts of models cut in two: a trunk, and a head that takes what it gives."""
+"""Split the text of a model in two: a trunk, and a head that takes its output."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ def split_document(document: Document, at: str) -> tuple[Document, Document]:
       matmul(w);
 
     `at` is the first layer of the head: its `name=`, or the operator or block that it calls; or a
-    root block, whose value the head begins with. Raises `DataError` NNM710 for a layer that is not
-    there or stands twice, NNM704 where more than one value, or a parameter, is needed on both
-    sides, or the value is laid out as no input is.
+    root block, whose value the head begins with. Raises `DataError` NNM710 for a layer that does
+    not exist or occurs twice, NNM704 if more than one value, or a parameter, is needed on both
+    sides, or if the value has a layout that no input has.
     """
     network = elaborate(document)
     place = _place(network, at)
     marked = _marked(network, place)
     cut = next((layer for layer in marked.layers if layer.label == MARK), None)
     if cut is None:
-        raise DataError("NNM704", f'no output depends on what flows to "{at}"')
+        raise DataError("NNM704", f'no output depends on what flows into "{at}"')
     before = _before(marked, cut)
     _refuse_crossings(marked, cut, before, at)
     in_trunk = {layer.chain[0] for layer in marked.layers if id(layer) in before}
@@ -108,7 +108,7 @@ def _of_output(statement: AnyStatement, block: str) -> bool:
 
 
 MARK = "cut_here"
-"""The name of the layer that marks the cut while the model is looked at."""
+"""The name of the layer that marks the cut while the model is examined."""
 
 
 def _place(network: Network, at: str) -> Place:
@@ -122,11 +122,11 @@ def _place(network: Network, at: str) -> Place:
         found += [Place(block.name, k) for k, layer in enumerate(layers) if at in _words(layer)]
     if not found:
         hint = suggestion(at, words) or f"available: {', '.join(sorted(words))}"
-        raise DataError("NNM710", f'the model has no layer "{at}" to be split at', hint=hint)
+        raise DataError("NNM710", f'the model has no layer "{at}" to split at', hint=hint)
     if len(found) > 1:
         raise DataError(
             "NNM710",
-            f'"{at}" stands {len(found)} times in the model',
+            f'"{at}" appears {len(found)} times in the model',
             hint="give the first layer of the head a name: name=head",
         )
     if found[0].position == 0:
@@ -142,14 +142,14 @@ def _words(layer: Layer) -> Iterator[str]:
 
 
 def _kept(network: Network, place: Place) -> bool:
-    """Return whether the value at a cut is an output of the trunk already."""
+    """Return whether the value at a cut is already an output of the trunk."""
     block = network.outline.blocks[place.block]
     whole = len(block.layers.layers) if block.layers else 0
     return place.position == whole and block.output is not None
 
 
 def _marked(network: Network, place: Place) -> Network:
-    """Return the network with a layer in the place of the cut that changes nothing."""
+    """Return the network with a layer that changes nothing at the place of the cut."""
     mark = Layer("identity", options=(Option("name", Reference((MARK,))),))
 
     def inserted(statement: AnyStatement) -> AnyStatement:
@@ -173,7 +173,7 @@ def _inputs(network: Network, layers: Collection[int]) -> list[InputVertex]:
 
 
 def _before(network: Network, cut: LayerVertex) -> set[int]:
-    """Return the layers of a trunk: what the cut depends on, and what stands in these blocks."""
+    """Return the layers of a trunk: those that the cut depends on, and the rest of their blocks."""
     found = {id(layer) for layer in layers_before([cut]) if layer is not cut}
     block = cut.chain[0]
     own = [layer for layer in network.layers if layer.chain[0] == block]
@@ -189,7 +189,7 @@ def _before(network: Network, cut: LayerVertex) -> set[int]:
 
 
 def _refuse_crossings(network: Network, cut: LayerVertex, before: Collection[int], at: str) -> None:
-    """Raise NNM704 where a head needs more of the trunk than the value at the cut."""
+    """Raise NNM704 if a head needs more of the trunk than the value at the cut."""
     trunk = _sources(network, before)
     inputs = {id(vertex) for vertex in _inputs(network, before)}
     shared = {id(s.vertex) for s in trunk if isinstance(s.vertex, ParameterVertex)}
@@ -217,11 +217,11 @@ def _refuse_crossings(network: Network, cut: LayerVertex, before: Collection[int
 
 
 BATCH, LENGTH = 97, 89
-"""Sizes that features hardly have, so that a shape tells which dimension is which."""
+"""Sizes that features hardly ever have, so that a shape shows which dimension is which."""
 
 
 def _refuse_layout(trunk: Network, block: str, at: str) -> None:
-    """Raise NNM704 where a trunk delivers batch and sequence behind features."""
+    """Raise NNM704 if a trunk returns batch or sequence after features."""
     if not any(layer.operator.name == "transpose" for layer in trunk.layers):
         return
     names = {vertex.features[0].sequence: vertex.length or LENGTH for vertex in trunk.inputs}
@@ -232,13 +232,13 @@ def _refuse_layout(trunk: Network, block: str, at: str) -> None:
     if delivered[0] != BATCH or delivered[len(delivered) - len(sizes) :] != sizes:
         raise DataError(
             "NNM704",
-            f'what flows to "{at}" has batch or sequence behind a feature, which no input has',
-            hint="split it before that transpose, or behind the one that turns it back",
+            f'what flows into "{at}" has batch or sequence after a feature, which no input has',
+            hint="split it before that transpose, or after the one that undoes it",
         )
 
 
 def _port(block: str, direction: str, cut: LayerVertex) -> Port:
-    """Return the statement of what flows at a cut."""
+    """Return the statement that declares the value at a cut."""
     features = cut.features[0]
     dtype = result_type(Source(cut))
     options: tuple[Option, ...] = ()
@@ -262,7 +262,7 @@ def _statements(
     *,
     of_trunk: bool = True,
 ) -> Iterator[AnyStatement]:
-    """Yield the statements of one side: its root blocks, and what these use."""
+    """Yield the statements of one side: its root blocks and what these use."""
     own = [layer for layer in network.layers if id(layer) in layers]
     macros = {name for layer in own for name in (*layer.chain[1:], layer.operator.name)}
     used = {v.name for layer in own for v, _ in layer.sources() if isinstance(v, ParameterVertex)}
@@ -292,7 +292,7 @@ def _statements(
 def _of_cut_block(
     statement: AnyStatement, place: Place, of_trunk: bool, new_port: bool
 ) -> Iterator[AnyStatement]:
-    """Yield what one side keeps of a statement of the block that is cut."""
+    """Yield what one side keeps of a statement in the block that is cut."""
     if isinstance(statement, Layers):
         mark = place.position
         kept = statement.layers[:mark] if of_trunk else statement.layers[mark + 1 :]
@@ -310,7 +310,7 @@ def _of_cut_block(
 
 
 def _is_used(declared: str, used: Collection[str]) -> bool:
-    """Return whether a declared parameter is among some; its copies are called name2, name3, …"""
+    """Return whether a declared parameter is in use; its copies are called name2, name3, …"""
     return any(n == declared or n.removeprefix(declared).isdecimal() for n in used)
 
 
@@ -319,14 +319,14 @@ def _parsed(document: Document, statements: Iterator[AnyStatement]) -> Document:
 
 
 def reparsed(document: Document) -> Document:
-    """Return a document that was put together, with places in its own text and its own files."""
+    """Return an assembled document with places in its own text and its own files."""
     named = {s.file for s in document.statements if isinstance(s, ModelFile)}
     files = {name: file for name, file in document.files.items() if name in named}
     return replace(parse(format_document(document)), files=files)
 
 
 def shape_value(features: Features) -> ShapeValue:
-    """Return features as a declaration writes them."""
+    """Return features as they are written in a declaration."""
     sizes = features.sizes()
     names = features.names
     if len(sizes) > 1 and all(names):

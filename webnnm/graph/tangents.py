@@ -1,4 +1,4 @@
-"""Forward-mode differentiation: how results move as what they depend on moves."""
+"""Forward-mode differentiation: how results change as what they depend on changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tangents(ys: Sequence[Operand], xs: Sequence[Operand], vs: Sequence[Operand]
     >>> evaluate(b.build({"dy": dy}), {"x": [1, 3], "v": [10, 1]})["dy"].tolist()
     [20.0, 6.0]
 
-    Results that no x leads to have tangent zero. The results can be differentiated again.
+    Results that depend on no x have tangent zero. The tangents can be differentiated again.
 
     Raises `DataError` NNM702 if there are not as many `vs` as `xs`, or if one has another type or
     shape than its x, and NNM501 if a y or an x is not a float tensor.
@@ -32,7 +32,7 @@ def tangents(ys: Sequence[Operand], xs: Sequence[Operand], vs: Sequence[Operand]
         raise DataError("NNM702", f"{len(vs)} tangents for {len(xs)} tensors")
     for x, v in zip(xs, vs, strict=True):
         if x.type != v.type:
-            raise DataError("NNM702", f"a tangent {v.type} for a tensor {x.type}")
+            raise DataError("NNM702", f"the tangent is {v.type}, but the tensor {x.type}")
     for tensor in (*ys, *xs):
         if not is_float(tensor.dtype):
             raise DataError("NNM501", f"{tensor.dtype} tensors have no tangent")
@@ -46,10 +46,10 @@ def tangents(ys: Sequence[Operand], xs: Sequence[Operand], vs: Sequence[Operand]
 def _forward(
     ys: Sequence[Operand], xs: Sequence[Operand], vs: Sequence[Operand]
 ) -> Sequence[Operand | None]:
-    """Return the tangents, None where no differentiable path leads to a result.
+    """Return the tangents, None if no differentiable path leads to a result.
 
-    The gradients of `xs` are a linear map of those of `ys`, g ↦ Jᵀ·g. Its gradients with respect
-    to g are J·v, whatever g is.
+    The gradients of `xs` are a linear map of those of `ys`, g ↦ Jᵀ·g. The gradient of this map with
+    respect to g is J·v, whatever g is.
     """
     gs = [_any_gradient(y) for y in ys]
     pulled = pullback(list(zip(ys, gs, strict=True)), xs) if ys else []

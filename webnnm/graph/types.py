@@ -1,4 +1,4 @@
-"""Infers the data type of every layer; casts follow from it when layers are lowered (spec B.5)."""
+"""Infer the data type of every layer, from which casts follow on lowering (spec B.5)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from webnnm.graph.vertices import (
 )
 
 LOSSY_CASTS = {("uint32", "int32"), ("int32", "float16")}
-"""Inserted casts that may lose range without going down in precedence (NNM007)."""
+"""Implicit casts that may lose range without a lower precedence (NNM007)."""
 
 
 def infer_types(network: Network) -> None:
-    """Give every layer the type it computes in and every output its delivered type.
+    """Give every layer the type that it computes in, and every output the type that it has.
 
     Raises `ModelError` NNM501, NNM502, NNM503.
     """
@@ -68,7 +68,7 @@ def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
 
 
 def _promoting(layer: LayerVertex) -> list[Source]:
-    """Return the sources that have a say in the layer's type."""
+    """Return the sources that influence the layer's type."""
     silent = {slot.name for slot in layer.rules.slots if not slot.promotes}
     apart = layer.rules.condition or layer.rules.own_type
     operands = layer.operands[1:] if apart else layer.operands
@@ -129,7 +129,7 @@ def _check_allowed(
         found, allowed = result_type(layer.operands[0]), layer.operator.operands[0].dtypes
     if layer.rules.casts and found not in allowed:
         listed = ", ".join(sorted(allowed))
-        message = f'"{layer.operator.name}" needs {listed}, its input is {found}'
+        message = f'"{layer.operator.name}" needs {listed}; its input is {found}'
         raise layer_error(outline, layer, "NNM501", message)
 
 
@@ -142,7 +142,7 @@ def _check_literals(outline: Outline, layer: LayerVertex, compute: DataType) -> 
                     outline,
                     layer,
                     "NNM502",
-                    f"{wrong} in an {compute} layer",
+                    f"{wrong} in a layer of {compute}",
                     source.vertex.span,
                     "write dataType=float32",
                 )

@@ -1,4 +1,4 @@
-"""The layer graph: what a document says after macros and references are gone, before tensors."""
+"""The layer graph: a document after macros and references are resolved, before tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class Vertex:
-    """What every vertex has: a place in the text, results with shapes and a type."""
+    """The base of all vertices: a place in the text, and results with shapes and a type."""
 
     span: Span
     features: list[Features]
@@ -36,7 +36,7 @@ class Source(NamedTuple):
 
     @property
     def features(self) -> Features:
-        """What is known of its shape."""
+        """What is known about its shape."""
         return self.vertex.features[self.result]
 
 
@@ -67,9 +67,9 @@ class LiteralVertex(Vertex):
 class ParameterVertex(Vertex):
     """A declared or new parameter.
 
-    `init` is the written initialiser or None; `user` the layer that uses it first, in `role`;
-    `value` what it starts with, of a file, in place of an initialiser; `packing` how it is stored,
-    None as it is.
+    `init` is the written initialiser or None; `user` is the layer that uses it first, in `role`;
+    `value` is its initial value from a file, in place of an initialiser; `packing` is how it is
+    stored, None if it is not packed.
     """
 
     name: str
@@ -84,7 +84,7 @@ class ParameterVertex(Vertex):
 
 
 class BlockCall(NamedTuple):
-    """A call of a block: its place in the text, its number among all calls of the document.
+    """A call of a block: its place in the text, and its number among all calls of the document.
 
     The copies that `repeat=` makes have numbers of their own.
     """
@@ -99,7 +99,7 @@ class LayerVertex(Vertex):
 
     `operands` begin with the flow; `tensors` are tensor-valued options; `places` the spans of
     written options and operands; `chain` the blocks that led here, the root first, and `calls` the
-    calls of those behind it; `parameters` the slots that hold parameters.
+    calls of those after it; `parameters` the slots that hold parameters.
     """
 
     operator: AnyOperator
@@ -127,7 +127,7 @@ class LayerVertex(Vertex):
 class Output:
     """The output of a root block: where it comes from and what was declared.
 
-    `order` lists the features of the source in the declared order; `dtype` is the delivered type.
+    `order` lists the features of the source in the declared order; `dtype` is the output's type.
     """
 
     block: Block
@@ -168,7 +168,7 @@ class Network:
 
 
 def result_type(source: Source) -> DataType:
-    """Return the data type of a source once types are inferred."""
+    """Return the data type of a source, once types have been inferred."""
     vertex = source.vertex
     if isinstance(vertex, LayerVertex) and vertex.result_types:
         return vertex.result_types[source.result]

@@ -108,7 +108,7 @@ class NNModel:
         - `files`: the files that the text names with `source`, if they are not next to it: a dict
           from their names there to paths, URLs or bytes.
         - `dataset`: a `Dataset`; required for `train` and `test`.
-        - `backend`: "auto" (WebNN if the browser supports it, else NumPy), "webnn", "numpy",
+        - `backend`: "auto" (in pages WebNN if it works, see `backend()`), "webnn", "numpy",
           "onnxruntime", "jax", or an open `Backend`. Several models can share a `Backend`; whoever
           opened it closes it.
         - `device_type`, `power_preference`: see `backend()`. `optimize_for="edge"` targets the NPU.
@@ -170,7 +170,7 @@ class NNModel:
 
     @property
     def network(self) -> Network:
-        """The elaborated document."""
+        """The network that the source text describes, with all types and shapes."""
         return self.state.network
 
     @property
@@ -367,7 +367,7 @@ class NNModel:
     ) -> list[str]:
         """Copy parameters from another model or a dict of arrays; return the names that were set.
 
-        By default every parameter is copied whose name and shape match. `names` restricts the copy
+        By default every parameter whose name and shape match is copied. `names` restricts the copy
         to some parameters, and `mapping` renames them: source name → name in this model. A later
         `train` keeps these values as its starting point and searches no other seeds unless `seeds`
         is set. See `docs/transfer-learning.md` for an example.
@@ -528,7 +528,7 @@ class NNModel:
         return found
 
     async def run(self, context: InferenceContext) -> InferenceContext:
-        """Compute the outputs of an inference context with the current parameters; return it."""
+        """Compute the outputs of a context with the current parameters; return the context."""
         await context.run()
         return context
 
@@ -685,7 +685,7 @@ class NNModel:
         the values that each can take.
 
         - `resume`: continue a training that was stopped or loaded, with its original
-          hyperparameters; only `epochs`, `patience` and callbacks can be changed.
+          hyperparameters; only a few, such as `epochs`, `patience` and callbacks, can be changed.
         - `autosave`: where `save` writes checkpoints: after two seconds, every `autosave_seconds`,
           when the page is closed, and at the end.
         - `on_autosave`: a function called after each checkpoint, with None or the exception.
@@ -822,7 +822,7 @@ class NNModel:
         output: str | None = None,
         seed: int = 0,
     ) -> PermutationImportance:
-        """Measure the importance of each column: how much worse a test is when it is shuffled.
+        """Measure the importance of each column: how much worse tests are when it is shuffled.
 
         >>> print(await model.permutation_importance())  # doctest: +SKIP
         testing: 45 samples, accuracy 0.9556, each column shuffled 5 times
@@ -865,7 +865,7 @@ class NNModel:
         subset: str = "full",
         **more: Unpack[Hyperparameters],
     ) -> CrossValidation:
-        """Train and test k models, each tested on a different k-th of the rows.
+        """Train and test k models, each tested on a different one of k folds of the rows.
 
         >>> print(await model.cross_validate(5, epochs=50))  # doctest: +SKIP
         5 folds
@@ -912,8 +912,8 @@ class NNModel:
         A copy of the model is trained for about `steps` steps, with a rate that grows by the same
         factor at each step, until the loss is four times its lowest value (Smith 2017, "Cyclical
         learning rates for training neural networks"). The suggestion is the rate in the middle of
-        the longest fall of the smoothed loss. The hyperparameters are those of `train`; this model
-        does not change.
+        the longest range where the smoothed loss falls. The hyperparameters are those of `train`;
+        this model does not change.
 
         Raises `DataError` NNM704 for invalid bounds or fewer than ten steps, NNM714 without a
         dataset, and what `train` raises.

@@ -135,7 +135,7 @@ class OnnxModel:
         await self._entry(self._key(sizes, {}), found)
 
     def imported(self, shapes: Shapes, known: Mapping[str, HostArray] | None = None) -> Imported:
-        """Return the graph for some sizes, with the weights, which are its further inputs.
+        """Return the graph for some sizes, and the weights, which are additional inputs of it.
 
         `known` has the values of inputs that decide shapes.
         """
@@ -242,7 +242,7 @@ class OnnxModel:
     ) -> Path:
         """Write the graph for `shapes` as an ONNX file (opset 21), and return its path.
 
-        The file has the results of its shape computations, and its functions and loops expanded.
+        In the file, shape computations are replaced by their results, functions and loops expanded.
         The weights are initializers, or inputs with `constants=False`. Raises what `graph` raises,
         `ModelError` NNM901 for operators without an ONNX counterpart, `DataError` NNM807.
         """

@@ -390,7 +390,7 @@ class PretrainedModel(NNModel):
 
         - `weights`: "float16"; "int8", integers from -127 to 127 with a scale for each block;
           "int4", from 0 to 15 with a scale and a minimum; None for float32.
-        - `block`: how many numbers share these, along the axis that products sum over; if it does
+        - `block`: how many numbers share a scale, along the axis that products sum over; if it does
           not divide that axis, the next size that does.
 
         The matrices of `matmul`, `attend` and `embedding` layers are packed, including tied ones;
@@ -426,7 +426,7 @@ class PretrainedModel(NNModel):
         ...     await model.quantize("int8")
         ...     return await model.perplexity(text) / before
 
-        It is e to the mean negative log-likelihood of the tokens after the first. The text, or its
+        It is exp(mean negative log-likelihood) of the tokens after the first. The text, or its
         tokens, is read in windows (see https://huggingface.co/docs/transformers/perplexity): each
         scores the tokens that the one before did not have.
 
@@ -581,7 +581,7 @@ class PretrainedModel(NNModel):
         return found
 
     async def merge_lora(self) -> list[str]:
-        """Merge the adapters into their matrices: the outputs stay, the text is the original one.
+        """Merge the adapters into their matrices: outputs stay the same, the text is the original.
 
         Returns the names of the matrices. Raises `DataError` NNM710 if there is no adapter,
         NNM704 for matrices that are not float32, NNM712 during training.

@@ -1,1 +1,1 @@
-"""The state of a model, and inference, prediction and tests with it: `state.ModelState`."""
+"""The state of a model (`state.ModelState`), and inference, prediction and tests with it."""

@@ -1,4 +1,4 @@
-"""What a network's outputs say: classes with probabilities, numbers in the units of the data."""
+"""What a network's outputs mean: classes with probabilities, or numbers in the data's units."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Rows = HostArray | list[HostArray]
 
 @dataclass(frozen=True)
 class Answers:
-    """What an output says: the kind of its labels, how many classes, their names, None without."""
+    """What an output means: the kind of its labels, the number of classes, their names or None."""
 
     shape: Shape
     kind: Kind
@@ -47,14 +47,14 @@ class Answers:
         return decode(values, shown, self.names)
 
     def of(self, features: Shape) -> Answers | None:
-        """Return the same for an output of these sizes, None where they are not scores.
+        """Return the same for an output of these sizes, None if its values are not scores.
 
-        Scores behind the last class that the data have are classes without names.
+        Scores after the last class of the data belong to classes without names.
         """
         width = features[-1] if features else 1
         if width == 1:
             if self.classes > 2:
-                return None  # a class number, as a measurement
+                return None  # a class number, predicted like a measurement
             return Answers(features, "multilabel", 1, self.names)
         if self.kind == "multilabel":
             return self
@@ -89,7 +89,7 @@ class Prediction:
 
     @cached_property
     def labels(self) -> tuple[Any, ...]:
-        """The names of the classes, their numbers without names."""
+        """The names of the classes, or their numbers if they have no names."""
         return tuple(self._answers.names or range(max(2, self._answers.classes)))
 
     @cached_property
@@ -124,9 +124,9 @@ class Prediction:
         return self.probabilities[index]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return the probabilities as an array of NumPy."""
+        """Return the probabilities as a NumPy array."""
         if isinstance(self._found, list):
-            raise TypeError("rows of different lengths are not an array: take them one by one")
+            raise TypeError("rows of different lengths are not an array: convert them one by one")
         return self._found.__array__(dtype, copy)
 
     def __eq__(self, other: object) -> Any:
@@ -143,10 +143,10 @@ class Prediction:
     def __repr__(self) -> str:
         lines = [self._line(row) for row in range(min(len(self), SHOWN))]
         more = len(self) - len(lines)
-        return "\n".join([*lines, *([f"… and {more} rows more"] if more else [])])
+        return "\n".join([*lines, *([f"… and {more} more rows"] if more else [])])
 
     def _line(self, row: int) -> str:
-        """Return the class of a row, and what others are likely."""
+        """Return the class of a row, and the next most likely ones."""
         one = self._found[row] if isinstance(self._found, list) else self._found.rows([row])
         flat = [float(value) for value in one.values()]
         positions = isinstance(self._found, list) or count(one.shape) > max(1, len(self.labels))
@@ -179,10 +179,10 @@ def predicted(
     scale: Scale | None = None,
     target: Standardization | None = None,
 ) -> Any:
-    """Return what an output says: a `Prediction` of classes, else numbers in units of the data.
+    """Return the result of an output: a `Prediction` of classes, or numbers in the data's units.
 
-    `answers` are those of rows of its size; `scale` is what its scores are, None where they are
-    probabilities as they stand; `target` standardised what it learnt.
+    `answers` are those for rows of its size; `scale` is the kind of its scores, None if they are
+    probabilities already; `target` is how its targets were standardised.
     """
     rows = found if isinstance(found, list) else [found]
     if answers is None:
@@ -204,9 +204,9 @@ def _probabilities(scores: HostArray, columns: int, scale: Scale) -> HostArray:
 def scales(
     network: Network, answers: Mapping[str, Answers], sequence: Mapping[str, int]
 ) -> dict[str, Scale | None]:
-    """Return by output what its scores are, None where they are probabilities as they stand.
+    """Return the kind of scores of each output, None if they are probabilities already.
 
-    `sequence` are lengths, of which any will do.
+    `sequence` are lengths; any lengths will do.
     """
     if not answers:
         return {}
@@ -231,6 +231,6 @@ def _scale(
         return None
     if word is not None:
         loss = loss_name(word) or word
-    else:  # as losses are chosen: class numbers for several scores are for SCE
+    else:  # as losses are chosen: class numbers with several scores take SCE
         loss = "SCE" if answers.kind == "classes" and scores > 1 else DEFAULTS[activation]
     return scale_of(activation, loss)

@@ -1,4 +1,4 @@
-"""Checkpoints: what a training needs to go on as if nothing had happened (spec I)."""
+"""Checkpoints: what a training needs to resume as if it had not been interrupted (spec I)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ RESUMABLE = (
     *("epochs", "schedule_epochs", "patience", "silence", "progress", "on_epoch", "on_batch"),
     *("micro_steps", "recompute", "loss"),
 )
-"""Hyperparameters that a resumed training may have otherwise, beside what changes none of it."""
+"""Hyperparameters that may differ in a resumed training, alongside some without an effect on it."""
 
 JUMP = 0.01
-"""A learning rate that differs by at most this share does not jump."""
+"""A learning rate that changes by at most this share does not count as a jump."""
 
 WRITTEN_WITH = "resume with the model and the settings that it was written with"
 
 LATEST = "loss"
-"""The metric of the latest step alone, which not every step graph has."""
+"""The metric of only the latest step, which not every step graph has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Checkpoint:
 
     - `given`, `settings`: the hyperparameters as written and as resolved; `losses`: output → loss
       and its numbers; `schedule`: kind, T, W and lr of spec E.3.
-    - `state`: what the step carries over, by its names there: parameters, moments, statistics.
+    - `state`: what steps carry over, by their names for it: parameters, moments, statistics.
     - `best`: the parameters of the best epoch, by name, empty before there is one; `best_epoch`
       and `best_loss` are that epoch. `restored`: the model has taken these.
     - `epoch`: epochs that are finished; `batch`: steps of the next one that are done, whose sums
@@ -61,7 +61,7 @@ class Checkpoint:
 
     @property
     def parameters(self) -> dict[str, HostArray]:
-        """The latest parameters of those that the training changes, by name."""
+        """The latest values of the parameters that the training changes, by name."""
         return {
             name.removeprefix(PARAMETER_PREFIX): array
             for name, array in self.state.items()
@@ -69,7 +69,7 @@ class Checkpoint:
         }
 
     def holding(self, changed: Mapping[str, HostArray]) -> Checkpoint:
-        """Return the checkpoint with other values of the parameters that the model has."""
+        """Return the checkpoint with other values for the parameters that the model has."""
         if self.restored:
             return replace(self, best={**self.best, **changed})
         state = {PARAMETER_PREFIX + name: array for name, array in changed.items()}
@@ -77,20 +77,20 @@ class Checkpoint:
 
     @property
     def batches(self) -> int:
-        """The batches of an epoch."""
+        """The number of batches of an epoch."""
         return self.schedule["T"] // (self.settings["schedule_epochs"] or self.settings["epochs"])
 
     def check(self, types: Mapping[str, TensorType], steps: int, sums: Collection[str]) -> None:
-        """Refuse a state that is not just that of a step with states of these types (NNM808).
+        """Raise `DataError` NNM808 unless the state fits a step with states of these types.
 
-        `steps` is the number of batches of an epoch, `sums` what is summed up over it.
+        `steps` is the number of batches of an epoch, `sums` the names of what it sums up.
         """
         if self.batches != steps:
             raise DataError(
                 "NNM808",
                 f"an epoch had {self.batches} batches; with this dataset an epoch has {steps} "
                 "batches",
-                hint="resume with the training set that it was begun with",
+                hint="resume with the training set that the training was started with",
             )
         found = {name: TensorType(array.dtype, array.shape) for name, array in self.state.items()}
         for name in {**types, **found}:
@@ -100,7 +100,7 @@ class Checkpoint:
                 raise DataError(
                     "NNM808",
                     f'the training holds "{name}" as {types.get(name, "nothing")}, '
-                    f"the checkpoint as {found.get(name, 'nothing')}",
+                    f"but the checkpoint holds it as {found.get(name, 'nothing')}",
                     hint=WRITTEN_WITH,
                 )
         learnt = {n.removeprefix(PARAMETER_PREFIX) for n in types if n.startswith(PARAMETER_PREFIX)}
@@ -119,9 +119,9 @@ class Checkpoint:
             )
 
     def jump(self, schedule: Schedule) -> str:
-        """Return how the learning rate jumps where a training goes on by a schedule, or "".
+        """Return a warning if the learning rate jumps when a training resumes, or "".
 
-        It does where more epochs, or fewer, give the curve another end.
+        It does if another number of epochs gives the schedule another end.
         """
         step, before = (
             self.step + 1,
@@ -132,16 +132,16 @@ class Checkpoint:
             return ""
         return (
             f"the schedule now ends after {schedule.epochs} epochs, not {before.epochs}: the "
-            f"learning rate of step {step:,} is {now:.3g} where it would have been {was:.3g}; "
-            f"schedule_epochs={before.epochs} keeps the end that it had"
+            f"learning rate of step {step:,} is {now:.3g} instead of {was:.3g}; "
+            f"schedule_epochs={before.epochs} keeps the earlier end"
         )
 
     def continued(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the hyperparameters of a training that goes on from here, as resolved.
+        """Return the resolved hyperparameters of a training that resumes from here.
 
-        They are those of the training before, but for what `given` has otherwise: more or fewer
-        epochs, patience, callbacks. Raises `DataError` NNM808 for anything else, which would not
-        be the same training.
+        They are those of the earlier training, except for what `given` changes: more or fewer
+        epochs, patience, callbacks. Raises `DataError` NNM808 for anything else, because it would
+        not be the same training.
         """
         for name, value in given.items():
             if name in RESUMABLE:
@@ -157,7 +157,7 @@ class Checkpoint:
 
 
 def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hyperparameters as a checkpoint keeps them: without what lives in a process alone.
+    """Return hyperparameters as a checkpoint keeps them, without objects of the process.
 
     >>> lasting({"epochs": 3, "progress": "off", "on_epoch": print})
     {'epochs': 3, 'progress': 'off'}

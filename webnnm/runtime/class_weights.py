@@ -1,4 +1,4 @@
-"""The weights of classes, or of labels, in a loss: by how often they occur, or as given."""
+"""The weights of classes, or of labels, in a loss: by their frequencies, or as given."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def class_weights(
 ) -> tuple[float, ...]:
     """Return a weight for every class: N/(C·N_c) if "balanced", else as given, by default 1.
 
-    Of several labels that do not exclude one another these are weights of yes, by which its loss is
-    multiplied: (1 − s)/s if "balanced", where `shares()` tells the share s of rows that have it.
+    For several labels that do not exclude one another, these are the weights of yes, by which its
+    loss is multiplied: (1 − s)/s if "balanced"; `shares()` returns the share s of rows with yes.
 
     >>> rows = LabelFacts(kind="classes", classes=2, class_counts=(90, 10))
     >>> [round(weight, 3) for weight in class_weights("balanced", "CCE", (2,), rows)]
@@ -35,15 +35,17 @@ def class_weights(
     >>> class_weights({"yes": 3}, "CCE", (2,), rows, ["no", "yes"])
     (1.0, 3)
 
-    N_c of N training rows have class c, C classes occur: on the mean over the rows balanced weights
-    are 1 (King & Zeng 2001). An output of one score has the classes no and yes.
+    N_c of N training rows have class c, and C classes occur: the mean of balanced weights over the
+    rows is 1 (King & Zeng 2001). An output of one score has the classes no and yes.
 
-    Raises `DataError` NNM704 where labels are unknown or no classes that exclude one another, with
-    a focal loss, which has weights of its own, and for classes that there are not.
+    Raises `DataError` NNM704 if labels are unknown or are not classes that exclude one another, for
+    a focal loss, which has weights of its own, and for classes that do not exist.
     """
     if loss == "FOL":
-        message = f"class_weight, and {where} is trained with FOL, which has weights of its own"
-        raise DataError("NNM704", message, hint="write alpha in the text of the model, or BCE, CCE")
+        message = f"class_weight: {where} is trained with FOL, which has weights of its own"
+        raise DataError(
+            "NNM704", message, hint="write alpha, or the loss BCE or CCE, in the text of the model"
+        )
     several = is_of_labels(loss, features)
     counts = None if labels is None else _counts(labels, features)
     if counts is None and not several:
@@ -69,7 +71,7 @@ def class_weights(
 
 
 def shares_of_labels(binding: DataBinding, block: str) -> list[float]:
-    """Return in which share of the training rows, or positions, each label of an output is yes."""
+    """Return the share of training rows, or positions, in which each label of an output is yes."""
     field = binding.outputs[block].field
     _, outputs, masks = whole_subset(binding.dataset, "training")
     values = outputs[field]
@@ -80,7 +82,7 @@ def shares_of_labels(binding: DataBinding, block: str) -> list[float]:
 
 
 def _counts(labels: LabelFacts, features: Shape) -> list[float] | None:
-    """Return how often each class occurs, None without classes."""
+    """Return how often each class occurs, None if there are no classes."""
     scores = features[-1] if features else 1
     if scores > 1:
         counts: list[float] = [*labels.class_counts]

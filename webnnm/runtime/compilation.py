@@ -1,4 +1,4 @@
-"""What compiling a graph for inference took, and how fast it runs then."""
+"""The time to compile a graph for inference, and its run time after that."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ RUNS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Compilation:
-    """What `NNModel.compile` measured; times in seconds, a run with reading its outputs.
+    """What `NNModel.compile` measured: times in seconds; a run includes reading its outputs.
 
     >>> print(Compilation(batch_size=1, constants=940_000, build=0.012, first=0.004, steady=0.0009))
     built in 12.0 ms, first run 4.00 ms, steady 0.900 ms (batch of 1, 940,000 bytes built in)
 
-    `constants` are the bytes of parameters that became constants of the graph.
+    `constants` is the number of bytes of parameters that became constants of the graph.
     """
 
     batch_size: int
@@ -38,7 +38,7 @@ class Compilation:
 async def run_times(
     backend: Backend, executable: Executable, inputs: Binding, outputs: Binding
 ) -> tuple[float, float]:
-    """Return the seconds of the first run and the median of the next ones."""
+    """Return the seconds of the first run, and the median of the later ones."""
     seconds: list[float] = []
     for _ in range(1 + RUNS):
         began = time.perf_counter()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Standardizations = Callable[[], Mapping[str, Standardization]]
 
 LENGTH = "length/"
-"""Lengths of padded rows are graph inputs under this prefix, those of outputs are its results."""
+"""The prefix of graph inputs with the lengths of padded rows, and of results for outputs."""
 
 
 class InferenceContext:
@@ -82,7 +82,7 @@ class InferenceContext:
         return self._batch
 
     def set_batch_size(self, batch_size: int) -> None:
-        """Set the number of samples; takes effect at the next run, data must be set again."""
+        """Set the number of samples from the next run on; data must be set again."""
         self._batch = _positive("batch_size", batch_size)
         self._forget()
 
@@ -102,7 +102,7 @@ class InferenceContext:
         self._forget()
 
     def set_lengths(self, lengths: Mapping[str, Sequence[int]] | None) -> None:
-        """Say how many positions of every row count: sequence name → one number per row.
+        """Set how many positions of every row count: sequence name → one number per row.
 
         >>> import asyncio
         >>> from webnnm import NNModel
@@ -118,18 +118,19 @@ class InferenceContext:
         >>> asyncio.run(means())
         [3.0, 5.0]
 
-        The positions behind are padding: the results of a row are those of the row without it. A
-        sequence that is not named, all of them for None, is full. The numbers hold until they are
-        set anew; the first ones, and taking them away, compile another graph.
+        The positions after that are padding: the results of a row are those of the row without it.
+        A sequence that is not named is full; None makes all sequences full. The lengths apply until
+        they are set again. Setting them for the first time and removing them compiles another
+        graph.
 
-        Raises `DataError` NNM710 for an unknown sequence, NNM702 for another number of rows,
-        NNM711 for a length that is not from 1 to the length of the sequence.
+        Raises `DataError` NNM710 for an unknown sequence, NNM702 for a wrong number of rows,
+        NNM711 for a length that is not between 1 and the length of the sequence.
         """
         known = {v.features[0].sequence: v for v in self._network.inputs if v.features[0].sequence}
         found: dict[str, HostArray] = {}
         for name, given in (lengths or {}).items():
             if name not in known:
-                hint = suggestion(name, [n for n in known if n]) or "inputs name their sequence"
+                hint = suggestion(name, [n for n in known if n]) or "sequences are named by inputs"
                 raise DataError("NNM710", f'there is no sequence "{name}"', hint=hint)
             most = self._type(known[name].block).shape[1]
             if len(given) != self._batch:
@@ -141,14 +142,14 @@ class InferenceContext:
                     raise DataError(
                         "NNM711",
                         f'"{name}": the length of row {row} is {length!r}',
-                        hint=f"whole, from 1 to {most}",
+                        hint=f"give an integer from 1 to {most}",
                     )
             found[name] = HostArray.of([float(length) for length in given])
         self.mask(found)
         self._lengths = found
 
     def mask(self, sequences: Iterable[str]) -> None:
-        """Take lengths of rows for these sequences, by another graph where that changes."""
+        """Take the lengths of rows for these sequences, with another graph if these change."""
         if self._masked != {*sequences}:
             self._drop()
         self._masked = {*sequences}
@@ -156,11 +157,11 @@ class InferenceContext:
     def set_data(self, *name_and_data: Any, raw: bool = False) -> Any:
         """Set an input and return it as an array: `set_data(data)` or `set_data(name, data)`.
 
-        Data is an array, nested lists, or a number that fills the input. Its element count equals
-        the input's `[batch, sequence?, features…]`. `raw` data are in the units of the dataset and
-        are standardised as its training rows were, if those were.
+        The data are an array, nested lists, or a number that fills the input. They have as many
+        elements as the input, `[batch, sequence?, features…]`. `raw` data are in the units of the
+        dataset and are standardised like its training rows, if those were standardised.
 
-        Raises `DataError` NNM702 where it does not, NNM710 for an unknown name.
+        Raises `DataError` NNM702 for another number of elements, NNM710 for an unknown name.
         """
         name, data = self._name_and_rest(name_and_data)
         type = self._type(name)
@@ -181,7 +182,7 @@ class InferenceContext:
             raise DataError(
                 "NNM702",
                 f'input "{name}" takes {count(type.shape)} values {type}, '
-                f"{count(found.shape)} given",
+                f"but {count(found.shape)} are given",
                 hint="see set_batch_size and set_sequence_length",
             )
         return found
@@ -232,15 +233,16 @@ class InferenceContext:
         self._data = {}
 
     async def run(self) -> None:
-        """Compute the outputs with the present parameters, compiled on first use."""
+        """Compute the outputs with the current parameters; the graph is compiled on first use."""
         lengths = {LENGTH + name: array for name, array in self._lengths.items()}
         self._found = await self.computed(self._data | lengths)
 
     async def computed(self, data: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return the outputs for these data, one array of its type for every input.
 
-        Lengths of padded rows are inputs under `LENGTH`, if `mask` or `set_lengths` said so; of
-        every output with padded positions how many count in each row is an output under `LENGTH`.
+        Lengths of padded rows are inputs under `LENGTH`, if `mask` or `set_lengths` was called; for
+        every output with padded positions, the number that count in each row is an output under
+        `LENGTH`.
         """
         self._parameters.readable()
         if not self.ready:
@@ -262,11 +264,11 @@ class InferenceContext:
 
     @property
     def ready(self) -> bool:
-        """Whether the graph is bound to the present parameters."""
+        """Whether the graph is bound to the current parameters."""
         return self._runner is not None and self._runner[0] == self._parameters.version
 
     async def _bind(self) -> None:
-        """Bind the graph to the tensors of the present parameters."""
+        """Bind the graph to the tensors of the current parameters."""
         executable = await self._compiled()
         self._unbind()
         bound = self._parameter_tensors() | self._tensors
@@ -285,10 +287,10 @@ class InferenceContext:
         self._forget()
 
     async def compile(self) -> Compilation:
-        """Build the graph with the present parameters as constants, and return its times.
+        """Build the graph with the current parameters as constants, and return its times.
 
-        That makes it about twice as fast. When parameters change, the next run goes back to the
-        graph that takes them as they are.
+        This makes it about twice as fast. When parameters change, the next run uses the graph that
+        takes them as inputs again.
         """
         from webnnm.runtime.compilation import Compilation, run_times
 
@@ -312,7 +314,7 @@ class InferenceContext:
 
     @property
     def compiled(self) -> bool:
-        """Whether the present parameters are built into the graph."""
+        """Whether the current parameters are built into the graph."""
         return self._version == self._parameters.version
 
     def _parameter_tensors(self) -> dict[str, DeviceTensor]:
@@ -366,7 +368,7 @@ class InferenceContext:
         self._found = {}
 
     def _type(self, name: str) -> TensorType:
-        """Return the type of an input for the present batch size and lengths of sequences."""
+        """Return the type of an input for the current batch size and sequence lengths."""
         if name not in self._types:
             self._types[name] = self._type_now(name)
         return self._types[name]
@@ -381,7 +383,7 @@ class InferenceContext:
                 raise DataError(
                     "NNM711",
                     f'the length of sequence "{features.sequence}" is not known',
-                    hint="set_sequence_length(n)",
+                    hint="call set_sequence_length(n)",
                 )
             lead += (length,)
         return TensorType(vertex.dtype, (*lead, *features.sizes()))
@@ -390,14 +392,14 @@ class InferenceContext:
         if len(given) == 1:
             return self._known(None, "input", self._names), given[0]
         if len(given) != 2:
-            raise DataError("NNM710", "give the data, or a name and the data")
+            raise DataError("NNM710", "pass the data, or a name and the data")
         return self._known(given[0], "input", self._names), given[1]
 
     def _known(self, name: str | None, what: str, names: list[str]) -> str:
         if name is None:
             if len(names) > 1:
                 listed = ", ".join(names)
-                raise DataError("NNM710", f"which {what}? There are {listed}", hint="give a name")
+                raise DataError("NNM710", f"which {what}? There are {listed}", hint="pass a name")
             return names[0]
         word = name.removesuffix(f":{what}")
         if word not in names:

@@ -1,4 +1,4 @@
-"""Data that users hand over for predictions, as the inputs of a network take them."""
+"""Data that users pass for predictions, in the form that a network's inputs take."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """The rows of an input: an array, or positions one behind the other and how many each row has.
+    """The rows of an input: an array, or all positions in sequence and the length of each row.
 
-    Attributes: `rows`, how many; `array`, `[rows, …]` or of positions; `lengths`, None without
-    positions; `alike`, whether the rows were given as one array.
+    Attributes: `rows`, their number; `array`, `[rows, …]` or all positions; `lengths`, the number
+    of positions of each row, or None; `alike`, whether the rows were given as one array.
     """
 
     rows: int
@@ -49,7 +49,7 @@ def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict
 
 
 def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> bool:
-    """Return whether data are given by input; a dict may also have columns of the only one."""
+    """Return whether data are given by input; a dict may also hold columns of the only input."""
     if type(data) in (list, HostArray) or not isinstance(data, Mapping):  # type: ignore[reportUnknownArgumentType]
         return False
     names = {str(name).removesuffix(":input") for name in cast("Mapping[Any, Any]", data)}
@@ -59,10 +59,10 @@ def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None)
 
 
 class Entrance:
-    """Reads what users hand over for an input, as rows in the network's own numbers.
+    """Reads the data that users pass for an input, as rows in the network's own numbers.
 
-    What is `kept` of the data of the model tells their form and units; without it they are the
-    network's own. All that depends on this alone is decided once.
+    What is `kept` about the data of the model determines their form and units; without it, data
+    are in the network's own. Everything that depends only on this is decided once.
     """
 
     def __init__(self, vertex: InputVertex, kept: Restored | None) -> None:
@@ -86,7 +86,7 @@ class Entrance:
         by_position = self._sequence and form is not None
         self._own = self._field.of_position() if by_position else self._field
         self._binding: Binding | None = None
-        # Lists of numbers are what most calls give: none of the forms has to be looked for.
+        # Most calls pass lists of numbers, for which no other form has to be considered.
         self._bare = not special and not (form and form.letters)
         self._lasting = self._bare and self._scale is None and self._field.shape == sizes
         self._as_is = False
@@ -104,12 +104,12 @@ class Entrance:
             return self._positions(values)
         found = _rows(self._where, values, self._dtype, self._field, self._scale)
         applied = self._applied(found)
-        # What came out of the first rows as it went in comes out so of all.
+        # If the first rows were returned unchanged, all rows are.
         self._as_is = self._lasting and applied.data.obj is found.data.obj
         return Entry(len(found), applied)
 
     def _same(self, values: Any) -> HostArray | None:
-        """Return what are rows in the network's own numbers already, None for all else."""
+        """Return rows that are in the network's own numbers already, None for anything else."""
         dtype, sizes = self.vertex.dtype, self._sizes
         if isinstance(values, HostArray):
             same = values.dtype == dtype and values.shape[1:] == sizes and values.shape[0]
@@ -121,7 +121,7 @@ class Entrance:
             try:
                 return HostArray("float32", (1, *sizes), array("f", numbers))
             except (TypeError, OverflowError):
-                return None  # who looks at each element tells more
+                return None  # who looks at each element reports more
         return None
 
     def _plain(self, values: Any) -> Any:
@@ -130,8 +130,8 @@ class Entrance:
         if is_table(values):
             raise DataError(
                 "NNM702",
-                f"{self._where} takes arrays of numbers, a {type(values).__name__} is given",
-                hint="a model with a dataset takes what its dataset took, unless raw=True",
+                f"{self._where} takes arrays of numbers, not a {type(values).__name__}",
+                hint="a model with a dataset accepts what its dataset accepted, unless raw=True",
             )
         return values
 
@@ -156,12 +156,12 @@ class Entrance:
 
 
 def _is_numbers(values: Any) -> bool:
-    """Return whether something is a list of numbers, or begins as lists of numbers do."""
+    """Return whether values are a list of numbers, or begin like lists of numbers."""
     return type(values) is list and bool(values) and type(values[0]) in (list, float, int)  # type: ignore[reportUnknownArgumentType]
 
 
 def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | None) -> None:
-    """Raise `DataError` NNM702 or NNM706 where rows of a form cannot be rows of an input."""
+    """Raise `DataError` NNM702 or NNM706 if rows of a form cannot be rows of an input."""
     where, features = f'input "{vertex.block}"', vertex.features[0]
     sizes = features.sizes()
     shapes = [sizes]
@@ -177,11 +177,11 @@ def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | 
 
 
 def check_units(where: str, values: Any, scale: Standardization) -> None:
-    """Warn where the network's own numbers look like numbers in the units of the dataset."""
+    """Warn if values that should be standardised look like values in the dataset's units."""
     try:
         given = HostArray.of(values)
     except DataError:
-        return  # rows of different lengths; what does not fit is told elsewhere
+        return  # rows of different lengths; what does not fit is reported elsewhere
     if scale.doubts(given, own=True):
         warn(
             f"{where}: the rows look like values in the units of the dataset, but raw=True "
@@ -219,32 +219,32 @@ def _one_row_as_rows(where: str, values: Any, shape: Sequence[int], dtype: Any) 
     if len(given) > 1 and count(shape) == count(given[2:]) == 1:
         return HostArray(found.dtype, (*given[:2], *shape), found.data)
     rows = show((*shape,)).replace("[", "[rows, length, " if shape else "[rows, length", 1)
-    raise DataError("NNM702", f"{where} takes {rows}, {show(given)} is given")
+    raise DataError("NNM702", f"{where} takes {rows}, but {show(given)} is given")
 
 
 def _scaled_positions(
     where: str, flat: HostArray, lengths: list[int], field: Field, scale: Standardization
 ) -> HostArray:
-    """Return positions standardised, each alike or, where rows were measured whole, in place."""
+    """Return standardised positions: all alike, or each on its own if rows were measured whole."""
     period = len(scale.mean) * scale.repeat
     if not field.sequence and period == count(field.shape) != count(field.shape[1:]):
         wrong = next((n for n in lengths if n != field.shape[0]), None)
         if wrong is not None:
             raise DataError(
                 "NNM702",
-                f"{where}: a row has {wrong} positions, the dataset's rows had {field.shape[0]}, "
-                "each standardised on its own",
+                f"{where}: a row has {wrong} positions, but the dataset's rows had "
+                f"{field.shape[0]}, each standardised on its own",
                 hint="a dataset with length= standardises all positions alike",
             )
     return _scaled(where, flat, scale)
 
 
 def _scaled(where: str, given: HostArray, scale: Standardization) -> HostArray:
-    """Return rows standardised, with a warning where they seem to be that already."""
+    """Return standardised rows, with a warning if they seem to be standardised already."""
     found = scale.apply(given)
     if scale.doubts(given, own=False, applied=found):
         warn(
             f"{where}: the rows look standardised already, but predict standardises its input: "
-            "give values in the units of the dataset, or raw=True"
+            "pass values in the units of the dataset, or raw=True"
         )
     return found

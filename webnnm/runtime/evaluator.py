@@ -17,14 +17,14 @@ from webnnm.training.step_settings import COUNT, LOSS, MASK, ROWS, TARGET
 
 Arrays = Mapping[str, HostArray]
 PREDICTION_BATCH = 64
-"""Rows of one dispatch where nobody says otherwise."""
+"""Rows of one dispatch by default."""
 HELD_BYTES = 2**29
-"""Rows of more bytes go to the device anew each time they are evaluated."""
+"""Rows that take more bytes are uploaded to the device again each time they are evaluated."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Mean loss per output over all rows that count, and the outputs of all rows if asked for."""
+    """Mean loss per output over all rows that count, and the outputs of all rows if requested."""
 
     losses: dict[str, float]
     outputs: dict[str, HostArray]
@@ -33,7 +33,7 @@ class Evaluation:
 class Evaluator:
     """A compiled evaluation graph with its tensors; `close` frees them.
 
-    `take` says which rows are evaluated; after `hold` they stay on the device.
+    `take` sets the rows that are evaluated; after `hold` they stay on the device.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Evaluator:
         sequence: Mapping[str, int],
         masks: Arrays | None = None,
     ) -> Evaluator:
-        """Compile the evaluation of one batch size; `masks` are those of the rows to come."""
+        """Compile the evaluation for one batch size; `masks` have the shapes of later ones."""
         types = {n: TensorType("float32", (batch, *m.shape[1:])) for n, m in (masks or {}).items()}
         graph = evaluation_step(network, losses, batch=batch, sequence=sequence, masks=types)
         self = cls(backend, await backend.compile(graph), losses, batch)
@@ -80,7 +80,7 @@ class Evaluator:
         return {name: type for name, type in types if not name.startswith(PARAMETER_PREFIX)}
 
     def take(self, inputs: Arrays, targets: Arrays, masks: Arrays | None = None) -> None:
-        """Evaluate these rows, a whole subset, from now on."""
+        """Set the rows to evaluate, a whole subset."""
         data = dict(inputs) | {TARGET + name: values for name, values in targets.items()}
         data |= {MASK + name: values for name, values in (masks or {}).items()}
         self._data = {name: values for name, values in data.items() if name in self._types}
@@ -99,7 +99,7 @@ class Evaluator:
         self._held = True
 
     def _write(self, start: int, given: Mapping[str, DeviceTensor]) -> None:
-        """Upload the batch that begins with a row."""
+        """Upload the batch that begins at row `start`."""
         indices = range(start, min(start + self.batch, self._rows))
         for name, values in self._data.items():
             self._backend.write(given[name], take(values, indices, self.batch))

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
 
 MOST_ROWS = 1024
-"""Rows of a dispatch at most."""
+"""The most rows of a dispatch."""
 MOST_ELEMENTS = 2**20
-"""Elements of the inputs of a dispatch, unless its rows were fewer than those of predictions."""
+"""The most input elements of a dispatch, unless that leaves fewer rows than a prediction has."""
 ERRORS = ("mae", "mse", "rmse", "log_loss", "brier_score", "calibration_error")
-"""Scores that are the better the lower they are."""
+"""Scores for which lower is better."""
 WORDS: Mapping[int, str] = {1: "B", 2: "H", 4: "I", 8: "Q"}
-"""Type codes of `array` by the bytes of an element: shuffling does not look at its value."""
+"""Type codes of `array` by the bytes of an element: shuffling does not depend on its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What is shuffled at once: elements of the rows of an input."""
+    """What is shuffled together: some elements of each row of an input."""
 
     name: str
     block: str
@@ -51,7 +51,7 @@ async def importances(
 ) -> PermutationImportance:
     """Return the importance of the columns, see `NNModel.permutation_importance`."""
     if not is_integer(n_repeats) or n_repeats < 1:
-        raise DataError("NNM704", f"n_repeats is {n_repeats!r}", hint="1 or more")
+        raise DataError("NNM704", f"n_repeats is {n_repeats!r}", hint="give an integer from 1")
     binding, losses = state.binding(), state.losses()
     inputs, targets, masks = await binding.whole(subset, label_forms(losses))
     columns = _columns(state, inputs)
@@ -108,7 +108,7 @@ async def importances(
 
 
 def _columns(state: ModelState, inputs: Arrays) -> list[_Column]:
-    """Return the columns of all inputs; what is not a row of numbers is one column."""
+    """Return the columns of all inputs; an input whose rows are not vectors is one column."""
     binding, known = state.binding(), state.known_data()
     found: list[_Column] = []
     for block, values in inputs.items():
@@ -117,7 +117,7 @@ def _columns(state: ModelState, inputs: Arrays) -> list[_Column]:
             raise DataError(
                 "NNM702",
                 f'input "{block}" is a sequence, which has no columns',
-                hint="importance is that of the columns of tables",
+                hint="importance is defined for the columns of tables",
             )
         width = count(values.shape[1:])
         encoders = known.columns.get(block, ())
@@ -143,7 +143,7 @@ def _output(state: ModelState, output: str | None) -> str:
         raise DataError(
             "NNM704",
             "there are too many classes for scores",
-            hint="importance is that of models with a report, as await model.test() shows it",
+            hint="importance needs a model with a report, such as await model.test() shows",
         )
     if output is None and len(names) == 1:
         return names[0]
@@ -155,10 +155,10 @@ def _output(state: ModelState, output: str | None) -> str:
 
 
 def _sampled(rows: int, most: float, seed: int) -> Sequence[int]:
-    """Return the rows that are tested: all, or so many at random."""
+    """Return the rows that are tested: all of them, or a random sample."""
     share = not is_integer(most)
     if not (0 < most <= 1 if share else most >= 1):
-        hint = "a number of rows, or a share from 0 to 1"
+        hint = "give a number of rows, or a share between 0 and 1"
         raise DataError("NNM704", f"max_samples is {most!r}", hint=hint)
     wanted = min(rows, max(1, round(most * rows)) if share else int(most))
     if wanted == rows:
@@ -194,7 +194,7 @@ def _with_order(values: HostArray, places: Sequence[int], order: Sequence[int]) 
 
 
 def _gathered(copies: Iterator[Arrays], times: int) -> Iterator[list[Arrays]]:
-    """Yield so many copies of the rows at a time, one at least."""
+    """Yield `times` copies of the rows at a time, at least one."""
     some: list[Arrays] = []
     for copy in copies:
         some.append(copy)

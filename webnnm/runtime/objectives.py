@@ -32,17 +32,18 @@ if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
 
 MOST_CLASSES = 1024
-"""Of outputs with more classes, such as the tokens of a language, there is the loss alone: tables
-of all pairs of classes would be larger than the model."""
+"""Outputs with more classes, such as the tokens of a language, have only a loss and no report:
+tables of all pairs of classes would be larger than the model."""
 
 
 @dataclass(frozen=True)
 class Objective:
     """What an output is trained for.
 
-    `features` are the output's sizes without batch and sequence; `labels` what is known of the
-    training rows' labels, None without a dataset in memory; `smoothed` whether some output of the
-    model has a loss whose targets can be smoothed; `operator` the name of the last one.
+    `features` are the output's sizes without batch and sequence; `labels` is what is known about
+    the labels of the training rows, None without a dataset in memory; `smoothed` is whether some
+    output of the model has a loss whose targets can be smoothed; `operator` is the name of the
+    last operator.
     """
 
     output: Output
@@ -66,15 +67,15 @@ class Objective:
         smoothing: float = 0.0,
         class_weights: tuple[float, ...] | None = None,
     ) -> OutputLoss:
-        """Return the loss with its numbers settled; `name` takes another one than was chosen.
+        """Return the loss with its numbers settled; `name` selects another than the chosen one.
 
-        Targets of losses without `smoothing` stay as they are, as long as those of another output
-        are smoothed. Raises `DataError` NNM704 if there is none.
+        Targets of losses that cannot be smoothed stay as they are if those of another output are
+        smoothed. Raises `DataError` NNM704 if `smoothing` applies to no output.
         """
         if smoothing and not self.smoothed:
             raise DataError(
                 "NNM704",
-                f"label_smoothing is {smoothing:g}, and {self._where} is trained with "
+                f"label_smoothing is {smoothing:g}, but {self._where} is trained with "
                 f"{self.choice.loss.name}, whose targets are not classes",
                 hint=f"leave it out; it works with {', '.join(SMOOTHED)}",
             )
@@ -107,9 +108,9 @@ class Objective:
     ) -> tuple[float, ...]:
         """Return the weight of every class by the hyperparameter `class_weight`.
 
-        `names` are those of the classes, by which a weight can be given as by their numbers;
-        `shares` returns how often each of several labels is yes, where data are known.
-        Raises `DataError` NNM704 where the output has no classes, or not such ones.
+        `names` are the names of the classes: a weight is given by the name or the number of a
+        class. `shares` returns how often each of several labels is yes, if data are known.
+        Raises `DataError` NNM704 if the output has no classes, or lacks a named one.
         """
         from webnnm.runtime.class_weights import class_weights
 
@@ -118,10 +119,10 @@ class Objective:
         )
 
     def check_class_weights(self, weights: Sequence[float] | None) -> None:
-        """Raise `DataError` NNM704 for so many weights as there are no classes."""
+        """Raise `DataError` NNM704 if the number of weights is not that of the classes."""
         classes = max(2, self.features[-1] if self.features else 1)
         if weights is not None and len(weights) != classes:
-            hint = f"{classes} numbers"
+            hint = f"give {classes} numbers"
             raise DataError("NNM704", f"{self._where} has {len(weights)} class weights", hint=hint)
 
     def check_alpha(self, alpha: Alpha) -> None:
@@ -138,9 +139,9 @@ def objectives(
 ) -> dict[str, Objective]:
     """Choose the loss of every output, by its activation and its labels (spec D.4).
 
-    Raises `DataError` NNM604 or NNM706, with the place in the text where the loss is written,
-    where a loss is impossible; NNM604 also for a softmax along another dimension than the last
-    without a written loss.
+    Raises `DataError` NNM604 or NNM706 if a loss is impossible, with its position in the text if
+    it is written there; NNM604 also for a softmax along another dimension than the last one if no
+    loss is written.
     """
     lowered = lower_network(network, sequence=sequence)
     measured = _labels(binding)
@@ -158,7 +159,7 @@ def objectives(
                 "NNM604",
                 f'output "{output.name}" ends in a softmax, but not along the last dimension of '
                 f"{show(features)}, where losses compare classes",
-                hint="end it in transpose(…) that puts classes last, or write its loss",
+                hint="end it with a transpose(…) that puts the classes last, or write its loss",
             )
         try:
             choice = choose(
@@ -187,7 +188,7 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
     fields = binding.dataset.outputs
 
     def facts(name: str) -> LabelFacts:
-        # The mask of a name may be that of the input of this name.
+        # The mask under this name may be that of the input with the same name.
         mask = masks.get(name) if fields[name].sequence else None
         return label_facts(
             outputs[name], fields[name], mask, binding.target_standardization.get(name)
@@ -197,7 +198,7 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
 
 
 def has_reports(objectives: Mapping[str, Objective]) -> bool:
-    """Return whether predictions are compared with labels beside the loss."""
+    """Return whether predictions are compared with labels in addition to the loss."""
     return not any(
         each.choice.labels == "classes" and each.features[-1] > MOST_CLASSES
         for each in objectives.values()
@@ -212,7 +213,7 @@ def assess_all(
     targets: Mapping[str, HostArray],
     masks: Mapping[str, HostArray],
 ) -> dict[str, Report]:
-    """Compare what all outputs deliver with their targets; `masks` are by name of sequence."""
+    """Compare the values of all outputs with their targets; `masks` are by name of sequence."""
     return {
         name: assess(
             binding,
@@ -234,7 +235,7 @@ def assess(
     targets: HostArray,
     mask: HostArray | None = None,
 ) -> Report:
-    """Compare what an output delivers with its targets, in the units of the data."""
+    """Compare the values of an output with its targets, in the units of the data."""
     field = binding.outputs[objective.output.name].field
     about = binding.dataset.outputs[field]
     if field in binding.target_standardization:
@@ -250,7 +251,7 @@ def assess(
     labels = binding.dataset.labels(field) or list(about.features)
     if chosen.labels == "signs" and about.kind == "continuous" and targets.shape[1:] in ((), (1,)):
         labels = ["-1", "1"]
-    known = chosen.loss.name in LOSSES  # else a function stands in for the loss of the text
+    known = chosen.loss.name in LOSSES  # else a function replaces the loss of the text
     from webnnm.evaluation.compare import evaluate
     from webnnm.evaluation.probabilities import scale_of
 

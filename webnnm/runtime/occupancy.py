@@ -1,4 +1,4 @@
-"""Who has a model at the moment: one training or test at a time, and nothing changes under it."""
+"""Who has a model at the moment: one training or test at a time, and nothing else changes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from webnnm.core.errors import DataError
 
 
 class Occupancy:
-    """What occupies a model, such as "a training", and whether that changes its parameters.
+    """What occupies a model, such as "a training", and whether it changes the parameters.
 
     >>> model = Occupancy()
     >>> with model.by("a training", changes=True):
@@ -25,7 +25,7 @@ class Occupancy:
         self._changes = False
 
     def take(self, holder: object, what: str, *, changes: bool = False) -> None:
-        """Let a holder have the model. Raises `DataError` NNM712 where another one has it."""
+        """Give the model to a holder. Raises `DataError` NNM712 if another one has it."""
         self.check()
         self._holder, self._what, self._changes = holder, what, changes
 
@@ -35,12 +35,12 @@ class Occupancy:
             self._holder, self._what, self._changes = None, "", False
 
     def check(self) -> None:
-        """Refuse what nobody may do while the model is occupied (NNM712)."""
+        """Raise `DataError` NNM712 if the model is occupied."""
         if self._what:
             self._refuse()
 
     def check_parameters(self) -> None:
-        """Refuse to compute with parameters that are being changed (NNM712)."""
+        """Raise `DataError` NNM712 if the parameters are being changed."""
         if self._changes:
             self._refuse()
 
@@ -56,7 +56,7 @@ class Occupancy:
 
     @contextmanager
     def resting(self) -> Generator[None]:
-        """Let others compute with the parameters for a while, which do not change meanwhile."""
+        """Let others compute with the parameters for a while, during which they do not change."""
         changes, self._changes = self._changes, False
         try:
             yield

@@ -1,4 +1,4 @@
-"""Parameters in few bits: made on the device, one matrix after the other, and kept on the host."""
+"""Parameters in few bits: packed on the device, one matrix at a time, and kept on the host."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from webnnm.runtime.state import ModelState
 
 MOST = "most"
-"""What graphs call the largest absolute value of a matrix."""
+"""The name, in graphs, of the largest absolute value of a matrix."""
 PIECE = 1 << 20
-"""Elements that are packed at once."""
+"""Elements that are packed in one run."""
 
 
 class Packed:
-    """A packed matrix on the host; called, it returns the float32 values.
+    """A packed matrix on the host; calling it returns the float32 values.
 
-    `arrays` are its parts by their names, `parts` those that are tensors on the device: none where
-    the device has the values themselves.
+    `arrays` are its parts by their names, `parts` those that are tensors on the device: none if
+    the device holds the values themselves.
     """
 
     def __init__(self, name: str, packing: Packing, parts: Mapping[str, HostArray]) -> None:
@@ -44,7 +44,7 @@ class Packed:
         self.parts = self.arrays if packing.on_device else {}
 
     def refuse(self) -> None:
-        """Say that the values cannot be set (NNM704)."""
+        """Raise `DataError` NNM704, because the values cannot be set."""
         message = f'the parameter "{self.name}" is packed: its values cannot be set'
         raise DataError("NNM704", message, hint="await model.quantize(None)")
 
@@ -91,18 +91,18 @@ def _type(array: HostArray) -> TensorType:
 
 
 def placed(packing: Packing, backend: Backend, half: bool) -> Packing:
-    """Return a packing that tells whether tensors on a device hold a matrix so.
+    """Return a packing with `on_device`: whether tensors on the device hold the matrix packed.
 
-    `half` tells whether layers that compute in float16 read it: they take float16 as it is.
+    `half` is whether layers that compute in float16 read it: they take float16 as it is.
     """
     as_it_is = half and packing.dtype == "float16"
     return packing._replace(on_device=as_it_is or holds_packed(backend))
 
 
 class Packer:
-    """Packs matrices on a device, so many rows at once: memory is taken for these alone.
+    """Packs matrices on a device, some rows at a time: only these take memory.
 
-    `halves` are those that layers which compute in float16 read, by name.
+    `halves` are the names of the matrices that are read by layers which compute in float16.
     """
 
     def __init__(self, backend: Backend, halves: Collection[str] = ()) -> None:
@@ -110,9 +110,9 @@ class Packer:
         self._graphs: dict[tuple[Shape, Packing], Executable] = {}
 
     async def packed(self, name: str, packing: Packing, value: HostArray) -> Packed | None:
-        """Return a packed matrix; None where numbers are infinite or too large for float16."""
+        """Return a packed matrix; None if numbers are infinite or too large for float16."""
         packing = placed(packing, self._backend, name in self._halves)
-        # Whole blocks, and whole bytes of numbers of four bits.
+        # Whole blocks, and whole bytes of 4-bit numbers.
         step = 2 * packing.block if packing.axis == 0 else 2
         rows = max(step, PIECE // value.shape[1] // step * step)
         found: list[dict[str, HostArray]] = []
@@ -141,7 +141,7 @@ class Packer:
 
 @dataclass(frozen=True, slots=True)
 class Memory(Ledger):
-    """What a backend holds, and `stored`, the bytes that the parameters are kept and saved in.
+    """What a backend holds, and `stored`, the bytes in which the parameters are kept and saved.
 
     >>> print(Memory(0, 1, 400, {"parameters": 400}, 106))
     400 bytes: parameters 400, 0 in 0 graphs and other of 1 tensors; parameters stored in 106
@@ -154,7 +154,7 @@ class Memory(Ledger):
 
 
 def memory(state: ModelState) -> Memory:
-    """Return what the backend of a model holds, and what its parameters are stored in."""
+    """Return what the backend of a model holds, and the bytes that store its parameters."""
     held, sizes = state.backend.ledger(), 0
     for vertex in state.network.parameters:
         type = state.parameters.types[vertex.name]
@@ -169,7 +169,7 @@ async def begin_packed(
     weights: str,
     block: int = BLOCK,
 ) -> None:
-    """Give parameters values of a file, matrices packed one after the other."""
+    """Give parameters the values of a file, with matrices packed one after the other."""
     chosen = packings(state.network, weights, block)
     packer = Packer(state.backend, read_in_float16(state.network))
     try:
@@ -183,7 +183,7 @@ async def begin_packed(
 
 
 async def quantize(state: ModelState, weights: str | None, block: int = BLOCK) -> list[str]:
-    """Store the matrices of a model otherwise; return the names of those that are packed now."""
+    """Store the matrices of a model in another form; return the names of the packed ones."""
     chosen = packings(state.network, weights, block) if weights is not None else {}
     with state.occupancy.by("a quantisation", changes=True):
         packer = Packer(state.backend, read_in_float16(state.network))
@@ -200,7 +200,7 @@ async def quantize(state: ModelState, weights: str | None, block: int = BLOCK) -
 async def _stored(
     state: ModelState, vertex: ParameterVertex, packing: Packing | None, packer: Packer
 ) -> None:
-    """Store a parameter as a packing says, None as float32."""
+    """Store a parameter in a packing, or as float32 for None."""
     parameters, name = state.parameters, vertex.name
     before = getattr(parameters.stored(name), "parts", ()) or (name,)
     value = parameters.value(name)

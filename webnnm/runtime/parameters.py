@@ -19,12 +19,12 @@ from webnnm.runtime.occupancy import Occupancy
 from webnnm.training.initialisation import initial_bytes, initial_graph
 
 KIND = "parameters"
-"""What the ledger calls their tensors."""
+"""The name of their tensors in the ledger."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as users see it; `value` is an array of its shape, to be read only."""
+    """A parameter as users see it; `value` is a read-only array of its shape."""
 
     name: str
     shape: Shape
@@ -38,8 +38,8 @@ class Parameter:
 class ParameterStore:
     """Holds one device tensor per parameter, and the host values of the last read-back.
 
-    `version` changes whenever values do. Who has the model may be changing them on the device:
-    `occupancy` says.
+    `version` changes whenever values do. `occupancy` shows whether whoever has the model may be
+    changing them on the device.
     """
 
     def __init__(self, network: Network, backend: Backend, occupancy: Occupancy) -> None:
@@ -53,7 +53,7 @@ class ParameterStore:
         }
         self._given = {v.name: v.value for v in network.parameters if v.value is not None}
         self.drawn = {n: type for n, type in self.types.items() if n not in self._given}
-        """The parameters that an initialiser draws; the others start with values of a file."""
+        """The parameters that an initialiser draws; the others start with values from a file."""
         self.tensors: dict[str, DeviceTensor] = {}
         self._values: dict[str, HostArray | Callable[[], HostArray]] = {}
         self.version = 0
@@ -91,8 +91,8 @@ class ParameterStore:
     ) -> None:
         """Give every parameter a value, one after the other, in place of its initial one.
 
-        Functions read values of a file; what they return is not kept on the host. Those that have
-        `parts` are packed: these are the tensors.
+        Functions read values from a file; what they return is not kept on the host. A value that
+        has `parts` is packed: its parts are the tensors.
         """
         for name, value in values:
             parts = getattr(value, "parts", {}) or {name: value() if callable(value) else value}
@@ -110,7 +110,7 @@ class ParameterStore:
         self._values |= zip(names, arrays, strict=True)
 
     def replace(self, tensors: Mapping[str, DeviceTensor]) -> None:
-        """Take other device tensors for some parameters and free the ones they replace."""
+        """Use other device tensors for some parameters and free the ones that they replace."""
         old = [self.tensors[name] for name in tensors if self.tensors[name] is not tensors[name]]
         self.version += 1
         self.tensors |= tensors
@@ -127,7 +127,7 @@ class ParameterStore:
         self.put(name, value)
 
     def put(self, name: str, value: Any) -> None:
-        """Set a parameter as `set` does, for whoever has the model."""
+        """Set a parameter as `set` does, but for whoever has the model."""
         array = HostArray.of(value, *self.types[self.settable(name)], copy=True)
         self.version += 1
         self._backend.write(self.tensors[name], array)
@@ -141,11 +141,11 @@ class ParameterStore:
     ) -> dict[str, str]:
         """Set parameters from others, name → value, and return which: name → name there.
 
-        Of `names` and `mapping` (name there → name here) all are set; without both whatever has
-        the name and the shape of a parameter. Either all of it is set or nothing.
+        All of `names` and `mapping` (name there → name here) are set; without both, every value
+        with the name and the shape of a parameter. Either all of them are set or none.
 
-        Raises `DataError` NNM710 for a name that one side lacks, for two values of one parameter
-        and where nothing fits, NNM702 for another shape, NNM712 while the model is trained or
+        Raises `DataError` NNM710 for a name that one side lacks, for two values for one parameter
+        and if nothing matches, NNM702 for another shape, NNM712 while the model is trained or
         tested.
         """
         self._occupancy.check()
@@ -165,8 +165,9 @@ class ParameterStore:
                     continue
                 raise DataError(
                     "NNM702",
-                    f'parameter "{here}" is {show(type.shape)}, "{there}" is {show(array.shape)}',
-                    hint="name only those that fit",
+                    f'parameter "{here}" is {show(type.shape)}, but "{there}" is '
+                    f"{show(array.shape)}",
+                    hint="name only parameters whose shapes match",
                 )
             if here in found:
                 raise DataError("NNM710", f'"{origins[here]}" and "{there}" both go to "{here}"')
@@ -175,14 +176,14 @@ class ParameterStore:
             raise DataError(
                 "NNM710",
                 f"none of the {len(given)} parameters given matches one here by name and shape",
-                hint="mapping={name there: name here}",
+                hint="pass mapping={name there: name here}",
             )
         for name, array in found.items():
             self.put(name, array)
         return origins
 
     def settable(self, name: str) -> str:
-        """Return the name of a parameter whose values can be set; see `set`, NNM704 if packed."""
+        """Return the name of a parameter that can be set; errors as for `set`, NNM704 if packed."""
         if name not in self.types:
             hint = suggestion(name, self.types)
             raise DataError("NNM710", f'there is no parameter "{name}"', hint=hint)
@@ -191,22 +192,22 @@ class ParameterStore:
         return name
 
     def readable(self) -> Mapping[str, DeviceTensor]:
-        """Return the tensors to compute with. Raises `DataError` NNM712 while they are trained."""
+        """Return the tensors to compute with. Raises `DataError` NNM712 during a training."""
         self._occupancy.check_parameters()
         return self.tensors
 
     def show(self, tensors: Mapping[str, DeviceTensor]) -> None:
-        """Compute with these tensors from now on; those before are not freed."""
+        """Compute with these tensors from now on; the previous ones are not freed."""
         self.version += 1
         self.tensors = dict(tensors)
 
     def hold(self, values: Mapping[str, HostArray]) -> None:
-        """Take values that the device cannot have any more."""
+        """Take host values, because the device may no longer hold them."""
         self.version += 1
         self._values |= values
 
     def follow(self, other: ParameterStore) -> None:
-        """Know the values that another store knows of parameters of the same names."""
+        """Take over the host values of another store for parameters of the same names."""
         self._values |= {n: each for n, each in other._values.items() if n in self.types}
 
     def values(self) -> dict[str, HostArray]:
@@ -214,7 +215,7 @@ class ParameterStore:
         return {name: self.value(name) for name in self._values}
 
     def stored(self, name: str) -> Any:
-        """Return a parameter as it is kept: an array, or what returns one when it is called."""
+        """Return a parameter as it is kept: an array, or a callable that returns one."""
         return self._values[name]
 
     def value(self, name: str) -> HostArray:

@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from webnnm.runtime.restored import Restored
 
 BUCKETS = (1, 4, 16)
-"""Rows of the graphs for fewer."""
+"""Batch sizes of the graphs for fewer rows than a batch."""
 MOST_GRAPHS = 8
-"""Graphs that are kept: those that were used last."""
+"""The number of graphs that are kept: the most recently used ones."""
 MOST_LENGTHS = 4
-"""Lengths of sequences that get a graph of their own; the rows of others are padded."""
+"""Sequence lengths that get a graph of their own; rows of further lengths are padded."""
 
 Key = tuple[int, tuple[tuple[str, int], ...], frozenset[str]]
-"""Rows, lengths of sequences, and those sequences whose rows are padded."""
+"""Batch size, lengths of sequences, and the sequences whose rows are padded."""
 NO_LENGTHS: Mapping[str, int] = {}
 Found = dict[str, HostArray | list[HostArray]]
-"""Outputs by name, lists where their rows differ in length."""
+"""Outputs by name, lists if their rows differ in length."""
 
 
 class Predictor:
     """Computes outputs of rows, with contexts that are made on first use and then kept.
 
-    Fewer rows than a batch are filled up to the next of a few batch sizes, rows of different
-    lengths are padded and masked: each row gives what it gives alone.
+    Fewer rows than a batch are filled up to the next of a few batch sizes, and rows of different
+    lengths are padded and masked: each row has the same result as it would have alone.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class Predictor:
         self._turn = asyncio.Lock()
 
     def keep(self, context: InferenceContext) -> None:
-        """Use a context for as many rows as it was compiled for."""
+        """Use a context for batches of the size that it was compiled for."""
         self._keep((context.batch_size, self._lengths_of(context), frozenset()), context)
 
     async def predict(self, data: Any, batch_size: int | None, *, raw: bool = False) -> Any:
-        """Return what the outputs say of rows; see `NNModel.predict`.
+        """Return the predictions of the outputs for rows; see `NNModel.predict`.
 
         Raises `DataError` NNM702 for inputs that do not fit the network or one another, NNM710 for
-        unknown ones, NNM711 for rows that are too long or have no position, and what reading them
-        in the form of the dataset raises.
+        unknown inputs, NNM711 for rows that are too long or have no position, and the errors of
+        reading rows in the form of the dataset.
         """
         about = self._known()
         reading = self._readings.get(raw)
@@ -78,16 +78,16 @@ class Predictor:
             return await self._of_single(reading, reading.single(data), batch_size)
         given = by_input(data, self._inputs) if several else {next(iter(self._inputs)): data}
         rows = reading.rows(given)
-        # Calls at the same time share contexts: one after the other.
+        # Concurrent calls share contexts, one after the other.
         async with self._turn:
             found, lengths = await self._computed(rows, batch_size)
         results = reading.answers(found, lengths)
         return results if several else results[self._network.outputs[0].name]
 
     async def _of_single(self, reading: _Reading, entry: Entry, batch_size: int | None) -> Any:
-        """Return what the only output says of rows of the only input.
+        """Return the predictions of the only output for rows of the only input.
 
-        What takes no longer than this is on the way of one row: it is to cost no more than that.
+        This is the fast path for single rows: it does nothing that they do not need.
         """
         (output,), (vertex,) = self._network.outputs, self._network.inputs
         await self._turn.acquire()
@@ -106,7 +106,7 @@ class Predictor:
     async def _computed(
         self, rows: _Rows, batch_size: int | None
     ) -> tuple[Found, Mapping[str, int]]:
-        """Return the outputs, and the lengths of sequences that they were computed with."""
+        """Return the outputs, and the sequence lengths that they were computed with."""
         total, size = rows.count, self._size(rows.count, batch_size)
         lengths, masked = self._lengths(rows, size)
         arrays = rows.arrays(lengths)
@@ -126,7 +126,7 @@ class Predictor:
         return found, lengths
 
     def _size(self, rows: int, batch_size: int | None) -> int:
-        """Return the rows of a dispatch: of the graphs for so many the smallest."""
+        """Return the batch size for so many rows: that of the smallest graph that fits."""
         most = batch_size or PREDICTION_BATCH
         for key, context in self._contexts.items():
             if key[0] == rows and context.compiled and rows <= (batch_size or rows):
@@ -134,7 +134,7 @@ class Predictor:
         return next((size for size in BUCKETS if rows <= size < most), most)
 
     def _lengths(self, rows: _Rows, size: int) -> tuple[dict[str, int], frozenset[str]]:
-        """Return the lengths of sequences for these rows, and which are padded."""
+        """Return the sequence lengths for these rows, and the sequences that are padded."""
         if not rows.lengths:
             return {}, frozenset()
         longest = {name: max(found) for name, found in rows.lengths.items()} | rows.fixed
@@ -164,7 +164,7 @@ class Predictor:
         return context
 
     def _keep(self, key: Key, context: InferenceContext) -> None:
-        """Keep a context as the one that was used last."""
+        """Keep a context as the most recently used one."""
         self._asked = None
         old = self._contexts.pop(key, context)
         if old is not context:
@@ -184,7 +184,7 @@ class Predictor:
 
 
 class _Rows:
-    """What is to be predicted: entries by input, the lengths of rows by sequence."""
+    """The rows to predict: entries by input, and the lengths of rows by sequence."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -196,11 +196,14 @@ class _Rows:
         """Take the rows of an input."""
         where, name = f'input "{vertex.block}"', vertex.features[0].sequence
         if self.count and entry.rows != self.count:
-            raise DataError("NNM702", f"{where} has {entry.rows} rows, others have {self.count}")
+            raise DataError(
+                "NNM702", f"{where} has {entry.rows} rows, but others have {self.count}"
+            )
         if name is not None and entry.lengths is not None:
             if self.lengths.setdefault(name, entry.lengths) != entry.lengths:
                 raise DataError(
-                    "NNM702", f'{where}: its rows differ in length from others of "{name}"'
+                    "NNM702",
+                    f'{where}: its rows differ in length from those of other inputs of "{name}"',
                 )
             padded_size(where, vertex.length or "max", entry.lengths)
             if vertex.length:
@@ -219,7 +222,7 @@ class _Rows:
 
 
 class _Reading:
-    """How calls read data and tell results, as long as the same is known `about` the data."""
+    """How calls read data and present results, while what is known `about` the data is the same."""
 
     def __init__(self, network: Network, about: Restored, *, raw: bool) -> None:
         self.about = about
@@ -235,7 +238,7 @@ class _Reading:
         self._scales: Mapping[str, Scale | None] | None = None
 
     def _single(self) -> Entrance | None:
-        """Return the way into the only input, if its rows are all that the only output needs."""
+        """Return the entrance of the only input, if its rows are all that the only output needs."""
         (block, entrance), *others = self._entrances.items()
         others += self._network.outputs[1:]
         plain = entrance.vertex.features[0].sequence is None and block not in self._tables
@@ -243,7 +246,7 @@ class _Reading:
         return entrance if plain and not others and not checked else None
 
     def rows(self, given: Mapping[str, Any]) -> _Rows:
-        """Return what is given by input as rows."""
+        """Return the data that are given by input as rows."""
         rows = _Rows()
         for block, values in given.items():
             if self.kept is None and block in self.about.inputs:
@@ -257,13 +260,13 @@ class _Reading:
         return rows
 
     def answers(self, found: Found, lengths: Mapping[str, int]) -> dict[str, Any]:
-        """Return what the outputs say; `lengths` are any that the sequences may have."""
+        """Return the predictions of the outputs; `lengths` are any that the sequences may have."""
         return {name: self.answer(name, values, lengths) for name, values in found.items()}
 
     def answer(
         self, name: str, values: HostArray | list[HostArray], lengths: Mapping[str, int]
     ) -> Any:
-        """Return what an output says."""
+        """Return the predictions of an output."""
         if self.kept is None:
             return predicted(values)
         if self._scales is None:
@@ -289,14 +292,14 @@ async def _in_batches(
 
 
 def _batch(values: HostArray, first: int, size: int) -> HostArray:
-    """Return so many rows from the first one on; fewer are filled up with the last of them."""
+    """Return `size` rows from `first` on; if there are fewer, the last one is repeated."""
     if len(values) >= size:
         return values.part(first, first + size)
     return values.rows([min(row, len(values) - 1) for row in range(size)])
 
 
 def _cut(whole: HostArray, lengths: list[int] | None) -> HostArray | list[HostArray]:
-    """Return the positions that count of every row: one array where these are equally many."""
+    """Return the positions of every row that count: one array if all rows have equally many."""
     if lengths is None:
         return whole
     found: list[HostArray] = []

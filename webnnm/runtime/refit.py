@@ -1,4 +1,4 @@
-"""Another text for a model that is there: what both have stays where it is on the device."""
+"""Another text for an existing model: what both have stays where it is on the device."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from webnnm.training.initialisation import initial_bytes, initial_graph
 async def refit(
     state: ModelState, document: Document, values: Mapping[str, HostArray] | None = None
 ) -> None:
-    """Give a model another text, whose parameters keep their tensors where they have the same name.
+    """Give a model another text; parameters of the same name keep their tensors.
 
-    New parameters start with `values`, or else as their initialisers say; those that the text does
-    not have any more are freed. Raises `DataError` NNM712 while the model is trained or tested.
+    New parameters start with `values`, or else with what their initialisers draw; parameters that
+    the text no longer has are freed. Raises `DataError` NNM712 while the model is trained or
+    tested.
     """
     state.occupancy.check()
     network, before = elaborate(document), state.parameters
@@ -41,7 +42,7 @@ async def refit(
     except BaseException:
         state.backend.release(*made.values())
         raise
-    # Of packed parameters there are tensors for their parts, "w/scale".
+    # Packed parameters have tensors for their parts, such as "w/scale".
     kept = {
         name: tensor
         for name, tensor in before.tensors.items()
@@ -55,7 +56,7 @@ async def refit(
     gone = [tensor for name, tensor in before.tensors.items() if name not in kept]
     dataset = state.binding().dataset if state.has_dataset else None
     state.network, state.parameters = network, store
-    state.sequence = dict(state.sequence)  # nothing that was found out of the old text is kept
+    state.sequence = dict(state.sequence)  # drops everything that was derived from the old text
     if dataset is not None:
         state.bind(dataset)
     state.backend.release(*gone)

@@ -1,4 +1,4 @@
-"""What is known of the data that a model was trained on: forms, scales, class names."""
+"""What is known about the data that a model was trained on: forms, scales, class names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Restored:
-    """What is known of the data of a model without its dataset.
+    """What is known about the data of a model without its dataset.
 
     Attributes: `inputs` and `targets`, block → how raw numbers are standardised; `columns`, block →
-    encoders of the columns of a table; `answers`, output → what its numbers say; `label`, the
-    column of the table with the labels, "" where there was none; `forms`, block → what the dataset
-    took for an input.
+    encoders of the columns of a table; `answers`, output → what its numbers mean; `label`, the
+    column of the table with the labels, or ""; `forms`, block → what the dataset accepted for an
+    input.
     """
 
     inputs: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
@@ -36,7 +36,7 @@ class Restored:
     forms: Mapping[str, Form] = field(default_factory=dict[str, Form])
 
     def __or__(self, other: Restored) -> Restored:
-        """Return what is known here and there; where both know a block, what is known there."""
+        """Return the union of both; for blocks that both have, `other` wins."""
         return Restored(
             {**self.inputs, **other.inputs},
             {**self.targets, **other.targets},
@@ -47,7 +47,7 @@ class Restored:
         )
 
     def of(self, inputs: Collection[str], outputs: Collection[str]) -> Restored:
-        """Return what is known of some inputs and outputs."""
+        """Return what is known about some inputs and outputs."""
         return Restored(
             _chosen(self.inputs, inputs),
             _chosen(self.targets, outputs),
@@ -58,7 +58,7 @@ class Restored:
         )
 
     def form(self, block: str) -> Form | None:
-        """Return what the dataset took for an input, None where nothing is known of that."""
+        """Return what the dataset accepted for an input, None if that is not known."""
         encoders = self.columns.get(block, ())
         if block in self.forms:
             return replace(self.forms[block], encoders=encoders)
@@ -73,7 +73,7 @@ def _chosen(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
 
 
 def known(binding: DataBinding) -> Restored:
-    """Return what is known of a model's data by its dataset."""
+    """Return what is known about a model's data from its dataset."""
     from webnnm.runtime.answers import Answers
 
     dataset = binding.dataset

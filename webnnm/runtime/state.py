@@ -21,18 +21,18 @@ from webnnm.runtime.restored import Restored, known
 from webnnm.training.forward import OutputLoss
 
 SETTLED = frozenset({"backend", "batch_size", "network", "seed", "sequence"})
-"""What nobody sets while the model is trained or tested (NNM712)."""
+"""Attributes that cannot be set while the model is trained or tested (NNM712)."""
 
 
 @dataclass(kw_only=True)
 class ModelState:
-    """What everything below `NNModel` takes of a model.
+    """The part of a model that everything below `NNModel` works with.
 
     Attributes: `network`, the elaborated document; `backend` and the `parameters` on it; `seed`, of
-    initialisation and shuffling; `batch_size`, None for the dataset's; `device_type`, the device
-    that was asked for, or ""; `optimize_for`, what a training is for unless a hyperparameter says;
+    initialisation and shuffling; `batch_size`, None for the dataset's; `device_type`, the requested
+    device, or ""; `optimize_for`, the aim of a training unless a hyperparameter sets another;
     `sequence`, lengths by sequence name; `step`, training steps applied so far; `trained`, whether
-    the parameters were trained or taken from elsewhere; `restored`, what a snapshot knows of the
+    the parameters were trained or taken from elsewhere; `restored`, what a snapshot holds about the
     data; `occupancy`, who has the model at the moment.
     """
 
@@ -69,7 +69,7 @@ class ModelState:
 
     @contextmanager
     def bound_to(self, dataset: AnyDataset) -> Generator[None]:
-        """Let a dataset of the same fields take the place of the model's for a while."""
+        """Replace the model's dataset for a while with one of the same fields."""
         before = self.binding()
         self._binding = replace(before, dataset=dataset)
         try:
@@ -88,13 +88,13 @@ class ModelState:
             raise DataError(
                 "NNM714",
                 "the model has no dataset",
-                hint="NNModel.create(dataset=…) or set_dataset",
+                hint="use NNModel.create(dataset=…) or set_dataset",
             )
         return self._binding
 
     @property
     def trained_network(self) -> Network:
-        """The network with the outputs alone that the dataset has targets for."""
+        """The network with only the outputs that the dataset has targets for."""
         bound = self._binding
         return self.network if bound is None else with_targets(self.network, bound.dataset)
 
@@ -112,14 +112,14 @@ class ModelState:
         return {name: objective.loss() for name, objective in self.objectives().items()}
 
     def known_data(self) -> Restored:
-        """Return what is known of the data: by the dataset, or by the snapshot it is from."""
+        """Return what is known about the data: from the dataset, or from the model's snapshot."""
         if self._known is None:
             bound = self._binding
             self._known = (self.restored or Restored()) if bound is None else known(bound)
         return self._known
 
     def standardizations(self) -> Mapping[str, Standardization]:
-        """Return how raw inputs are standardised, by block: as the dataset says, or a snapshot."""
+        """Return how raw inputs are standardised, by block, from the dataset or a snapshot."""
         return self.known_data().inputs
 
     @property
@@ -129,5 +129,5 @@ class ModelState:
         return found if version == self.parameters.version else None
 
     def keep(self, checkpoint: Checkpoint | None) -> None:
-        """Take the state of a training as that to go on with."""
+        """Keep the state of a training as the one to resume from."""
         self._checkpoint = (self.parameters.version, checkpoint)

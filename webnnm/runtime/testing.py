@@ -10,7 +10,7 @@ from webnnm.training.forward import label_forms
 
 
 async def tested(state: ModelState, subset: str) -> TestResult:
-    """Evaluate a model on a subset. Raises `DataError` NNM705 for an empty or unknown one."""
+    """Evaluate a model on a subset. Raises `DataError` NNM705 if it is empty or unknown."""
     binding, losses = state.binding(), state.losses()
     inputs, targets, masks = await binding.whole(subset, label_forms(losses))
     rows = len(next(iter(targets.values())))

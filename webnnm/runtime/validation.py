@@ -1,4 +1,4 @@
-"""Losses and metrics on the validation subset, while parameters are trained (spec E.10)."""
+"""Losses and metrics on the validation subset during a training (spec E.10)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from webnnm.runtime.state import ModelState
 from webnnm.training.forward import OutputLoss, label_forms
 
 SMALLEST_BATCH = 64
-"""Rows of a batch at least: without gradients there is room for more than in training."""
+"""The fewest rows of a batch: without gradients, more fit into memory than in training."""
 
 
 class Validation:
     """Evaluates a model on its validation subset, again and again; `close` frees what it holds.
 
-    The rows go to the device once, those of a stream each time.
+    The rows are uploaded to the device once, those of a stream each time.
     """
 
     def __init__(self, state: ModelState, losses: Mapping[str, OutputLoss], batch: int) -> None:
@@ -34,7 +34,7 @@ class Validation:
         """Return the loss of every output, and the metrics by name."""
         state, losses = self._state, self._losses
         binding = state.binding()
-        if self._rows is None or binding.streams:  # which may tell other rows each time
+        if self._rows is None or binding.streams:  # which may yield other rows each time
             self._rows = await self._taken(binding)
         assert self._evaluator is not None
         reported = has_reports(state.objectives())
@@ -53,7 +53,7 @@ class Validation:
         return found.losses, metrics
 
     async def _taken(self, binding: DataBinding) -> tuple[Arrays, Arrays]:
-        """Bring the subset to the evaluation, and return the labels and the masks of its rows."""
+        """Pass the subset to the evaluator, and return the labels and the masks of its rows."""
         state, losses = self._state, self._losses
         inputs, targets, masks = await binding.whole("validation", label_forms(losses))
         if self._evaluator is None:

@@ -5,7 +5,7 @@ import { keepForLater } from "./offline.js";
 const status = document.querySelector("#status");
 const answer = document.querySelector("#answer");
 
-/** Say that the program ended with an error. */
+/** Show that the program ended with an error. */
 function fail(text) {
   status.textContent = `This did not work: ${text}`;
   status.classList.add("failed");
@@ -14,7 +14,7 @@ function fail(text) {
 const worker = new Worker("./worker.js", { type: "module" });
 worker.onmessage = ({ data }) => {
   if ("started" in data) {
-    status.textContent = "The program runs.";
+    status.textContent = "The program is running.";
     keepForLater();
   } else if ("line" in data) {
     answer.append(`${data.line}\n`);

@@ -1,4 +1,4 @@
-/** Runs main.py in a thread of its own, so that the page stays alive meanwhile. */
+/** Runs main.py in a separate thread, so that the page stays responsive meanwhile. */
 
 import { startPython } from "./vendor/webnnm/python.js";
 

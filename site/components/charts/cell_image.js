@@ -1,14 +1,14 @@
-/** The cells of a grid as one image within a chart: a rectangle for each takes ten times as long. */
+/** The cells of a grid as one image in a chart: separate rectangles take ten times as long. */
 
 import { changeset, truthy } from "vega";
 
-/** Colours between the ends of a scale. */
+/** The number of colours of a scale. */
 const SHADES = 256;
 
 export class CellImage {
   /**
-   * Put an image in the place of the rectangles of a compiled chart.
-   * @param {any} spec of Vega, which is changed
+   * Replace the rectangles of a compiled chart by an image.
+   * @param {any} spec the Vega specification, which is modified
    * @param {{ data: string, columns: number }} cells the name of the rows, and how many are side by side
    * @param {any[] | undefined} rows those to paint, if they are not those of the chart
    */
@@ -23,7 +23,7 @@ export class CellImage {
     this.canvas = document.createElement("canvas");
     this.canvas.width = columns;
     this.canvas.height = this.rows.length / columns;
-    // The rectangles have no rows any more.
+    // The rectangles no longer have rows.
     source.values = [];
     const place = { opacity, x, x2, y, y2, aspect: { value: false }, smooth: { value: true } };
     Object.assign(mark, { type: "image", from: { data: "cell image" } });
@@ -38,7 +38,7 @@ export class CellImage {
     const shades = this.#shades(view, context);
     const image = context.createImageData(width, height);
     const pixels = new Uint32Array(image.data.buffer);
-    // Rows begin at the lowest y, images at the top.
+    // Rows start at the lowest y, images at the top.
     this.rows.forEach((row, place) => {
       const line = height - 1 - Math.floor(place / width);
       pixels[line * width + (place % width)] = shades[Math.round(row[this.field] * (SHADES - 1))];

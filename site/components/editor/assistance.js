@@ -1,4 +1,4 @@
-/** What the editor asks while one writes, of functions that it is given, and how it shows answers. */
+/** The services that the editor calls while the user writes, and how it shows their answers. */
 
 import { pickedCompletion, startCompletion } from "@codemirror/autocomplete";
 import { forEachDiagnostic, linter, lintKeymap } from "@codemirror/lint";
@@ -17,7 +17,7 @@ import {
 import { changeTo } from "./changes.js";
 
 /**
- * Offsets are those of JavaScript strings. All of it may be promised.
+ * Offsets are those of JavaScript strings. All functions may return promises.
  *
  * @typedef {{from: number, to: number, insert: string}} Edit
  * @typedef {{label: string, kind: string, insert: string, caret: number, detail: string,
@@ -31,19 +31,19 @@ import { changeTo } from "./changes.js";
  *
  * @typedef {object} Services
  * @property {(text: string, offset: number) => Completions | null | Promise<Completions | null>}
- *   complete what can be written at an offset; the editor sorts out what fits
+ *   complete what can be written at an offset; the editor filters what fits
  * @property {(text: string, offset: number) => Help | null | Promise<Help | null>} hover
  *   what is known of the word at an offset
  * @property {(text: string, offset: number) => Signature | null | Promise<Signature | null>}
- *   signature how that is called in whose brackets an offset is
+ *   signature the signature of the call in whose brackets an offset is
  * @property {(text: string) => Problem[] | Promise<Problem[]>} diagnose the mistakes in a text
  * @property {(text: string, offset: number) => Name | null | Promise<Name | null>} renamed
  *   the name at an offset that can be changed
  * @property {(text: string, offset: number, name: string) =>
  *   {edits?: Edit[], error?: string} | Promise<{edits?: Edit[], error?: string}>} rename
- *   the edits that change it, or why it cannot be
+ *   the edits that rename it, or why this is not possible
  * @property {(text: string) => {text?: string, error?: string}
- *   | Promise<{text?: string, error?: string}>} format the text laid out anew, or why not
+ *   | Promise<{text?: string, error?: string}>} format the formatted text, or why it is not
  */
 
 /** Milliseconds after the last key until the text is checked, and until a signature shows. */
@@ -90,7 +90,7 @@ function run(started) {
 function completionSource(complete) {
   /** @param {import("@codemirror/autocomplete").CompletionContext} context */
   return async (context) => {
-    // Unasked only within words and where a word is due.
+    // Without a request, complete only within words and where a word is expected.
     if (!context.explicit && !context.matchBefore(/[\w:=]/)) return null;
     const found = await complete(context.state.doc.toString(), context.pos);
     if (!found || context.aborted) return null;
@@ -114,7 +114,7 @@ function insert({ label, insert: whole, caret }) {
    * @param {number} to
    */
   return (view, completion, from, to) => {
-    // What follows the word already is not written twice.
+    // A bracket or mark that already follows the word is not inserted again.
     const next = view.state.sliceDoc(to, to + 1);
     const there = next !== "" && next === whole[label.length];
     view.dispatch({
@@ -136,7 +136,7 @@ const shownHelp = StateField.define({
   update(shown, transaction) {
     for (const effect of transaction.effects) if (effect.is(setHelp)) return effect.value;
     if (!shown || !transaction.docChanged) return shown;
-    // With the same `create` it is the same tooltip, which moves.
+    // With the same `create`, it is the same tooltip, only moved.
     return { ...shown, pos: transaction.changes.mapPos(shown.pos) };
   },
   provide: (field) => showTooltip.from(field),
@@ -184,7 +184,7 @@ async function hoverHelp(view, at, services) {
 }
 
 /**
- * Show what is known of the word at the cursor, and have screen readers say it.
+ * Show what is known about the word at the cursor, and announce it to screen readers.
  *
  * @param {EditorView} view
  * @param {Partial<Services>} services
@@ -210,7 +210,7 @@ function hideHelp(view) {
   return view.plugin(helper)?.hide() ?? false;
 }
 
-/** What was asked last: its answer shows, unless it was closed before. */
+/** The latest request for help: its answer is shown, unless help was closed in the meantime. */
 class Helper {
   /**
    * @param {EditorView} view
@@ -229,7 +229,7 @@ class Helper {
   }
 
   /**
-   * The answer to a question, or nothing if another was asked, or help closed, meanwhile.
+   * The answer to a question, or undefined if another was asked, or help closed, meanwhile.
    *
    * @template T
    * @param {() => Promise<T>} question
@@ -243,7 +243,7 @@ class Helper {
     return answer;
   }
 
-  /** Close all help, and whether there was some. */
+  /** Close all help; return whether any was open. */
   hide() {
     const { state } = this.view;
     const open = state.field(shownHelp) || hasHoverTooltips(state) || this.asked;
@@ -255,7 +255,7 @@ class Helper {
   }
 
   /**
-   * Whether the pointer asks for what already shows, or what was just closed.
+   * Whether the pointer requests help that is already shown, or that was just closed.
    *
    * @param {number} at
    */
@@ -291,7 +291,7 @@ class Helper {
 const helper = ViewPlugin.fromClass(Helper, {
   eventHandlers: {
     mousemove(event) {
-      // Browsers send the event as well where only the page moves below a pointer at rest.
+      // Browsers also send the event when the page moves below a pointer at rest.
       const pointer = `${event.screenX},${event.screenY}`;
       if (pointer !== this.pointer) this.closedAt = null;
       this.pointer = pointer;
@@ -332,18 +332,18 @@ async function diagnostics(view, services) {
 
 /**
  * @param {EditorView} view
- * @param {import("@codemirror/state").Text} doc the text that the edits are for
+ * @param {import("@codemirror/state").Text} doc the text that the edits apply to
  * @param {Edit[]} edits
  */
 function carryOut(view, doc, edits) {
-  // Another text is checked in a moment, and has fixes of its own.
+  // A changed text is checked again in a moment, and has its own fixes.
   if (!view.state.doc.eq(doc)) return;
   view.dispatch({ changes: edits, userEvent: "input.fix" });
   view.focus();
 }
 
 /**
- * Carry out the first fix for the line of the cursor, or else for the text.
+ * Apply the first fix for the line of the cursor, or else for the whole text.
  *
  * @param {EditorView} view
  */
@@ -364,7 +364,7 @@ export function mend(view) {
 // Names and layout.
 
 /**
- * Ask for another name of what stands at the cursor, and give it that.
+ * Ask for a new name for the name at the cursor, and rename it.
  *
  * @param {EditorView} view
  * @param {Partial<Services>} services
@@ -375,11 +375,11 @@ export async function rename(view, services) {
   const { head } = selection.main;
   const found = await services.renamed(doc.toString(), head);
   if (!found) {
-    tell(view, "There is no name defined in this text at the cursor");
+    tell(view, "The cursor is not at a name that is defined in this text");
     return;
   }
   const { result } = showDialog(view, {
-    label: `New name of ${found.name}`,
+    label: `New name for ${found.name}`,
     input: { name: "name", value: found.name, autocomplete: "off" },
     submitLabel: "Rename",
     focus: true,
@@ -394,7 +394,7 @@ export async function rename(view, services) {
 }
 
 /**
- * Lay the text out anew.
+ * Format the text.
  *
  * @param {EditorView} view
  * @param {Partial<Services>} services
@@ -409,7 +409,7 @@ export async function format(view, services) {
 }
 
 /**
- * Say a sentence below the text, and to screen readers.
+ * Show a sentence below the text, and announce it to screen readers.
  *
  * @param {EditorView} view
  * @param {string} sentence

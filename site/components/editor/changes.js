@@ -1,4 +1,4 @@
-/** The smallest change of one text into another, so that the cursor and the history keep theirs. */
+/** The smallest change of one text into another, which preserves the cursor and the history. */
 
 /**
  * @param {string} before

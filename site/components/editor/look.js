@@ -1,4 +1,4 @@
-/** The look of the editor, with the colours of the page around it where this names them. */
+/** The look of the editor, with the colours of the surrounding page if it defines them. */
 
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";

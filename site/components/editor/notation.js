@@ -1,4 +1,4 @@
-/** The notation: its colours, folds, brackets, comments, indentation. Words come from its grammar. */
+/** The notation: colours, folding, brackets, comments, indentation; words are in its grammar. */
 
 import { StreamLanguage, foldService, indentUnit } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
@@ -16,7 +16,7 @@ const words = Object.fromEntries(
 );
 
 /**
- * What was read of a statement: `part` says what comes next, `open` how many brackets are.
+ * What was read of a statement: `part` is what comes next, `open` the number of open brackets.
  *
  * @typedef {{part: "block" | "property" | "body" | "text", property: string, open: number,
  *   comment: boolean}} Reading
@@ -89,7 +89,7 @@ function kindOf(word, stream, state) {
   return words.values?.has(word) ? "atom" : "variableName";
 }
 
-/** Lines that belong to the statement in the line at hand: those behind it that are set in. */
+/** The lines that belong to the statement in a line: the indented ones after it. */
 const folding = foldService.of((state, from) => {
   const first = state.doc.lineAt(from);
   if (!/^\w+\s*:/.test(first.text)) return null;

@@ -58,7 +58,7 @@ async def test_without_an_npu_other_devices_are_asked_for(
     monkeypatch.setattr(WebNNBackend, "open", open_on)
     monkeypatch.setattr(pyodide_host, "in_browser", lambda: True)
     await backend(name, device="npu", log=said.append)
-    assert (asked, said) == (["npu", "gpu", "cpu"], ["no npu here; asked for cpu in place of npu"])
+    assert (asked, said) == (["npu", "gpu", "cpu"], ["no npu here; requested cpu in place of npu"])
     with pytest.raises(BackendError, match="no gpu here"):
         await backend("webnn", device="gpu")
     assert asked[3:] == ["gpu"], "what was asked for otherwise is not replaced"

@@ -265,7 +265,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], Make]] = {
     ),
     "tangled transpose": (
         "NNM405",
-        ('transpose "layer"', "7 dimensions", "takes 6"),
+        ('transpose "layer"', "7 dimensions", "takes at most 6"),
         lambda b: b.transpose(b.input("x", "float32", [2] * 7)),
     ),
     "large tensor": (

@@ -306,7 +306,7 @@ def test_copy_to_a_buffer() -> None:
 
 @pytest.mark.parametrize(("buffer", "found"), [(bytearray(4), "4 bytes"), (bytes(8), "read-only")])
 def test_copy_to_a_buffer_that_does_not_fit(buffer: Any, found: str) -> None:
-    with pytest.raises(DataError, match=f"takes 8 bytes to write, the buffer is {found}"):
+    with pytest.raises(DataError, match=f"takes 8 bytes, the buffer is {found}"):
         HostArray.of([1, 2], "float32").copy_to(buffer)
 
 

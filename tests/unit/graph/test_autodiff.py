@@ -139,7 +139,7 @@ def test_seed_is_the_gradient_that_arrives() -> None:
 def test_seed_of_another_type_is_refused(shape: Any, dtype: Any) -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", [3])
-    with pytest.raises(WebNNMError, match=r"a seed .* for a result float32") as caught:
+    with pytest.raises(WebNNMError, match=r"the seed is .* but the result float32") as caught:
         gradients(x * x, [x], seed=b.input("seed", dtype, shape))
     assert caught.value.code == "NNM702"
 
@@ -149,7 +149,7 @@ def test_result_that_is_not_a_scalar_needs_a_seed() -> None:
     x = b.input("x", "float32", [1, 2])
     with pytest.raises(WebNNMError) as caught:
         gradients(x * x, [x])
-    assert str(caught.value) == "NNM702: [1, 2] is not a scalar\nhint: give a seed or sum"
+    assert str(caught.value) == "NNM702: [1, 2] is not a scalar\nhint: sum it or give a seed"
 
 
 def test_integers_have_no_gradient() -> None:

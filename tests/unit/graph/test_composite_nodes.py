@@ -156,4 +156,4 @@ def test_types_that_the_method_lacks_are_decomposed_where_no_cast_helps() -> Non
         x.builder.build({"y": square}), {"squareAndRoot": float16, "mul": {}}
     )
     assert operators(graph) == ["mul", "mul"]
-    assert rewrites == ["squareAndRoot: computed by other operators, because it takes float16"]
+    assert rewrites == ["squareAndRoot: computed with other operators, because it takes float16"]

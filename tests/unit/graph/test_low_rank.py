@@ -81,12 +81,12 @@ def test_each_repetition_has_factors_of_its_own() -> None:
 
 def test_what_cannot_be_adapted_is_named() -> None:
     repeated = "m:layers block(repeat=3); block:layers matmul(w, shape=[8]), relu();"
-    assert 'NNM704: the text has "w1" and "w2" in one place' in refused(repeated, "w1")
+    assert 'NNM704: the text has "w1" and "w2" in the same place' in refused(repeated, "w1")
     assert 'no matrix of a matmul or attend layer is called "wx*"' in refused(repeated, "wx*")
     assert "no attend layer has projections" in refused("m:layers matmul(w);")
     assert "residual(skip=…) counts" in refused(f"m:layers relu(), residual(skip=1), {SELF};")
     given = "m:layers block(bias=true); block:layers attend(q, k, v, o=w, heads=2);"
-    assert "bias=true is given by the call" in refused(given)
+    assert "bias=true comes from the call" in refused(given)
     assert 'has a block "lora"' in refused("m:layers lora(), matmul(w); lora:layers relu();", "w*")
 
 

@@ -109,9 +109,9 @@ def test_constants_and_declared_parameters() -> None:
         ("tanh(name=x), sin(¦name=x)", [], "NNM206", "already names a layer", ""),
         ("tanh(¦name=unit)", ["unit:layers sin();"], "NNM206", "is a block", ""),
         ("tanh(¦name=c)", ["c [4] 1;"], "NNM206", "", ""),
-        ("tanh()", ["c [4] 1;", "¦c [4] 1;"], "NNM206", "declared already", ""),
-        ("tanh()", ["c [4] 1;", "q:param ¦c shape=[4];"], "NNM206", "declared already", ""),
-        ("tanh()", ["q:constants ¦m [4] 1;"], "NNM206", "is a block already", ""),
+        ("tanh()", ["c [4] 1;", "¦c [4] 1;"], "NNM206", "already declared", ""),
+        ("tanh()", ["c [4] 1;", "q:param ¦c shape=[4];"], "NNM206", "already declared", ""),
+        ("tanh()", ["q:constants ¦m [4] 1;"], "NNM206", "is already a block", ""),
         ("unit(), unit(), add(¦unit)", ["unit:layers tanh();"], "NNM209", "2 times", "name="),
         ("tanh(), add(¦unit)", ["unit:layers tanh();"], "NNM209", "0 times", ""),
     ],
@@ -208,4 +208,4 @@ def test_elaboration_order_is_blocks_layers_operands_options() -> None:
 )
 def test_a_parameter_with_the_name_of_its_block_is_told(text: str) -> None:
     error = fails("NNM208", text, says='"b" in "add1" is the block "b", not a new parameter')
-    assert error.hint == 'call the parameter or the block "b" by another name'
+    assert error.hint == 'give the parameter or the block "b" another name'

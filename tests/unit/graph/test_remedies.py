@@ -101,7 +101,7 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         (
             "NNM601",
             VECTOR + "matmul(w);\nm:loss CrossEntropyLoss;",
-            "write CCE for one-hot labels, SCE for class numbers, BCE for yes and no",
+            "write CCE for one-hot labels, SCE for class numbers, BCE for yes/no",
         ),
         ("NNM601", VECTOR + "matmul(w);\nm:loss smooth_l1;", 'write "HUL"'),
         ("NNM601", VECTOR + "matmul(w);\nm:loss mse_loss;", 'write "MSE"'),
@@ -121,7 +121,7 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
             "NNM408",
             IMAGE.replace("{channels:1, height:28, width:28}", "[28, 28, 1]")
             + "conv2d(k, kernel=3);",
-            "channels come first where dimensions have no names: write shape={height:28,",
+            "channels come first if dimensions have no names: write shape={height:28,",
         ),
         (
             "NNM402",
@@ -131,7 +131,7 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         (
             "NNM402",
             VECTOR + "relu();",
-            "the flow still has the shape of the input: matmul(w) gives it another one",
+            "the flow still has the shape of the input: matmul(w) changes it",
         ),
         ("NNM204", VECTOR + "rleu(), matmul(w);", 'did you mean "relu"?'),
         ("NNM204", VECTOR + "ReLU(), matmul(w);", 'did you mean "relu"?'),

@@ -171,7 +171,7 @@ async def test_texts_come_back_as_they_were() -> None:
     ("source", "at", "code", "words"),
     [
         (MLP, "lost", "NNM710", 'no layer "lost"'),
-        (MLP, "matmul", "NNM710", "stands 3 times"),
+        (MLP, "matmul", "NNM710", "appears 3 times"),
         (MLP.replace("m:layers ", "m:layers cos(), "), "cos", "NNM704", "trunk would be empty"),
         (MLP, "m", "NNM704", "head is empty"),
         (

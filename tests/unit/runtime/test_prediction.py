@@ -182,7 +182,7 @@ async def test_inputs_of_one_sequence_and_of_none() -> None:
     ("rows", "code", "words"),
     [
         ({"a": ragged([2, 1]), "b": [[1], [1, 2]], "c": [[1], [1]]}, "NNM702", "differ in length"),
-        ({"a": ragged([2, 1]), "b": [[1, 2], [1]], "c": [[1]]}, "NNM702", "1 rows, others have 2"),
+        ({"a": ragged([2, 1]), "b": [[1, 2], [1]], "c": [[1]]}, "NNM702", "but others have 2"),
         ({"a": ragged([2, 1]), "b": [[1, 2], []], "c": [[1], [1]]}, "NNM702", "differ in length"),
         ({"a": [[[1, 2]], []], "b": [[1], []], "c": [[1], [1]]}, "NNM711", "row 1"),
         ({"a": [[[1, 2]], [[1], [2]]], "b": [[1], [1, 2]], "c": [[1], [1]]}, "NNM702", "row 1"),

@@ -522,7 +522,7 @@ async def test_a_prediction_is_readable_and_an_array() -> None:
     found = await model.predict(FLOWERS * 5)
     lines = repr(found).splitlines()
     assert lines[0].startswith("setosa ") and "% (" in lines[0]
-    assert (len(lines), lines[-1]) == (11, "… and 5 rows more")
+    assert (len(lines), lines[-1]) == (11, "… and 5 more rows")
     array = np.asarray(found)
     assert array.shape == found.shape == (15, 3)
     assert (found[2] == array[2]).all() and (found[-1] == array[-1]).all()

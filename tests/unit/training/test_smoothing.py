@@ -22,7 +22,7 @@ c:output shape=[1]; c:loss MSE; c:layers matmul(w, node=a);
 async def test_label_smoothing_is_for_classes(loss: str) -> None:
     text = f"m:input shape=[3]; m:output shape=[2]; m:loss {loss}; m:layers matmul(w);"
     model = await create(text, regression(8))
-    with pytest.raises(DataError, match=rf'smoothing is 0.1, and output "m" .* {loss}') as caught:
+    with pytest.raises(DataError, match=rf'smoothing is 0.1, but output "m" .* {loss}') as caught:
         await model.train(PLAIN, epochs=1, label_smoothing=0.1)
     assert caught.value.code == "NNM704"
     assert "CCE" in caught.value.hint and loss not in caught.value.hint

@@ -1,1 +1,1 @@
-"""What makes a graph faster without changing what it computes: functions from graph to graph."""
+"""Passes that make a graph faster without changing what it computes: from graph to graph."""

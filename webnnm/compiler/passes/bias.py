@@ -1,4 +1,4 @@
-"""A bias that is added to a convolution becomes part of it."""
+"""Make a bias that is added to a convolution part of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_biases(graph: Graph) -> Graph:
             users.update(operand.number for operand in node.operands if operand is not None)
             if node.operator.name == "add":
                 adds.append(node)
-    # The operand that is a convolution, of every addition in the order of the graph.
+    # For every addition, in graph order, the operand that is a convolution.
     places = iter(
         [
             max((k for k, o in enumerate(node.operands) if o and _takes(o, users)), default=None)
@@ -62,7 +62,7 @@ def with_biases(graph: Graph) -> Graph:
 
 
 def _takes(operand: Operand, users: Counter[int]) -> bool:
-    """Return whether an operand is a convolution without a bias that nobody else uses."""
+    """Return whether an operand is a convolution without a bias or other users."""
     node = operand.node
     return (
         users[operand.number] == 1

@@ -1,4 +1,4 @@
-"""Operands that an operator broadcasts by itself need no expand and no reshape before it."""
+"""Remove expand and reshape before operators that broadcast the operand themselves."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ BROADCASTING = ELEMENTWISE - {"prelu"}
 """Operators that broadcast all of their operands, on every backend."""
 _CONCERNED = BROADCASTING | {"reshape"}
 _WAYS = ("expand", "reshape")
-"""Operators by which an operand may have been broadcast."""
+"""Operators that may have broadcast an operand."""
 
 
 def without_broadcasts(graph: Graph) -> Graph:
-    """Return the graph in which elementwise operators take operands as they were before expand.
+    """Return the graph in which elementwise operators take the operands of expand directly.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -39,7 +39,7 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
     if len(operands) < len(node.operands):
         return None
     wanted = node.types[0].shape
-    if len(operands) == 1:  # expanded afterwards, perhaps for one that broadcasts by itself
+    if len(operands) == 1:  # expanded afterwards, perhaps for an operator that broadcasts itself
         inner = operands[0]
         while (further := _inner(inner, ("expand",))) is not None:
             inner = further
@@ -60,7 +60,7 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _reshaped(b: GraphBuilder, node: OperatorNode) -> Operand | None:
-    """A number that was expanded and reshaped could be expanded to that shape."""
+    """Expand a number to the shape to which it was expanded and reshaped."""
     (operand,) = node.operands
     inner = operand and _inner(operand, ("expand",))
     if inner is None or count(inner.shape) > 1:
@@ -71,7 +71,7 @@ def _reshaped(b: GraphBuilder, node: OperatorNode) -> Operand | None:
 
 
 def _inner(operand: Operand, ways: Sequence[str]) -> Operand | None:
-    """Return what an operand was broadcast from: by expand, or by dimensions of size 1 in front."""
+    """Return what an operand was broadcast from, by expand or by leading dimensions of size 1."""
     node = operand.node
     if not isinstance(node, OperatorNode) or node.operator.name not in ways:
         return None

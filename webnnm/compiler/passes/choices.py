@@ -1,4 +1,4 @@
-"""Numbers that `where` chooses are expanded beforehand."""
+"""Expand the numbers that `where` chooses beforehand."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import rewrite
 
 FEWEST = 4096
-"""Results of fewer elements are left alone."""
+"""Results with fewer elements are left alone."""
 
 
 def expanded_choices(graph: Graph) -> Graph:
     """Return the graph in which large choices have operands of the size of their result.
 
     LiteRT walks over operands of different shapes element by element, in twice the time that it
-    takes to expand a number and to choose from operands of one shape.
+    takes to expand a number and to choose from operands of the same shape.
 
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [100, 100])

@@ -1,4 +1,4 @@
-"""Arithmetic on a few constants is done beforehand."""
+"""Fold arithmetic on small constants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import rewrite
 
 MOST_FOLDED = 64
-"""Constants of more elements are left to the device."""
+"""Constants with more elements are left to the device."""
 
 
 def _quotient(x: float, z: float) -> float:
@@ -25,7 +25,7 @@ def _reciprocal(x: float) -> float:
     return 1 / x
 
 
-# Of float32 operands, Python's float64 rounded to float32 gives what float32 arithmetic gives.
+# For float32 operands, float64 arithmetic rounded to float32 gives the float32 result.
 _RULES: dict[str, Any] = {
     "abs": abs,
     "add": operator.add,
@@ -43,8 +43,8 @@ _RULES: dict[str, Any] = {
 def folded(graph: Graph) -> Graph:
     """Return the graph with float32 arithmetic on constants replaced by its result.
 
-    Operands have one element or the shape of the result. What overflows or is not defined stays, so
-    that the device decides what comes of it.
+    Operands have one element or the shape of the result. Operations that overflow or are undefined
+    stay, so that the device decides their result.
 
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [2])

@@ -1,9 +1,9 @@
-"""Images with their channels last, and transposes carried on until something needs them.
+"""Compute images with channels last, and delay transposes until something needs them.
 
 Backends that prefer the layout `nhwc` transpose around every convolution in `nchw`, and transposes
-themselves are memory traffic. This pass computes images in `nhwc` and carries the transposes
-through what does not care (elementwise operators, reductions, slices, concatenations), where they
-meet their inverses.
+cost memory traffic. This pass computes images in `nhwc` and carries the transposes through
+operators that do not depend on the order (elementwise operators, reductions, slices,
+concatenations), until they meet their inverses.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.declare.tensors import TensorType
 
 LAST = order("nhwc", "nchw")
-"""The permutation that shows an image with its channels last as one in `nchw`."""
+"""The permutation that turns an image with channels last into one in `nchw`."""
 
 FILTERS = {"conv2d": FILTER_LAYOUTS, "convTranspose2d": TRANSPOSED_FILTER_LAYOUTS}
 LAYOUTS = {
     **dict.fromkeys(("averagePool2d", "l2Pool2d", "maxPool2d"), "layout"),
     **dict.fromkeys(FILTERS, "input_layout"),
 }
-"""Operators on images, and their option for the layout."""
+"""Operators on images, and their layout option."""
 
 REDUCTIONS = frozenset(
     f"reduce{word}"
@@ -56,7 +56,7 @@ def channels_last(graph: Graph) -> Graph:
     >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
     ['transpose', 'conv2d', 'relu', 'conv2d', 'transpose']
 
-    Without operators on images the transposes alone are carried on. Takes time linear in the
+    Without operators on images, only the transposes are moved. Takes time linear in the
     size of the graph.
     """
     if not graph.uses(_SOURCES):
@@ -81,8 +81,8 @@ _SOURCES = LAYOUTS.keys() | {"transpose"}
 def _carrying(graph: Graph, nodes: Sequence[Node]) -> set[int]:
     """Return the operators through which to carry transposes.
 
-    Their results come to an operator on images or to a transpose, or nowhere but to reductions;
-    what is an output, or goes into a product, is wanted in the given order in the end.
+    Their results reach an operator on images or a transpose, or nothing but reductions; outputs
+    and operands of products are needed in the given order in the end.
     """
     leading: set[int] = set()
     given = {operand.number for operand in graph.outputs.values()}
@@ -98,7 +98,7 @@ def _carrying(graph: Graph, nodes: Sequence[Node]) -> set[int]:
 
 
 class _Walk:
-    """The values of the nodes so far; one method per kind of operator."""
+    """The values of the nodes so far, with one method for each kind of operator."""
 
     def __init__(self, carrying: set[int]) -> None:
         self.builder = GraphBuilder()
@@ -133,7 +133,7 @@ class _Walk:
     ) -> tuple[Value, ...]:
         """Return the results of a node with other operands and options.
 
-        They are stored so that their transposes by the permutations are what the node gave.
+        They are stored so that their transposes by the permutations are the node's results.
         """
         types = node.types
         if permutations:
@@ -167,7 +167,7 @@ class _Walk:
         return self._made(node, operands, permutations, **options)
 
     def _reshaped(self, node: OperatorNode, value: PendingTranspose) -> tuple[Value, ...]:
-        """A reshape of leading dimensions that stand where they are known to be → the same."""
+        """A reshape of leading dimensions that the transpose leaves in place → the same."""
         x, p, old, new = value.operand, value.permutation, value.shape, node.types[0].shape
         same = 0
         while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same]:
@@ -181,9 +181,9 @@ class _Walk:
     def _neutral(
         self, node: OperatorNode, given: Sequence[Value | None]
     ) -> tuple[Value, ...] | None:
-        """An operator to which the order of dimensions is all one; None where it does not pay."""
+        """An operator that does not depend on the order of dimensions; None if it does not pay."""
         name, options = node.operator.name, node.options
-        # What has to be transposed to go on, and what otherwise, in elements.
+        # Elements with a pending transpose, by permutation, and others, which would need one.
         sizes: Counter[Permutation] = Counter()
         others = 0
         for value in given:
@@ -253,7 +253,7 @@ _OPTIONS: dict[str, Callable[[Options, Permutation], Options | None]] = {
     "reverse": _axes,
     "slice": _per_dimension("starts", "sizes", "strides"),
 }
-"""What options become where operands are stored in another order: `rule(options, permutation)`."""
+"""The options for operands that are stored in another order: `rule(options, permutation)`."""
 
 NEUTRAL = ELEMENTWISE | _OPTIONS.keys()
-"""What takes its operands in any order of dimensions."""
+"""Operators that take their operands in any order of dimensions."""

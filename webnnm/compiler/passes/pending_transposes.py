@@ -1,4 +1,4 @@
-"""Transposes of operands that are not written into the graph unless something needs them."""
+"""Transposes that are not written into the graph unless something needs them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from webnnm.graph.node import ConstantNode, Operand
 Permutation = tuple[int, ...]
 
 MOST_FOLDED = 1024
-"""Constants of up to so many elements are transposed in Python, larger ones on the device."""
+"""Constants of up to this many elements are transposed in Python, larger ones on the device."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingTranspose:
-    """The transpose of an operand by a permutation, not written into the graph so far."""
+    """The transpose of an operand by a permutation, not yet written into the graph."""
 
     operand: Operand
     permutation: Permutation
 
     @property
     def shape(self) -> Shape:
-        """The shape that users know."""
+        """The shape that users see."""
         return tuple(self.operand.shape[k] for k in self.permutation)
 
 
@@ -52,7 +52,7 @@ def transposed(value: Value, permutation: Sequence[int]) -> Value:
 
 
 def reshaped(x: Operand, shape: Sequence[int]) -> Operand:
-    """Return an operand in another shape; a constant stays one."""
+    """Return an operand in another shape; a constant stays a constant."""
     if x.shape == tuple(shape):
         return x
     node = x.node

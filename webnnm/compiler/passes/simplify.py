@@ -1,4 +1,4 @@
-"""Operators without effect go, and chains of the same operator become one."""
+"""Remove operators without effect, and merge chains of the same operator."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from webnnm.graph.rewrite import rewrite
 
 CLAMPS = ("clamp", "relu")
 MOST_COMPARED = 64
-"""Constants of up to so many elements are looked at."""
+"""Constants of up to this many elements are examined."""
 MOST_SUMMED = 4096
-"""Sums of sums of up to so many elements become one."""
+"""Sums of sums of up to this many elements become one."""
 
 
 def simplified(graph: Graph) -> Graph:
-    """Return the graph without identities, and with one reshape where there were several.
+    """Return the graph without identities, and with successive reshapes merged into one.
 
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [2, 3])
@@ -34,12 +34,12 @@ def simplified(graph: Graph) -> Graph:
 def _rule(b: GraphBuilder, node: Node) -> Operand | None:
     assert isinstance(node, OperatorNode)
     found = _RULES[node.operator.name](node)
-    # Broadcasting against what goes may have changed the shape.
+    # Broadcasting against the removed operand may have changed the shape.
     return found if found is not None and found.type == node.types[0] else None
 
 
 def _first(node: OperatorNode) -> Operand | None:
-    """Return the operand: where it has the type of the result, the operator does nothing."""
+    """Return the operand: if it has the type of the result, the operator does nothing."""
     return node.operands[0]
 
 
@@ -59,7 +59,7 @@ def _reshape(node: OperatorNode) -> Operand | None:
 
 
 def _gemm(node: OperatorNode) -> Operand | None:
-    """Drop the addend of a product that takes it 0 times: browsers may end on that."""
+    """Drop the addend of a product with β = 0: it may crash browsers."""
     a, b, c = node.operands
     if c is None or node.options["beta"] != 0:
         return None
@@ -68,7 +68,7 @@ def _gemm(node: OperatorNode) -> Operand | None:
 
 
 def _clamp(node: OperatorNode) -> Operand | None:
-    """Join the bounds of a clamp of a clamp; a relu is a clamp from 0."""
+    """Merge the bounds of nested clamps; a relu is a clamp from 0."""
     (x,) = node.operands
     assert x is not None
     if not is_float(x.dtype):
@@ -88,7 +88,7 @@ def _bounds(node: OperatorNode) -> tuple[float, float]:
     """Return the bounds of a clamp or a relu."""
     if node.operator.name == "relu":
         return 0.0, math.inf
-    # In this order NaN, which is not a bound, gives way.
+    # In this order, NaN, which is not a bound, is dropped.
     return max(-math.inf, node.options["min_value"]), min(math.inf, node.options["max_value"])
 
 
@@ -106,12 +106,12 @@ def _reduce_sum(node: OperatorNode) -> Operand | None:
 
 
 def _sum(x: Operand, axes: Sequence[int], shape: Shape) -> Operand:
-    """Return Σ x in a shape. Σ Σ x becomes one, and Σ −x becomes −Σ x, which turns fewer signs."""
+    """Return Σ x in a shape. Σ Σ x becomes one sum, and Σ −x becomes −Σ x, which negates less."""
     inner = _of(x, "neg")
     if inner is not None and count(shape) < count(x.shape):
         return -_sum(inner, axes, shape)
     inner = _of(x, "reduceSum")
-    # A sum that others want too is computed twice then, which matters for large operands.
+    # A sum with other users is then computed twice, which matters for large operands.
     if inner is not None and count(inner.shape) <= MOST_SUMMED:
         assert isinstance(x.node, OperatorNode)
         gone = set(x.node.options["axes"])
@@ -123,7 +123,7 @@ def _sum(x: Operand, axes: Sequence[int], shape: Shape) -> Operand:
 
 
 def _of(x: Operand, name: str) -> Operand | None:
-    """Return what an operator of this name was applied to, None if `x` is not a result of one."""
+    """Return the operand of an operator of this name, None if `x` is not a result of one."""
     node = x.node
     return (
         node.operands[0] if isinstance(node, OperatorNode) and node.operator.name == name else None
@@ -131,7 +131,7 @@ def _of(x: Operand, name: str) -> Operand | None:
 
 
 def _neutral(number: float, *, both: bool) -> Callable[[OperatorNode], Operand | None]:
-    """Drop an operand that is this number everywhere: the second one, or either of them."""
+    """Drop an operand that is this number everywhere: the second operand, or either of them."""
 
     def found(node: OperatorNode) -> Operand | None:
         x, z = node.operands

@@ -1,8 +1,8 @@
 """The table of known traps: what backends refuse or compute wrongly although their limits allow it.
 
-To add one, write a rule that returns a replacement (or None where the node is safe) and a record,
-in the module of its kind. Rules of `TRAPS` are applied again to what they made, and then have
-nothing left to do; those of `GUARDS` are applied once, when everything else fits.
+To add one, write a rule that returns a replacement (or None if the node is safe) and a record, in
+the module of its kind. Rules of `TRAPS` are applied again to their own results, in which they must
+find nothing left to do; those of `GUARDS` are applied once, when everything else fits.
 """
 
 from webnnm.compiler.traps import (
@@ -35,4 +35,4 @@ TRAPS = (
 )
 GUARDS = (*numbers.GUARDS, *constants.GUARDS)
 EVERY = (*TRAPS, *GUARDS)
-"""What to expect of an implementation of which nothing is known."""
+"""The traps to expect of an unknown implementation."""

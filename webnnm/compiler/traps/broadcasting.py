@@ -1,4 +1,4 @@
-"""Traps of broadcasting: operands that the standard broadcasts and a backend does not."""
+"""Traps of broadcasting: operands that the standard broadcasts but a backend does not."""
 
 from __future__ import annotations
 

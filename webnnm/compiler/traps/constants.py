@@ -1,4 +1,4 @@
-"""Traps of constants: how large one may be, and all of a graph together; casts of them."""
+"""Traps of constants: the size of one, the size of all in a graph, and casts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 
 MAX_CONSTANT_BYTES = 2**27
-"""Chromium 147 on LiteRT refuses to build a graph with one larger constant."""
+"""Chromium 147 on LiteRT refuses to build a graph with a larger constant."""
 
 MAX_GRAPH_CONSTANT_BYTES = 5 * 2**28
 """1.25 GiB of constants in a graph were built; 1.5 GiB killed the service and lost the context."""
@@ -37,7 +37,7 @@ def _split_constant(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _cast_constant(b: GraphBuilder, node: Node) -> Operand | None:
-    """The cast of a float16 constant → the same of another shape, reshaped."""
+    """The cast of a float16 constant → the same in another shape, reshaped."""
     if not isinstance(node, OperatorNode) or node.types[0].dtype != "float32":
         return None
     (x,) = node.operands
@@ -49,7 +49,7 @@ def _cast_constant(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_constant(operand: Operand | None) -> bool:
-    """Return whether an operand is a constant, or made of such without arithmetic."""
+    """Return whether an operand is a constant, or made from constants without arithmetic."""
     if operand is None or isinstance(operand.node, ConstantNode):
         return operand is not None
     node = operand.node
@@ -61,7 +61,7 @@ def _is_constant(operand: Operand | None) -> bool:
 TRAPS = (
     Trap(
         operators=frozenset({"constant"}),
-        reason=f"a constant above {MAX_CONSTANT_BYTES} bytes is refused; it is put together from "
+        reason=f"a constant above {MAX_CONSTANT_BYTES} bytes is refused; it is assembled from "
         "parts",
         evidence=Untried("its constant would take as many bytes", litert),
         rule=_split_constant,
@@ -71,7 +71,7 @@ TRAPS = (
 GUARDS = (
     Trap(
         operators=frozenset({"cast"}),
-        reason="a float16 constant, cast to float32, would be zeros in an output; it is reshaped",
+        reason="a float16 constant cast to float32 would be zeros in an output; it is reshaped",
         evidence=(
             Probe(
                 lambda g: g.cast(g.constant([1.0, 2.0], "float16"), "float32"),

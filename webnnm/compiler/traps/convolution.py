@@ -48,7 +48,7 @@ def _line(values: list[float]) -> Values:
 TRAPS = (
     Trap(
         operators=POOLS,
-        reason="dilations are refused; windows are taken apart and reduced along each axis",
+        reason="dilations are refused; windows are split up and reduced along each axis",
         evidence=(
             Probe(
                 lambda g: [
@@ -64,8 +64,8 @@ TRAPS = (
     ),
     Trap(
         operators=POOLS,
-        reason="padding, and what rounding up reaches beyond it, would count in averages and win "
-        "maxima as zeros; the image is padded before",
+        reason="padding, and the cells that rounding up adds beyond it, would count as zeros in "
+        "averages and maxima; the image is padded first",
         evidence=(
             Probe(
                 lambda g: [
@@ -119,8 +119,8 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"conv2d"}),
-        reason="with padding along one axis, last cells that no window reads along the other "
-        "would make the result that of zeros; they are cut off",
+        reason="with padding along one axis, trailing cells that no window reads along the other "
+        "would make the result that of an image of zeros; they are cut off",
         evidence=(
             Probe(
                 lambda g: g.conv2d(

@@ -1,4 +1,4 @@
-"""Traps of division: of integers it ends the run, of numbers by a sum it may give the mean."""
+"""Traps of division: integer division may crash, division by a sum may give the mean."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUMS = frozenset({"reduceL1", "reduceSum", "reduceSumSquare"})
 def _guarded_division(b: GraphBuilder, node: Node) -> Operand | None:
     """Integer a / b → where(b is 0 or -1, a · b, a / where(b is 0 or -1, 1, b)).
 
-    The product is the quotient for -1, and the 0 that NumPy gives for 0.
+    The product is the quotient for -1, and 0 for 0, as in NumPy.
     """
     if not isinstance(node, OperatorNode) or is_float(node.types[0].dtype):
         return None
@@ -25,7 +25,7 @@ def _guarded_division(b: GraphBuilder, node: Node) -> Operand | None:
     assert divisor is not None
     if _harmless(divisor):
         return None
-    # Of two neighbours one is odd, so the product is 0 (modulo 2^32, too) only if a factor is.
+    # One of two neighbours is odd, so the product is 0 (even modulo 2^32) only if a factor is.
     tested = divisor * (divisor + 1) if divisor.dtype in SIGNED else divisor
     harmful = b.equal(tested, b.constant(0, divisor.dtype))
     safe = b.where(harmful, b.constant(1, divisor.dtype), divisor)
@@ -52,7 +52,7 @@ def _first(node: OperatorNode) -> Operand | None:
 
 
 def _bare(operand: Operand) -> Operand:
-    """Return what an operand was before it was only laid out anew, or copied."""
+    """Return what an operand was before it was reshaped, expanded or copied."""
     node = operand.node
     while isinstance(node, OperatorNode) and (
         node.operator.name in ("reshape", "expand")
@@ -80,7 +80,7 @@ TRAPS = (
     Trap(
         operators=frozenset({"div"}),
         reason="an integer division by zero would leave the old values in the output without an "
-        "error, and one of the smallest integer by -1 would lose the device; quotients by 0 are "
+        "error, and that of the smallest integer by -1 would lose the device; quotients by 0 are "
         "now 0",
         evidence=Untried(
             "division by zero is left to the processor, which may end the browser's WebNN process"
@@ -89,7 +89,7 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"div", "reciprocal"}),
-        reason="a number divided by the sum of as many elements would be their mean; the sum is "
+        reason="a number divided by the sum of that many elements would be their mean; the sum is "
         "reshaped first",
         evidence=(
             Probe(

@@ -1,4 +1,4 @@
-"""What tells whether a fault shows here: tiny graphs with known answers, or why none is tried."""
+"""Evidence of faults: tiny graphs with known answers, or the reason why none is tried."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType, is_float
 
 TOLERANCE = {"float32": 1e-4, "float16": 4e-3}
-"""How far a right answer may be from the known one, relatively; other types are exact."""
+"""The relative tolerance of answers; other types have to be exact."""
 
 
 class Values(NamedTuple):
@@ -35,9 +35,9 @@ class Drawn(NamedTuple):
 
 
 class Sketch:
-    """A graph written down call by call as WebNN takes them: no type is inferred.
+    """A graph recorded call by call as WebNN takes them, without type inference.
 
-    So that no operator's module is loaded for it, and a page can afford many of them.
+    No operator's module is loaded for it, so a page can afford many sketches.
 
     >>> sketch = Sketch()
     >>> sketch.reduceMax(sketch.tensor([1.0, 2.0]), axes=[0])
@@ -80,7 +80,7 @@ class Sketch:
         return drawn
 
     def take(self, other: Sketch) -> None:
-        """Add another sketch, whose tensors are numbered where this one ends."""
+        """Add another sketch, whose tensors are numbered from the end of this one."""
         shift = len(self.constant_data)
         self.inputs += other.inputs
         self.constants += [{**each, "offset": shift + each["offset"]} for each in other.constants]
@@ -90,7 +90,7 @@ class Sketch:
         self.count = other.count
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return the method of MLGraphBuilder of this name; `results=n` for one that gives n."""
+        """Return the MLGraphBuilder method of this name; pass `results=n` to one with n results."""
         return partial(self._call, name)
 
     def _call(self, name: str, *given: Any, results: int = 0, **options: Any) -> Any:
@@ -117,11 +117,10 @@ class Sketch:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A tiny graph with a known answer, or several of them, in literal numbers.
+    """A tiny graph with one or more known answers in literal numbers.
 
-    One that is `alone` gets a graph of its own: where the fault shows, the browser refuses to build
-    the graph or to run it, and would refuse whatever else were in it; or it shows in such a graph
-    alone.
+    If it is `alone`, it gets a graph of its own: the browser refuses to build or run a graph with
+    the fault, and everything else in it, or the fault shows only in a graph of its own.
     """
 
     draw: Callable[[Sketch], Drawn | Sequence[Drawn]]
@@ -130,21 +129,21 @@ class Probe:
 
 
 def everywhere(limits: Mapping[str, Any]) -> bool:
-    """Tell that a fault is to be expected of every implementation."""
+    """Return True: a fault is to be expected of every implementation."""
     del limits
     return True
 
 
 def litert(limits: Mapping[str, Any]) -> bool:
-    """Return whether an implementation is Chromium's on LiteRT, by what it alone prefers."""
+    """Return whether an implementation is Chromium's on LiteRT, by a preference unique to it."""
     return limits.get("preferredInputLayout") == "nhwc"
 
 
 @dataclass(frozen=True, eq=False)
 class Untried:
-    """A fault that no page can try out: `why`, and of which implementations it is expected.
+    """A fault that no page can try out: `why`, and which implementations are expected to have it.
 
-    Those are told by their limits: what WebNN says of itself.
+    These are recognised by their limits: what WebNN reports about itself.
     """
 
     why: str
@@ -157,7 +156,7 @@ Evidence = tuple[Probe, ...] | Untried
 class Trial:
     """Probes that share one graph.
 
-    Attributes: `probes`, `answers` (those of each probe).
+    Attributes: `probes`, `answers` (of each probe).
     """
 
     def __init__(self, *probes: Probe, dtypes: frozenset[str] | None = None) -> None:
@@ -170,7 +169,7 @@ class Trial:
             self.add(probe)
 
     def add(self, probe: Probe) -> bool:
-        """Draw a further probe, unless it has inputs of others than the given `dtypes`."""
+        """Draw another probe, unless it has inputs of types outside the given `dtypes`."""
         sketch = Sketch(self._sketch.count)
         drawn = probe.draw(sketch)
         if self._dtypes is not None and not {x["dtype"] for x in sketch.inputs} <= self._dtypes:
@@ -206,11 +205,11 @@ class Trial:
 
     @property
     def answer_data(self) -> bytes:
-        """The bytes of all outputs, if all is right."""
+        """The bytes of all outputs if everything is correct."""
         return b"".join(answer.data for answers in self.answers for answer in answers)
 
     def wrong(self, found: memoryview[int]) -> list[Probe]:
-        """Return the probes that these bytes of all outputs do not answer."""
+        """Return the probes that are answered wrongly by these bytes of all outputs."""
         wrong: list[Probe] = []
         start = 0
         for probe, answers in zip(self.probes, self.answers, strict=True):
@@ -237,7 +236,7 @@ def _typed(array: HostArray) -> dict[str, Any]:
 
 
 def _is_drawn(given: Any) -> bool:
-    """Return whether a word of a call is a tensor, or a list of tensors."""
+    """Return whether an argument of a call is a tensor or a list of tensors."""
     if isinstance(given, list):
         return any(map(_is_drawn, given))  # pyright: ignore[reportUnknownArgumentType]
     return isinstance(given, Drawn)

@@ -53,7 +53,7 @@ MOVING = frozenset(
 
 
 def _moved(b: GraphBuilder, node: Node) -> Replacement | None:
-    """An operator that moves logical results → the same behind a reshape, which costs nothing."""
+    """An operator that moves logical results → the same after a reshape, which costs nothing."""
     if not isinstance(node, OperatorNode) or not any(map(_is_logical, node.operands)):
         return None
     operands = [
@@ -71,7 +71,7 @@ def _is_logical(operand: Operand | None) -> bool:
 TRAPS = (
     Trap(
         operators=MOVING,
-        reason="results of comparisons and of logic cannot be moved before they are reshaped",
+        reason="results of comparisons and logic cannot be moved unless they are reshaped first",
         evidence=(
             Probe(
                 lambda g: g.slice(g.isNaN(g.tensor([1.0, math.nan, 2.0])), [1], [2]),

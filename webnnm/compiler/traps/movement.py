@@ -22,14 +22,14 @@ def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _gathered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
-    """Elements by computed indices → one gather from all elements in a row."""
+    """Elements by computed indices → one gather from the flattened elements."""
     if not isinstance(node, OperatorNode) or known_values(node.operands[1]) is not None:
         return None
     return decomposed(b, node)
 
 
 def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
-    """Elements replaced by indices that vary or repeat → each gathers from itself and updates."""
+    """Elements replaced by indices that vary or repeat → gathered from themselves and updates."""
     if not isinstance(node, OperatorNode):
         return None
     x, indices, _ = node.operands
@@ -41,7 +41,7 @@ def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
-    """Slices replaced by indices that may repeat → each gathers from itself and the updates."""
+    """Slices replaced by indices that may repeat → gathered from themselves and the updates."""
     if not isinstance(node, OperatorNode):
         return None
     x, indices, updates = node.operands
@@ -71,21 +71,21 @@ def _scattered_unsigned(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
-    """The nearest cell of a centre that lies on a border, where the ratio of sizes is inexact."""
+    """The nearest cell of a centre on a border, if the ratio of sizes is inexact → a gather."""
     if not isinstance(node, OperatorNode) or node.options["mode"] != "nearest-neighbor":
         return None
     x, result = node.operands[0], node.types[0].shape
     assert x is not None
     for size, target in zip(x.shape, result, strict=True):
         common = gcd(size, target)
-        # Centre i lies at (i + ½) · size / target, an integer for some i if size / common is even.
+        # Centre i is at (i + ½) · size / target, an integer for some i if size / common is even.
         if size // common % 2 == 0 and target > common:
             return decomposed(b, node)
     return None
 
 
 ENLARGED = ((2, 3), (12, 37), (14, 23), (16, 41))
-"""Rows of images, and what they are resampled to; in all but the first LiteRT takes wrong cells."""
+"""Sizes of rows before and after resampling; LiteRT takes wrong cells in all but the first."""
 
 
 def _row(g: Sketch, size: int) -> Drawn:
@@ -124,7 +124,7 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"gatherElements"}),
-        reason="indices that are not constant are refused; gathered from all elements in a row",
+        reason="indices that are not constant are refused; gathered from the flattened elements",
         evidence=(
             Probe(
                 lambda g: g.gatherElements(g.tensor([10.0, 20.0, 30.0]), g.tensor([2, 0], "int32")),
@@ -137,7 +137,7 @@ TRAPS = (
     Trap(
         operators=frozenset({"scatterElements"}),
         reason="indices that are not constant are refused, and updates of the same element would "
-        "be added up; each element is gathered from itself and its updates",
+        "be added together; each element is gathered from itself and its updates",
         evidence=(
             Probe(
                 lambda g: g.scatterElements(
@@ -157,8 +157,8 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"scatterND"}),
-        reason="updates of the same element would be added up, and a single number is refused; "
-        "each element is gathered from itself and the updates",
+        reason="updates of the same element would be added together, and a single number is "
+        "refused; each element is gathered from itself and the updates",
         evidence=(
             Probe(
                 lambda g: g.scatterND(
@@ -187,7 +187,7 @@ TRAPS = (
                     for size, target in ENLARGED
                 ],
                 [
-                    # The centre of cell k lies at (k + ½) · size / target.
+                    # The centre of cell k is at (k + ½) · size / target.
                     Values(
                         [float((2 * k + 1) * size // (2 * target)) for k in range(target)],
                         "float32",

@@ -1,4 +1,4 @@
-"""Traps in arithmetic: numbers out of range, and NaN that gets lost on its way."""
+"""Traps of arithmetic: numbers out of range, and NaN that gets lost."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from webnnm.ops.cast import float_range
 from webnnm.ops.declare.known import known_values
 
 STRAIGHT = {"float32": 20.0, "float16": 10.0}
-"""From where softplus(x) is x, up to less than the last digit."""
+"""From this number on, softplus(x) differs from x by less than the last digit."""
 NAN, INF, E = math.nan, math.inf, math.e
 
 
 def _operands(node: Node) -> tuple[Any, ...]:
-    """Return the operands of an operator that has them all."""
+    """Return the operands of an operator that has all of them."""
     return node.operands if isinstance(node, OperatorNode) else ()
 
 
@@ -33,13 +33,13 @@ def _again(b: GraphBuilder, node: Node, *operands: Operand) -> Operand:
 
 
 def _exponential(b: GraphBuilder, node: Node) -> Operand:
-    """exp(x) → max(exp(x), x): eˣ is always the larger one, and a NaN on the right stays."""
+    """exp(x) → max(exp(x), x): eˣ is always larger, and a NaN on the right is kept."""
     (x,) = _operands(node)
     return larger(b, _again(b, node, x), x)
 
 
 def _sign(b: GraphBuilder, node: Node) -> Operand | None:
-    """sign(x) → max(sign(x), min(−1, x)): the sign is the larger, and a NaN on the right stays."""
+    """sign(x) → max(sign(x), min(−1, x)): the sign is larger, and a NaN on the right is kept."""
     (x,) = _operands(node)
     return larger(b, _again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
 
@@ -64,7 +64,7 @@ def _moved_logarithm(dtype: DataType, alone: bool) -> Probe:
 
 
 def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
-    """max(x, c) → max(c, x), where NaN of x stays; of two unknowns one is tested for it."""
+    """max(x, c) → max(c, x), which keeps NaN of x; of two unknowns, one is tested for NaN."""
     x, z = _operands(node)
     shape = node.types[0].shape
     if not is_float(x.dtype) or _is_harmless(x, shape):
@@ -76,23 +76,23 @@ def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_harmless(x: Operand, shape: Shape) -> bool:
-    """Return whether x is a constant that, as the first operand, leaves NaN of the other one."""
+    """Return whether x is a constant that, as first operand, keeps NaN of the other operand."""
     return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not keeps_nan(x, shape))
 
 
 def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
-    """max x → max x + Σ 0·x with x kept finite: 0, or NaN where one element is that."""
+    """max x → max x + Σ 0·x with x kept finite: the sum is 0, or NaN if an element is NaN."""
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or not is_float(x.dtype):
         return None
     largest = FLOAT_INFO[x.dtype].max
-    # Comparing and choosing costs six times as much.
+    # Comparing and choosing would cost six times as much.
     finite = b.max(-largest, b.min(largest, x))
     return _again(b, node, x) + b.reduce_sum(finite * 0.0, **node.options)
 
 
 def _cast(b: GraphBuilder, node: Node) -> Operand | None:
-    """cast(x) → cast(x kept within the bounds of the integer type, and 0 for NaN)."""
+    """cast(x) → cast(x clamped to the bounds of the integer type, or 0 for NaN)."""
     (x,) = _operands(node)
     type = node.types[0].dtype
     if is_float(type) or not is_float(x.dtype):
@@ -103,14 +103,14 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
-    """Integer xⁿ → products of squares: floats would lose digits and wrap late."""
+    """Integer xⁿ → products of squares: floats would lose digits and not wrap around."""
     from webnnm.graph.integers import of_others
 
     return of_others(b, node) if isinstance(node, OperatorNode) else None
 
 
 def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
-    """A clamp without an upper bound → max(x, bound); from 0, where it is a relu, it is right."""
+    """A clamp without an upper bound → max(x, bound), unless it is from 0: then it is a relu."""
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or not is_float(x.dtype):
         return None
@@ -119,14 +119,14 @@ def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _softplus(b: GraphBuilder, node: Node) -> Operand:
-    """softplus(x) → softplus of what lies below a bound, plus what lies beyond."""
+    """softplus(x) → softplus of x clamped to a bound, plus the part of x above it."""
     (x,) = _operands(node)
     bound = STRAIGHT[x.dtype]
     return _again(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
 
 
 def _root(b: GraphBuilder, node: Node) -> Operand | None:
-    """√x, also √Σ x², apart for numbers that differ in size; what is bounded by a min is right."""
+    """√x, also √Σ x² → the same, split by magnitude, unless x is bounded by a min."""
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or _is_bounded(x):
         return None
@@ -136,7 +136,7 @@ def _root(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_bounded(x: Operand) -> bool:
-    """Return whether x is a minimum whose bound keeps its reciprocal from being subnormal."""
+    """Return whether x is a minimum with a bound that keeps the reciprocal from being subnormal."""
     inner = x.node
     if not isinstance(inner, OperatorNode) or inner.operator.name != "min":
         return False
@@ -161,7 +161,7 @@ def _triangle(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _place(b: GraphBuilder, node: Node) -> Operand | None:
-    """The place of an extremum of x → that of x with NaN as ±∞, and ±∞ as the largest number."""
+    """The index of an extremum of x → that of x with NaN as ±∞, and ±∞ as the largest number."""
     if not isinstance(node, OperatorNode) or not is_float(_operands(node)[0].dtype):
         return None
     from webnnm.compiler.infinite import place
@@ -170,7 +170,7 @@ def _place(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _product(b: GraphBuilder, node: Node) -> Operand | None:
-    """α·A·B + β·C → the same by matmul."""
+    """α·A·B + β·C → the same with matmul."""
     if not isinstance(node, OperatorNode):
         return None
     from webnnm.compiler.infinite import product
@@ -201,21 +201,21 @@ def _into(type: DataType, low: int, high: int) -> Probe:
 TRAPS = (
     Trap(
         operators=frozenset({"log"}),
-        reason="of float16 numbers that were moved and are an output it would be -∞; taken in "
-        "another shape",
+        reason="float16 numbers that were moved would give -∞ in an output; computed in another "
+        "shape",
         evidence=(_moved_logarithm("float16", True), _moved_logarithm("float32", False)),
         rule=_logarithm,
     ),
     Trap(
         operators=frozenset({"erf"}),
-        reason="off by 3e-7, and ten times as slow as gelu; computed by gelu",
+        reason="off by 3e-7, and ten times as slow as gelu; computed with gelu",
         evidence=(Probe(lambda g: g.erf(g.tensor([5e-4])), Values([5.6418954e-4])),),
         rule=_error_function,
         needs=frozenset({"gelu"}),
     ),
     Trap(
         operators=frozenset({"reduceLogSumExp"}),
-        reason="the exponentials overflow beyond 88; the largest operand is taken off first",
+        reason="the exponentials overflow beyond 88; the largest operand is subtracted first",
         evidence=(
             Probe(
                 lambda g: g.reduceLogSumExp(g.tensor([100.0, 101.0])),
@@ -227,7 +227,7 @@ TRAPS = (
     Trap(
         operators=frozenset({"clamp"}),
         reason="without an upper bound, after a relu or another clamp, nothing would be written "
-        "into the output; computed by max",
+        "into the output; computed with max",
         evidence=(_clamped("float32"), _clamped("float16")),
         rule=_open_clamp,
     ),
@@ -236,7 +236,7 @@ TRAPS = (
 GUARDS = (
     Trap(
         operators=frozenset({"softplus"}),
-        reason="the exponential overflows beyond 88; what lies beyond 20 is added to the rest",
+        reason="the exponential overflows beyond 88; the part above 20 is added to the rest",
         evidence=(
             Probe(
                 lambda g: g.softplus(g.tensor([100.0, 0.0])),
@@ -281,7 +281,7 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"max", "min"}),
-        reason="a NaN in the first operand would be lost; it stays now",
+        reason="a NaN in the first operand would be lost; it is kept now",
         evidence=(
             Probe(
                 lambda g: [
@@ -302,7 +302,7 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"reduceMax", "reduceMin"}),
-        reason="NaN would be ignored unless it stands last; it stays now",
+        reason="NaN would be ignored unless it is last; it is kept now",
         evidence=(
             Probe(
                 lambda g: [
@@ -320,7 +320,7 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"argMax", "argMin"}),
-        reason="the place of NaN would be that of another number; the first NaN is the extremum",
+        reason="another number would be found in place of NaN; the first NaN is the extremum",
         evidence=(
             Probe(
                 lambda g: [
@@ -334,7 +334,7 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"gemm"}),
-        reason="NaN and infinity would become the largest number; computed by matmul",
+        reason="NaN and infinity would become the largest number; computed with matmul",
         evidence=(
             Probe(
                 lambda g: g.gemm(g.tensor([[NAN], [INF], [2.0]]), g.tensor([[3.0]])),
@@ -345,8 +345,8 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"cast"}),
-        reason="numbers out of range and NaN would become any integer; they become the nearest one "
-        "in range, and 0",
+        reason="numbers out of range and NaN would become any integer; they become the nearest "
+        "one in range, and 0",
         evidence=(
             _into("int32", -(2**31), 2**31 - 1),
             _into("int8", -128, 127),
@@ -385,7 +385,7 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"triangular"}),
-        reason="infinity and NaN outside of the triangle would become NaN; they become 0",
+        reason="infinity and NaN outside the triangle would become NaN; they become 0",
         evidence=(
             Probe(
                 lambda g: g.triangular(g.tensor([[1.0, 2.0], [INF, NAN]])),

@@ -1,4 +1,4 @@
-"""Traps of quantisation: long integers, and constants that are read in another order."""
+"""Traps of quantisation: 32-bit integers, and constants that are read in another order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from webnnm.graph.rewrite import Replacement, again, decomposed
 TURNING = frozenset(
     {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}
 )
-"""Operators for which the browser brings a constant into another shape or order."""
+"""Operators for which the browser changes the shape or order of a constant."""
 
 
 def _long(b: GraphBuilder, node: Node) -> Replacement | None:
-    """(De)quantisation with integers of 32 bits → its parts, in 64 bits."""
+    """(De)quantisation with 32-bit integers → its parts, in 64 bits."""
     from webnnm.ops.quantize import LONG
 
     if not isinstance(node, OperatorNode):
@@ -27,9 +27,9 @@ def _long(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _marked(b: GraphBuilder, node: Node) -> Replacement | None:
-    """A dequantisation by constants → one by a copied scale, whose result is a plain tensor.
+    """A dequantisation by constants → one with a copied scale, whose result is a plain tensor.
 
-    The browser keeps constant scales beside the tensors, and gives them to what reshapes these.
+    The browser keeps constant scales with the tensors, and passes them on to reshapes of these.
     """
     if not isinstance(node, OperatorNode):
         return None
@@ -45,7 +45,7 @@ def _marked(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
-    """What turns a dequantised constant → what turns a copy of it."""
+    """An operator that turns a dequantised constant → the same on a copy of it."""
     if not isinstance(node, OperatorNode) or not any(map(_is_packed, node.operands)):
         return None
     if node.options.get("groups") == 1 and is_operator(node, "conv2d"):
@@ -57,9 +57,9 @@ def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _copied(b: GraphBuilder, node: Node) -> Operand | None:
-    """A reshape of what was quantised by constants in blocks → one of a copy.
+    """A reshape of a tensor that was quantised in blocks by constants → one of a copy.
 
-    The browser keeps constant scales beside the tensor, and transposes them with it.
+    The browser keeps constant scales with the tensor, and transposes them with it.
     """
     (x,) = node.operands if isinstance(node, OperatorNode) else (None,)
     source = x
@@ -76,7 +76,7 @@ def _copied(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_packed(operand: Operand | None) -> bool:
-    """Return whether an operand is a constant, dequantised by constants in several blocks."""
+    """Return whether an operand is a constant that constants dequantise in several blocks."""
     if operand is None or not is_operator(operand.node, "dequantizeLinear"):
         return False
     scale = operand.node.operands[1]
@@ -95,7 +95,7 @@ def _read_output(g: Sketch) -> list[Drawn]:
 TRAPS = (
     Trap(
         operators=frozenset({"quantizeLinear", "dequantizeLinear"}),
-        reason="integers of 32 bits would lose their last digits in float32; computed in int64",
+        reason="32-bit integers would lose their last digits in float32; computed in int64",
         evidence=(
             Probe(
                 lambda g: g.dequantizeLinear(
@@ -111,7 +111,7 @@ TRAPS = (
     Trap(
         operators=frozenset({"dequantizeLinear"}),
         reason="what is computed and dequantised in blocks could be neither reshaped nor clamped, "
-        "and an output of float16 could not be read besides; the scale is copied first",
+        "and a float16 output could not be read either; the scale is copied first",
         evidence=(
             Probe(
                 lambda g: g.reshape(
@@ -132,7 +132,7 @@ TRAPS = (
     Trap(
         operators=TURNING,
         reason="a constant that is dequantised in blocks could be neither reshaped nor "
-        "transposed; it is copied between",
+        "transposed; it is copied in between",
         evidence=(
             Probe(
                 lambda g: g.reshape(

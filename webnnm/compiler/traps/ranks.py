@@ -15,7 +15,7 @@ MAX_RANK = 6
 """Chromium 147 fails to build these with more dimensions, though its limits say eight."""
 
 MAX_INDEX_RANK = 4
-"""With indices of more dimensions a gather kills Chromium's service."""
+"""With indices of more dimensions, a gather crashes Chromium's service."""
 
 REDUCTIONS = frozenset(
     {
@@ -34,7 +34,7 @@ REDUCTIONS = frozenset(
 
 
 def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
-    """A concat of too many dimensions → one of three."""
+    """A concat in too many dimensions → one in three."""
     if not isinstance(node, OperatorNode) or len(node.types[0].shape) <= MAX_RANK:
         return None
     axis = node.options["axis"]
@@ -55,7 +55,7 @@ def _unheld(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
-    """A reduction of too many dimensions → one of rows, what goes being last."""
+    """A reduction in too many dimensions → one of rows, with the reduced dimensions last."""
     if not isinstance(node, OperatorNode):
         return None
     (x,) = node.operands
@@ -76,7 +76,7 @@ def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _gathered(b: GraphBuilder, node: Node) -> Operand | None:
-    """A gather by indices of too many dimensions → one by the same indices in a row."""
+    """A gather with indices of too many dimensions → one with the same indices, flattened."""
     if not isinstance(node, OperatorNode):
         return None
     x, indices = node.operands
@@ -89,7 +89,7 @@ def _gathered(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _kept_dimension(b: GraphBuilder, node: Node) -> Operand | None:
-    """Where the extremum stands, with the axis kept → without it, reshaped."""
+    """The index of an extremum with the axis kept → without the axis, reshaped."""
     if not isinstance(node, OperatorNode) or not node.options["keep_dimensions"]:
         return None
     options = {**node.options, "keep_dimensions": False}
@@ -126,7 +126,7 @@ TRAPS = (
     Trap(
         operators=frozenset({"concat"}),
         reason="uint64 fails to build, and no other type holds it",
-        evidence=Untried("there is nothing to rewrite, only to name", litert),
+        evidence=Untried("it can only be reported, not avoided", litert),
         rule=_unheld,
     ),
     Trap(
@@ -143,8 +143,8 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"gather"}),
-        reason=f"indices of more than {MAX_INDEX_RANK} dimensions lose the device; gathered by a "
-        "row of indices",
+        reason=f"indices of more than {MAX_INDEX_RANK} dimensions lose the device; gathered with a "
+        "flat list of indices",
         evidence=Untried("where the fault shows, the device is lost", litert),
         rule=_gathered,
     ),

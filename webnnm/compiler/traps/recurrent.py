@@ -1,4 +1,4 @@
-"""The trap of peephole weights: their order is taken to be that of the other weights."""
+"""The trap of peephole weights: their order is assumed to be that of the other weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _peepholes(b: GraphBuilder, node: Node) -> Replacement | None:
 TRAPS = (
     Trap(
         operators=frozenset({"lstm", "lstmCell"}),
-        reason='peephole weights are refused with the layout "ifgo"; computed by other operators',
+        reason='peephole weights are refused with the layout "ifgo"; computed with other operators',
         evidence=(
             Probe(
                 lambda g: g.lstmCell(

@@ -1,4 +1,4 @@
-"""What a trap is: a place where a backend refuses, or computes wrongly, what its limits allow."""
+"""What a trap is: something that a backend refuses or gets wrong though its limits allow it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from webnnm.graph.rewrite import Replacement
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trap:
-    """A trap: where it waits (`rule` gives None elsewhere), how it is avoided, and why.
+    """A trap: where it occurs (elsewhere `rule` returns None), how it is avoided, and why.
 
-    `operators` are the operators concerned, "constant" among them; `evidence` tells whether an
-    implementation has the fault. Rules may be applied again to what they made, and then have
-    nothing left to do. `needs` are operators without which there is no way round.
+    `operators` are the operators concerned, which may include "constant"; `evidence` shows whether
+    an implementation has the fault. Rules may be applied again to their own results, in which they
+    must find nothing left to do. `needs` are operators that the workaround requires.
     """
 
     operators: frozenset[str]

@@ -1,4 +1,4 @@
-"""Traps of views: a reshape that shares memory with what is overwritten, or not yet there."""
+"""Traps of views: a reshape that shares memory with data that is overwritten or not there yet."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again
 
 VIEWS = frozenset({"identity", "reshape"})
-"""Operators whose result lies where their operand lies; identities make outputs of values."""
+"""Operators whose result is in the memory of their operand; identities turn values into outputs."""
 
 IN_PLACE = frozenset({"add", "div", "mul", "sub"})
-"""Operators whose result, if it is of integers, may lie where an operand lay."""
+"""Operators whose integer result may overwrite an operand in memory."""
 
 
 def _view_of_view(b: GraphBuilder, node: Node) -> Operand | None:
-    """A reshape of a view → a reshape of what the view shows, which may be that itself.
+    """A reshape of a view → a reshape of the operand of the view, or that operand itself.
 
-    The browser counts the readers of what a view shows, but not those of a view between: integers
-    are added, subtracted, multiplied and divided in place as soon as the last view has one reader.
+    The browser counts the readers of a view's operand, but not those of intermediate views:
+    integers are added, subtracted, multiplied and divided in place as soon as the last view has one
+    reader.
     """
     (view,) = node.operands if isinstance(node, OperatorNode) else (None,)
     shape = node.types[0].shape
@@ -40,7 +41,7 @@ def _view_of_view(b: GraphBuilder, node: Node) -> Operand | None:
 def _view_of_result_in_place(b: GraphBuilder, node: Node) -> Replacement | None:
     """Integers computed from a view of a result in place → from a copy of the view.
 
-    The browser counts the readers of what lay there first, but not those of the result.
+    The browser counts the readers of what was in that memory first, but not those of the result.
     """
     if not isinstance(node, OperatorNode) or is_float(node.types[0].dtype):
         return None
@@ -58,7 +59,7 @@ def _shows_result_in_place(operand: Operand) -> bool:
     if not _is_view(operand.node):
         return False
     (source,) = operand.node.operands
-    # A view that stays between is one whose readers are not counted either.
+    # The readers of a view that stays in between are not counted either.
     return source is not None and (
         _is_view(source.node)
         or (isinstance(source.node, OperatorNode) and source.node.operator.name in IN_PLACE)
@@ -66,7 +67,7 @@ def _shows_result_in_place(operand: Operand) -> bool:
 
 
 def _turned_constant(b: GraphBuilder, node: Node) -> Operand | None:
-    """A reshape of a transposed constant → one of a copy; else it would show the constant."""
+    """A reshape of a transposed constant → one of a copy; else it would reshape the constant."""
     (transposed,) = node.operands if isinstance(node, OperatorNode) else (None,)
     if transposed is None or not is_operator(transposed.node, "transpose"):
         return None
@@ -83,7 +84,7 @@ def _is_view(node: Node) -> TypeGuard[OperatorNode]:
 
 
 def _read_behind(g: Sketch) -> Drawn:
-    """Return h − 2h, where h is a reshape, and doubled by way of another one."""
+    """Return h − 2h, where h is a reshape and is doubled by way of another reshape."""
     x = g.tensor([[1, 2, 3], [4, 5, 6]], "int32")
     h = g.reshape(g.add(x, x), [3, 2])
     doubled = g.mul(g.reshape(h, [6]), g.constant(2, "int32"))
@@ -91,7 +92,7 @@ def _read_behind(g: Sketch) -> Drawn:
 
 
 def _computed_twice_in_place(g: Sketch) -> Drawn:
-    """Return 2x + 1 less what a reshape of it is when 3 is taken off."""
+    """Return 2x + 1 minus a reshape of it from which 3 is subtracted."""
     x = g.tensor([[1, 2, 3], [4, 5, 6]], "int32")
     t = g.add(g.add(x, x), g.constant(1, "int32"))
     less = g.sub(g.reshape(t, [6]), g.constant(3, "int32"))
@@ -101,14 +102,14 @@ def _computed_twice_in_place(g: Sketch) -> Drawn:
 TRAPS = (
     Trap(
         operators=frozenset({"reshape"}),
-        reason="integers behind a reshape of a reshape would be computed in memory that is still "
+        reason="integers after a reshape of a reshape would be computed in memory that is still "
         "read; it reshapes what the first one reshaped",
         evidence=(Probe(_read_behind, Values([[-2, -4], [-6, -8], [-10, -12]], "int32")),),
         rule=_view_of_view,
     ),
     Trap(
         operators=IN_PLACE,
-        reason="integers behind a reshape of a sum, difference, product or quotient would be "
+        reason="integers after a reshape of a sum, difference, product or quotient would be "
         "computed in memory that is still read; they are copied first",
         evidence=(Probe(_computed_twice_in_place, Values([[3, 3, 3], [3, 3, 3]], "int32")),),
         rule=_view_of_result_in_place,
@@ -116,7 +117,7 @@ TRAPS = (
     Trap(
         operators=frozenset({"reshape"}),
         reason="a reshape of a transposed constant would be one of the constant; it is copied "
-        "between",
+        "in between",
         evidence=(
             Probe(
                 lambda g: g.relu(
