@@ -241,10 +241,7 @@ class Legaliser:
         self, b: GraphBuilder, node: Node, traps: Mapping[str, Sequence[Trap]]
     ) -> Replacement | None:
         name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
-        waiting = traps.get(name)
-        if waiting is None:
-            return None
-        for trap in waiting:
+        for trap in traps.get(name, ()):
             found = trap.rule(b, node)
             if found is not None:
                 self._note(node, trap.reason)

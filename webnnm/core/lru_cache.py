@@ -45,9 +45,6 @@ class LruCache(Generic[Key, Value]):
         if len(self._entries) > self._limit:
             self.free_oldest()
 
-    def __contains__(self, key: Key) -> bool:
-        return key in self._entries
-
     def __iter__(self) -> Iterator[Key]:
         """Iterate over the keys, the least recently used one first."""
         return iter(self._entries)

@@ -293,8 +293,7 @@ def _named(
     """Return a value for each slot, by position or from the options, and the remaining options."""
     names, slots = operator.operand_names, operator.operands
     keywords = operator.keywords.intersection(options)
-    if not options.keys() <= operator.options.keys():
-        _check_known(operator, options.keys() - operator.options.keys() - keywords)
+    _check_known(operator, options.keys() - operator.options.keys() - keywords)
     if not operator.required <= len(given) <= len(slots):
         raise OperatorError(
             "NNM302",

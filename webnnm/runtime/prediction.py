@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray, joined
 from webnnm.core.errors import DataError
+from webnnm.core.lru_cache import LruCache
 from webnnm.data.binding import check_numbers, tables
 from webnnm.data.sequences import padded, padded_size
 from webnnm.evaluation.probabilities import Scale
@@ -50,7 +51,7 @@ class Predictor:
         self._network = network
         self._create = create
         self._known = known
-        self._contexts: dict[Key, InferenceContext] = {}
+        self._contexts = LruCache[Key, InferenceContext](MOST_GRAPHS, InferenceContext.close)
         self._exact: set[tuple[tuple[str, int], ...]] = set()
         self._inputs = {vertex.block: vertex for vertex in network.inputs}
         self._asked: tuple[int, int | None] | None = None
@@ -60,7 +61,8 @@ class Predictor:
 
     def keep(self, context: InferenceContext) -> None:
         """Use a context for batches of the size that it was compiled for."""
-        self._keep((context.batch_size, self._lengths_of(context), frozenset()), context)
+        self._contexts[context.batch_size, self._lengths_of(context), frozenset()] = context
+        self._asked = None
 
     async def predict(self, data: Any, batch_size: int | None, *, raw: bool = False) -> Any:
         """Return the predictions of the outputs for rows; see `NNModel.predict`.
@@ -160,18 +162,9 @@ class Predictor:
             if key[1]:
                 context.set_sequence_length(dict(key[1]))
             context.mask(key[2])
-        self._keep(key, context)
-        return context
-
-    def _keep(self, key: Key, context: InferenceContext) -> None:
-        """Keep a context as the most recently used one."""
+            self._contexts[key] = context
         self._asked = None
-        old = self._contexts.pop(key, context)
-        if old is not context:
-            old.close()
-        self._contexts[key] = context
-        while len(self._contexts) > MOST_GRAPHS:
-            self._contexts.pop(next(iter(self._contexts))).close()
+        return context
 
     def _lengths_of(self, context: InferenceContext) -> tuple[tuple[str, int], ...]:
         names = {vertex.features[0].sequence: vertex.length for vertex in self._network.inputs}
