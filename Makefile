@@ -100,9 +100,8 @@ style:
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 
-# More memory for what is new spares a sixth of the work, which is to collect garbage.
 types:
-	@NODE_OPTIONS=--max-semi-space-size=64 node_modules/.bin/pyright --project pyproject.toml
+	@$(VENV)/pyrefly check
 	@node_modules/.bin/tsc --project tsconfig.json
 
 bench: ## measure size, start-up and speed, beside PyTorch, TensorFlow.js and jax-js in .cache

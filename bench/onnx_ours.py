@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pyodide.http import pyfetch  # pyright: ignore[reportMissingImports]
+from pyodide.http import pyfetch
 
 import webnnm
 

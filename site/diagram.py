@@ -3,9 +3,9 @@
 from page import element
 from pyodide.ffi import create_proxy
 from pyscript import document, when, window
-from services import load_rest
 
 from webnnm.core.shapes import count
+from webnnm.page_modules import load_rest
 
 NARROW = 640
 """Pixels below which values flow down, not to the right."""

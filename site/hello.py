@@ -5,11 +5,13 @@ from page import clear_error, element, ready, sentence, show_error, table
 from pyscript import when
 
 from webnnm import NNModel, probe
+from webnnm.page_modules import load_rest
 
 
 async def run():
     """Create the model, run it on the numbers, show the result and how it came about."""
     element("result").removeAttribute("data-done")
+    await load_rest()  # it reviews models
     try:
         numbers = [float(word) for word in element("numbers").value.replace(",", " ").split()]
         async with await NNModel.create(source=editor.text) as model:

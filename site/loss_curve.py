@@ -8,6 +8,8 @@ import charting
 from page import element
 from pyscript import when, window
 
+from webnnm.page_modules import load_rest
+
 CURVES = ("training", "validation")
 MOST = 400
 """Epochs that are drawn; of longer trainings every second one, or third, and so on."""
@@ -53,6 +55,7 @@ class LossCurve:
 
     async def draw_anew(self):
         """Draw another chart."""
+        await load_rest()
         from webnnm import charts
 
         runs = [*self.runs()]

@@ -15,6 +15,7 @@ from trainer import review_of, where
 
 from webnnm import NNModel, WebNNMError, parse
 from webnnm.graph.elaborate import elaborate
+from webnnm.page_modules import load_rest
 
 LABELS = ("blue", "orange")
 EXTENT = (-1.3, 1.3)
@@ -45,6 +46,7 @@ class Playground:
 
     async def open(self):
         """Take what the address holds, show the points, and say that the page is ready."""
+        await load_rest()
         self.offer_features()
         self.read_link()
         page.ready()

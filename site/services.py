@@ -1,16 +1,8 @@
 """What the editor asks while one writes, answered by the package."""
 
-from pyodide.ffi import create_proxy
-from pyodide_js import loadPackage
 from pyscript import ffi
 
-QUIET = create_proxy(lambda text: None)
-"""Hears what is being loaded; it lasts, for packages that are loaded meanwhile tell it too."""
-
-
-async def load_rest():
-    """Wait for the second wheel: imports from it would hold the page up until it is fetched."""
-    await loadPackage("webnnm-rest", messageCallback=QUIET)
+from webnnm.page_modules import load_rest
 
 
 async def services():

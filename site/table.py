@@ -15,12 +15,12 @@ from loss_curve import LossCurve
 from model_editor import ModelEditor
 from page import element, make, table
 from pyscript import when, window
-from services import load_rest
 from trainer import MISTAKES, class_of, curve, review_of, where
 from watch import LayerWatch
 from what_if import WhatIf
 
 from webnnm import DataError, NNModel, WebNNMError
+from webnnm.page_modules import load_rest
 
 EXAMPLE = "./penguins.csv"
 NAME = "table"

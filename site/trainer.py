@@ -153,6 +153,9 @@ async def prepare(request):
 
     Modules are imported; ONNX Runtime is started where it is "kept", as `where` found.
     """
+    from webnnm.page_modules import load_rest
+
+    await load_rest()
     for name in SOON:
         importlib.import_module(f"webnnm.{name}")
         await asyncio.sleep(0)

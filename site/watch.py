@@ -1,7 +1,6 @@
 """What passes through the layers of a model while it is trained, epoch by epoch. Knows no page."""
 
 from webnnm import DataError, NNModel
-from webnnm.trainer.inspection import Inspection
 
 ROWS = 64
 """Rows that pass through the layers when one looks."""
@@ -52,6 +51,8 @@ class LayerWatch:
 
 def thinned(found):
     """Return an inspection with at most 1,024 numbers of each tensor."""
+    from webnnm.trainer.inspection import Inspection
+
     parts = (
         {name: few(array.values()) for name, array in part.items()}
         for part in (found.weights, found.activations, found.gradients)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
     from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +93,7 @@ def without(folder: Path, pattern: str) -> Path:
 
 
 @contextmanager
-def step(name: str, key: str, *products: Path) -> Iterator[bool]:
+def step(name: str, key: str, *products: Path) -> Generator[bool]:
     """Yield whether the step must run; store its key once its block has succeeded."""
     stamp = CACHE / "stamps" / name
     fresh = stamp.exists() and stamp.read_text() == key

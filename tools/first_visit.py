@@ -25,7 +25,7 @@ model:layers add(1, dataType=float16), pow(2);
 async def visit() -> None:
     """Train the model of the Iris page in every way, predict, and run that of the hello page."""
     sys.path.insert(0, str(ROOT / "site"))
-    import trainer  # type: ignore[import-not-found]
+    import trainer  # pyrefly: ignore[missing-import]
 
     import webnnm
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import bz2
-import contextlib
 import marshal
 import sys
 from collections.abc import Sequence
@@ -46,6 +45,7 @@ class Modules(ExecutionLoader):
         self.rest = Path(folder, REST)
         self.texts = _texts(Path(folder, FIRST))
         self.codes: dict[str, bytes] = {}
+        self._fetching: asyncio.Future[None] | None = None
         compiled = Path(folder, CODE)
         if compiled.exists():
             data = compiled.read_bytes()
@@ -92,19 +92,32 @@ class Modules(ExecutionLoader):
 
     def fetch_soon(self) -> None:
         """Fetch the second wheel once the page has had time to start."""
-        self._fetching = asyncio.ensure_future(self._fetch())
+
+        async def later() -> None:
+            await asyncio.sleep(PATIENCE)
+            await self.fetch()
+
+        self._soon = asyncio.ensure_future(later())
+
+    async def fetch(self) -> None:
+        """Wait until the second wheel is here, which is requested once."""
+        if not self.rest.exists():
+            self._fetching = self._fetching or asyncio.ensure_future(self._fetch())
+            # Who no longer waits does not stop it for the others.
+            await asyncio.shield(self._fetching)
 
     async def _fetch(self) -> None:
-        await asyncio.sleep(PATIENCE)
-        if not self.rest.exists():
-            from js import fetch  # type: ignore[import-not-found]
-            from pyodide.ffi import JsException  # type: ignore[import-not-found]
+        from js import fetch  # pyrefly: ignore[missing-import]
+        from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
 
-            # If this fails, the wheel is requested again when it is needed.
-            with contextlib.suppress(LookupError, JsException):
-                answer = await fetch(_address())
-                if answer.ok:
-                    self._unpack((await answer.arrayBuffer()).to_bytes())
+        try:
+            answer = await fetch(_address())
+            if answer.ok and not self.rest.exists():
+                self._unpack((await answer.arrayBuffer()).to_bytes())
+        except (LookupError, JsException):
+            pass  # the wheel is requested again when it is needed
+        finally:
+            self._fetching = None
 
     def _text(self, file: str) -> str:
         if file in self.codes and file not in self.texts:
@@ -123,10 +136,10 @@ class Modules(ExecutionLoader):
         self.texts |= _texts(self.rest)
 
     def _fetch_at_once(self, file: str) -> None:
-        from pyodide.ffi import JsException  # type: ignore[import-not-found]
+        from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
 
         try:
-            from js import XMLHttpRequest  # type: ignore[import-not-found]
+            from js import XMLHttpRequest  # pyrefly: ignore[missing-import]
 
             request: Any = XMLHttpRequest.new()
             request.open("GET", _address(), False)
@@ -173,7 +186,7 @@ def _parts(text: str) -> dict[str, str]:
 
 def _address() -> str:
     """Return the address of the second wheel from Pyodide's lock file."""
-    import pyodide_js  # type: ignore[import-not-found]
+    import pyodide_js  # pyrefly: ignore[missing-import]
 
     packages: dict[str, Any] = pyodide_js.lockfile.packages.to_py()
     file = packages[REST_PACKAGE]["file_name"]
@@ -186,3 +199,10 @@ def install(folder: str) -> None:
     modules = Modules(folder)
     sys.meta_path.insert(0, modules)
     modules.fetch_soon()
+
+
+async def load_rest() -> None:
+    """Wait for the second wheel: importing one of its modules earlier would block the page."""
+    for each in sys.meta_path:
+        if isinstance(each, Modules):
+            await each.fetch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -32,6 +33,15 @@ LINKS = {
 PLACE = re.compile(r"^( *)<!-- ([a-z]+) -->\n", re.MULTILINE)
 """The place of a part, by its name: a file of site/parts, or the links between the pages."""
 EVERYWHERE = ("head", "header", "footer")
+PROGRAM = re.compile(r'<script type="py" src="(\./[^"]+)" config="(\./[^"]+)">')
+"""The program of a page in the page itself, and its configuration."""
+IMPORTED = re.compile(r"""(?:\bfrom|\bimport)\s*["'](\./[^"']+)["']""")
+"""A module that a script imports when it is loaded itself."""
+PYSCRIPT = (
+    *("core", "deprecations-manager", "donkey", "error", "pyodide_graph"),
+    *("py-editor", "py-game", "py-terminal"),
+)
+"""How the names of the scripts begin that PyScript loads in every page."""
 
 
 def write_parts(site: Path) -> None:
@@ -53,7 +63,7 @@ def whole(site: Path, name: str) -> str:
     named = [match[2] for match in PLACE.finditer(text)]
     if {*named} - parts.keys() or any(named.count(part) != 1 for part in EVERYWHERE):
         raise ValueError(f"site/{name} names {named}: {EVERYWHERE} once, others of {sorted(parts)}")
-    return filled(text, {**parts, "navigation": links(name)})
+    return filled(text, {**parts, "navigation": links(name), "preloads": preloads(site, text)})
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
@@ -63,6 +73,36 @@ def filled(text: str, parts: dict[str, str]) -> str:
     '<p>\n  <b>\n    text\n  </b>\n</p>\n'
     """
     return PLACE.sub(lambda place: indent(filled(parts[place[2]], parts), place[1]), text)
+
+
+def preloads(site: Path, text: str) -> str:
+    """Return links that let a browser fetch at once what the start of a page asks for in turn.
+
+    They name PyScript's files and what the bridge imports if these are in the site already.
+    """
+    data: list[str] = []
+    scripts = [f"./vendor/pyscript/{name}" for name in _names(site / "vendor" / "pyscript")]
+    if program := PROGRAM.search(text):
+        config = json.loads((site / program[2]).read_text(encoding="utf-8"))
+        data = [program[2], program[1], *config["files"]]
+        scripts += config["js_modules"]["main"]
+    for script in scripts:  # it grows meanwhile
+        scripts += [name for name in _imported(site, script) if name not in scripts]
+    rows = [f'<link rel="modulepreload" href="{name}" />\n' for name in scripts]
+    rows += [f'<link rel="preload" as="fetch" crossorigin href="{name}" />\n' for name in data]
+    return "".join(rows)
+
+
+def _names(pyscript: Path) -> list[str]:
+    return sorted(file.name for name in PYSCRIPT for file in pyscript.glob(f"{name}*.js"))
+
+
+def _imported(site: Path, script: str) -> list[str]:
+    """Return the modules that a script of a site imports, none if the script is not there yet."""
+    file = site / script
+    found = IMPORTED.findall(file.read_text(encoding="utf-8")) if file.exists() else []
+    folder = script.rpartition("/")[0]
+    return [f"{folder}/{name.removeprefix('./')}" for name in dict.fromkeys(found)]
 
 
 def links(current: str) -> str:

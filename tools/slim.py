@@ -127,7 +127,7 @@ def _untyped(tree: Anything) -> Anything:
     _Untyped().visit(tree)
     for node in ast.walk(tree):
         if getattr(node, "body", None) == []:
-            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+            node.body = [ast.Pass()]  # pyrefly: ignore[missing-attribute]
     return ast.fix_missing_locations(tree)
 
 

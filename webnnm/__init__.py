@@ -130,7 +130,7 @@ _OFFERED = {
 _HOME = {name: module for module, names in _OFFERED.items() for name in names.split()}
 
 
-__all__ = tuple(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = tuple(_HOME)
 
 
 def __getattr__(name: str) -> Any:

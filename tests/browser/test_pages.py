@@ -30,6 +30,11 @@ every_page = pytest.mark.parametrize("name", PAGES)
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 in_one_browser = pytest.mark.projects("webnn")
 
+# How a page has fetched the second wheel.
+FETCHED = """
+performance.getEntriesByType("resource")
+  .filter(({ name }) => name.includes("/webnnm_rest-")).map((entry) => entry.initiatorType)
+"""
 CONSOLE_PROGRESS = "webnnm:progress "
 MANY_MISTAKES = """  dense(shape=[9], activation=relu), dropout(0.9),
   matmul(v, shape=[2]), matmul(u, shape=[40], init=normal(20)), relu(),"""
@@ -346,6 +351,7 @@ async def test_page_is_usable_by_all_and_runs_under_its_policy(
     await page.set_viewport_size({"width": 360, "height": 740})
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     await check_policy(page)
+    assert await page.evaluate(FETCHED) in ([], ["fetch"]), "once, and without blocking the page"
 
 
 @in_one_browser

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import File, Files  # pyright: ignore[reportMissingImports]
+from mkdocs.structure.files import File, Files  # pyrefly: ignore[missing-import]
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))

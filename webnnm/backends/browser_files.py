@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
@@ -107,7 +107,7 @@ async def _write(writer: _Writer, parts: Iterable[bytes | memoryview[int]]) -> N
 
 
 @contextmanager
-def _failing(what: str, code: str = "NNM807"):
+def _failing(what: str, code: str = "NNM807") -> Generator[None]:
     """Turn the browser's errors into ours."""
     try:
         yield

@@ -243,7 +243,7 @@ class JaxBackend(KernelBackend):
         except jax.errors.JAXTypeError as error:
             raise BackendError(
                 "NNM709",
-                f"JAX cannot trace the graph {' '.join(error.__notes__)}: {error}",
+                f"JAX cannot trace the graph {' '.join(error.__notes__)}: {error}",  # pyrefly: ignore[unknown-argument-type, unknown-attribute-access]
                 hint="kernels may only use the Python array API, and never branch on values",
             ) from error
 
@@ -317,7 +317,7 @@ class JaxBackend(KernelBackend):
         try:
             yield
         except self._jax.errors.JaxRuntimeError as error:
-            raise _failure(str(error)) from error
+            raise _failure(str(error)) from error  # pyrefly: ignore[unknown-argument-type]
 
 
 def _failure(message: str) -> BackendError:

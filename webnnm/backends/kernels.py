@@ -159,7 +159,7 @@ def array_of(np: Any, array: HostArray, *, copy: bool = True) -> Any:
 def host_array(type: TensorType, value: Any) -> HostArray:
     """Return a copy of a NumPy array as a host array."""
     if type.dtype in FORMATS:
-        same = value.dtype == type.dtype
+        same: bool = value.dtype == type.dtype
         data = value.tobytes() if same else pack(value.reshape(-1).tolist(), type.dtype)
         return HostArray(type.dtype, type.shape, data)
     flat = value.reshape(-1).astype("uint8") & 15

@@ -311,7 +311,7 @@ async def load_package(name: str) -> None:
     try:
         await import_module("pyodide_js").loadPackage(name)
     except import_module("pyodide.ffi").JsException as error:
-        raise _missing(name, str(error.message)) from error
+        raise _missing(name, str(error.message)) from error  # pyrefly: ignore[unknown-argument-type, unknown-attribute-access]
     invalidate_caches()
     if find_spec(name) is None:
         raise _missing(name, "the distribution does not list it")
@@ -454,7 +454,7 @@ def _translated(plan: Plan | None = None) -> Generator[None]:
     try:
         yield
     except import_module("pyodide.ffi").JsException as error:
-        raise _translation(error, plan) from error
+        raise _translation(error, plan) from error  # pyrefly: ignore[unknown-argument-type]
 
 
 def _translation(error: Any, plan: Plan | None) -> BackendError:

@@ -66,7 +66,7 @@ async def _keep() -> None:
 async def _kept() -> dict[str, str]:
     """Return the verdicts of earlier visits, none if the browser does not return them."""
     try:
-        found: Any = json.loads(await kept_file(FILE) or b"{}")
+        found: dict[Any, Any] | list[Any] = json.loads(await kept_file(FILE) or b"{}")
     except (WebNNMError, ValueError):
         return {}
-    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}  # pyright: ignore
+    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}

@@ -56,10 +56,8 @@ def confusion_matrix(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> 
         inverse = {"test": "datum.share > 0.5", "value": {"expr": "ground"}}
         letters = {"condition": inverse, "value": {"expr": "text"}}
         written = {"field": "count", "type": "quantitative"}
-        layers.append(
-            {"mark": {"type": "text", "cursor": "pointer"}, "encoding": {"text": written}}
-        )
-        layers[-1]["encoding"] |= {"color": letters, "tooltip": known}
+        encoding = {"text": written, "color": letters, "tooltip": known}
+        layers.append({"mark": {"type": "text", "cursor": "pointer"}, "encoding": encoding})
     return Chart(
         {
             "description": _words(counts, labels),

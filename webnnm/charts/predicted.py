@@ -38,7 +38,7 @@ def prediction_error(actual: Sequence[float], predicted: Sequence[float], name: 
     worst = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
     off = math.fsum(abs(x - y) for x, y in pairs) / len(pairs)
     drawn = pairs[:: -(-len(pairs) // MOST_ROWS)]
-    low, high = min(map(min, pairs)), max(map(max, pairs))
+    low, high = min(min(pair) for pair in pairs), max(max(pair) for pair in pairs)
     scale = {"domain": [low, high], "zero": False}
     title = f" {name}" if name else ""
     x = {"field": "actual", "type": "quantitative", "title": f"actual{title}", "scale": scale}

@@ -29,14 +29,14 @@ class Parser(argparse.ArgumentParser):
         self._words: list[str] = []
         self.set_defaults(parser=self)
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[reportIncompatibleMethodOverride]
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the parsed command line; errors of a command show its usage."""
         given, rest = self.parse_known_args(args, namespace)
         if rest:
             given.parser.error(f"unrecognized arguments: {' '.join(rest)}")
         return given
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[reportIncompatibleMethodOverride]
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Do the same, and also return the unknown arguments."""
         self._words = list(sys.argv[1:] if args is None else args)
         return super().parse_known_args(args, namespace)

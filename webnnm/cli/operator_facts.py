@@ -158,7 +158,7 @@ Applied = tuple[list[Operand | None], tuple[Operand, ...]]
 def applied(operator: AnyOperator, sample: Sample) -> Applied:
     """Apply an operator as in a sample; return operands and results."""
     b = GraphBuilder()
-    dtypes = sample.dtypes or ("float32",) * len(sample.shapes)
+    dtypes: Sequence[DataType] = sample.dtypes or ("float32",) * len(sample.shapes)
     xs = [
         None if shape is None else b.input(f"x{i}", dtype, shape)
         for i, (dtype, shape) in enumerate(zip(dtypes, sample.shapes, strict=True))

@@ -68,9 +68,9 @@ def json_rows(text: str) -> Any:
         found = json.loads(text)
     except ValueError as error:
         raise DataError("NNM713", f"the rows are not JSON: {error}") from error
-    if not isinstance(found, list | dict) or not found:
+    if not isinstance(found, (list, dict)) or not found:
         raise DataError("NNM713", "the JSON holds no rows", hint="[[1, 2], [3, 4]]")
-    return found  # type: ignore[reportUnknownVariableType]
+    return found
 
 
 def labelled(

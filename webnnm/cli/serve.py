@@ -60,6 +60,8 @@ class Handler(SimpleHTTPRequestHandler):
 
     # Connections are kept: a page asks for dozens of files.
     protocol_version = "HTTP/1.1"
+    # Else what follows the headers waits until a browser acknowledges these, up to 40 ms.
+    disable_nagle_algorithm = True
     extensions_map: dict[str, str] = {"": "application/octet-stream", **MIME_TYPES}  # noqa: RUF012
 
     def __init__(

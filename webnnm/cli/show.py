@@ -164,7 +164,7 @@ def _limits(place: str | None) -> dict[str, Any] | None:
         raise DataError("NNM704", f'"{place}" is not JSON: {error}') from error
     if not isinstance(found, dict):
         raise DataError("NNM704", f'"{place}" contains no limits', hint="opSupportLimits() as JSON")
-    return found  # type: ignore[reportUnknownVariableType]
+    return found
 
 
 def described(network: Network) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def unread(b: GraphBuilder, node: Node) -> Operand | None:
     for k, letter in enumerate("hw"):
         if not any(options["padding"][2 * k : 2 * k + 2]):
             axis: int = layout.index(letter)
-            read = (out[k] - 1) * options["strides"][k]
+            read: int = (out[k] - 1) * options["strides"][k]
             read += reach(window[k], options["dilations"][k])
             sizes[axis] = min(sizes[axis], read)
     if tuple(sizes) == x.shape:

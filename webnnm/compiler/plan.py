@@ -179,7 +179,7 @@ def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
 def _call(node: OperatorNode, numbers: Numbers, words: Words) -> dict[str, Any]:
     """Return the WebNN call of a node."""
     operator = node.operator
-    ids = [operand and numbers[operand.number][operand.index] for operand in node.operands]
+    ids = [None if x is None else numbers[x.number][x.index] for x in node.operands]
     operands: list[Any] = ids
     references: dict[str, int] = {}
     if operator.variadic:

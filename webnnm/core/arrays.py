@@ -82,7 +82,7 @@ class HostArray:
                 value.data.obj, array
             )  # nobody else holds what `pack` made
         elif type(value) is list:
-            found, copy = cls._from_nested(value, dtype or "float32"), False  # type: ignore[reportUnknownArgumentType]
+            found, copy = cls._from_nested(value, dtype or "float32"), False
         elif isinstance(value, bytes | bytearray) and dtype is not None and shape is not None:
             found = cls(dtype, shape, value)
         else:
@@ -120,6 +120,7 @@ class HostArray:
             hint = time * kind.startswith(("datetime64", "timedelta64"))
             raise DataError("NNM702", f"values of {kind} are not numbers", hint=hint) from error
         code = view.format.lstrip("@=<")
+        dtype: DataType
         if code == "d" and wanted == "float64":
             dtype = wanted
         elif code in _DTYPES_OF_FORMAT:
@@ -127,7 +128,7 @@ class HostArray:
         elif len(code) == 1 and code.lower() in _SIGNED_FORMATS:
             sign = "" if code.islower() else "u"
             # 16-bit integers have no WebNN type of their own, the next wider one holds them.
-            dtype = f"{sign}int{max(32, 8 * view.itemsize)}"
+            dtype = f"{sign}int{max(32, 8 * view.itemsize)}"  # pyrefly: ignore[bad-assignment]
         else:
             raise DataError("NNM702", f'a buffer of format "{view.format}" is not supported')
         # A view with a size of 0 cannot be cast, nor one of halves before Python 3.12.
@@ -137,12 +138,12 @@ class HostArray:
             dtype = "float16"
         elif code in ("d", "h", "H") and dtype != "float64":
             dtype = wanted or dtype  # straight from the source, not rounded on the way
-            return cls(dtype, view.shape, pack(data.cast("B").cast(code), dtype))  # type: ignore[arg-type]
-        return cls(dtype, view.shape, data)  # type: ignore[arg-type]
+            return cls(dtype, view.shape, pack(data.cast("B").cast(code), dtype))  # pyrefly: ignore[bad-argument-type]
+        return cls(dtype, view.shape, data)  # pyrefly: ignore[bad-argument-type]
 
     @classmethod
     def _from_nested(cls, value: Any, dtype: DataType) -> HostArray:
-        found = _floats(value) if dtype == "float32" and type(value) is list else None  # type: ignore[reportUnknownArgumentType]
+        found = _floats(value) if dtype == "float32" and type(value) is list else None
         if found is not None:
             return cls(dtype, *found)
         shape: list[int] = []
@@ -286,7 +287,7 @@ def _floats(value: list[Any]) -> tuple[tuple[int, ...], array[float]] | None:
     None for everything else, and if something is wrong: who looks at each element reports it.
     """
     first: Any = value[0] if value else None
-    row: list[Any] = first if type(first) is list else []  # type: ignore[reportUnknownVariableType]
+    row: list[Any] = first if type(first) is list else []
     try:
         if isinstance(first, _NUMBERS):
             return (len(value),), array("f", value)

@@ -42,7 +42,9 @@ class DataBinding:
     inputs: Mapping[str, Binding]
     outputs: Mapping[str, Binding]
     sequence: Mapping[str, int]
-    sequence_of: tuple[Mapping[str, str], Mapping[str, str]] = field(default=({}, {}))
+    sequence_of: tuple[Mapping[str, str], Mapping[str, str]] = field(
+        default=(dict[str, str](), dict[str, str]())
+    )
 
     @property
     def streams(self) -> bool:

@@ -135,7 +135,7 @@ def table_of(value: Any) -> Table:
                 "NNM702",
                 f'column "{name}" has {len(cells)} rows, column "{names[0]}" {len(columns[0])}',
             )
-        if cells and isinstance(cells[0], list | tuple):
+        if cells and isinstance(cells[0], (list, tuple)):
             raise DataError(
                 "NNM702",
                 f'column "{name}" holds lists',
@@ -150,7 +150,7 @@ def column_keys(value: Any) -> Sequence[Any] | None:
     Raises `DataError` NNM702 for a lazy one, whose rows are still to be computed.
     """
     # Asking a lazy frame itself would compute its columns.
-    if hasattr(value, "collect") and hasattr(type(value), "columns"):  # type: ignore[reportUnknownArgumentType]
+    if hasattr(value, "collect") and hasattr(type(value), "columns"):
         kind = type(value).__name__
         raise DataError("NNM702", f"a {kind} holds no rows yet", hint="call its collect() first")
     # Arrow calls the names `column_names`, pandas and Polars `columns`.

@@ -45,13 +45,13 @@ def read_csv(
     with the same number in each. Raises `DataError` NNM713 with row and column for quotes that do
     not match and for rows of unequal length, NNM704 for unknown options.
     """
-    if not isinstance(header, bool) and header != "auto":  # type: ignore[reportUnnecessaryComparison]
+    if not isinstance(header, bool) and header != "auto":
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
     if delimiter == "auto":
         from webnnm.data.delimiters import found_delimiter
 
         delimiter = found_delimiter(text, DELIMITERS)
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':  # type: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise DataError("NNM704", f"delimiter is {delimiter!r}", hint="one character, such as ';'")
     rows: list[Sequence[str]] = []
     lines: list[int] = []

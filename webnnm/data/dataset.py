@@ -139,7 +139,7 @@ class Dataset:
 
     @batch_size.setter
     def batch_size(self, batch_size: int) -> None:
-        if not isinstance(batch_size, int) or not 1 <= batch_size < 2**31:  # type: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(batch_size, int) or not 1 <= batch_size < 2**31:
             hint = "an integer from 1 to below 2³¹"
             raise DataError("NNM704", f"batch_size is {batch_size!r}"[:60], hint=hint)
         self._batch_size = batch_size
@@ -405,7 +405,8 @@ class Dataset:
 
     def _copy(self) -> Dataset:
         other = copy.copy(self)
-        other._cursors, other._epochs = {}, {}
+        other._cursors = {}
+        other._epochs = {}
         return other
 
     def _some_rows(self, subset: str) -> Sequence[int]:

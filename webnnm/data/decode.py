@@ -50,14 +50,14 @@ def decode(values: Any, field: Field, labels: Sequence[str] | None, threshold: f
 def _array(values: Any) -> HostArray:
     if isinstance(values, int) and not isinstance(values, bool):
         return HostArray.of(values, "int32")
-    if isinstance(values, list | tuple) and all(isinstance(v, int) for v in values):  # type: ignore[reportUnknownVariableType]
+    if isinstance(values, (list, tuple)) and all(isinstance(v, int) for v in values):  # pyrefly: ignore[unknown-variable-type]
         return HostArray.of(values, "int32")
     return HostArray.of(values)
 
 
 def _yes_or_no(given: HostArray, field: Field, names: Sequence[Any], threshold: float) -> Any:
     width = field.classes
-    on = [value >= threshold for value in given.values()]
+    on: list[bool] = [value >= threshold for value in given.values()]
     if width == 1:
         shape = given.shape if field.shape == () else given.shape[:-1]
         if len(on) != count(shape):

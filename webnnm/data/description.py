@@ -44,7 +44,7 @@ class ColumnDescription:
     problem: str = ""
 
     def __str__(self) -> str:
-        parts = [self.content]
+        parts: list[str] = [self.content]
         if self.content == "number":
             parts.append(f"{self.low:g} … {self.high:g}")
         if self.content == "category":

@@ -106,7 +106,7 @@ async def open_url(address: str, tell: Tell | None = None) -> bytearray:
     def load() -> bytearray:
         with urlopen(address, timeout=30) as answer:
             total = int(answer.headers.get("content-length") or 0)
-            data = bytearray()
+            data: bytearray = bytearray()
             while part := answer.read(CHUNK):
                 data += part
                 if tell is not None:

@@ -192,10 +192,10 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
     encoders raise.
     """
     names = tuple(encoder.name for encoder in encoders)
-    if isinstance(rows, list | tuple):
+    if isinstance(rows, (list, tuple)):
         given = cast("Sequence[Sequence[Any]]", rows)
         for number, row in enumerate(given):
-            if not isinstance(row, list | tuple) or len(row) != len(names):  # type: ignore[reportUnnecessaryIsInstance]
+            if not isinstance(row, (list, tuple)) or len(row) != len(names):
                 raise DataError(
                     "NNM702",
                     f"row {number} is {row!r}",

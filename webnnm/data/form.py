@@ -94,9 +94,9 @@ def is_table(value: Any) -> bool:
     >>> is_table({"width": [1, 2]}), is_table([{"width": 1}]), is_table([[1, 2]])
     (True, True, False)
     """
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return bool(cast("Sequence[Any]", value)) and isinstance(value[0], Mapping)
-    if isinstance(value, Mapping | Table):
+    if isinstance(value, (Mapping, Table)):
         return True
     return column_keys(value) is not None
 
@@ -118,11 +118,11 @@ def _as_table(value: Any) -> Table | None:
         return None
     if isinstance(value, Mapping) and not any(map(_is_column, cast("Any", value).values())):
         value = [value]
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         rows = cast("Sequence[Mapping[str, Any]]", value)
         for number, row in enumerate(rows):
-            if not isinstance(row, Mapping) or row.keys() != rows[0].keys():  # type: ignore[reportUnnecessaryIsInstance]
-                found = ", ".join(map(str, row)) if isinstance(row, Mapping) else repr(row)  # type: ignore[reportUnnecessaryIsInstance]
+            if not isinstance(row, Mapping) or row.keys() != rows[0].keys():
+                found = ", ".join(map(str, row)) if isinstance(row, Mapping) else repr(row)
                 raise DataError(
                     "NNM702", f"row {number} has {found}, row 0 has {', '.join(map(str, rows[0]))}"
                 )
@@ -148,15 +148,15 @@ def _unnamed(table: Table) -> bool:
 
 def _several(rows: Any) -> list[Any]:
     """Return rows of cells; a single row becomes the only one."""
-    given: list[Any] = list(rows) if isinstance(rows, list | tuple) else [rows]  # type: ignore[reportUnknownArgumentType]
+    given: list[Any] = list(rows) if isinstance(rows, (list, tuple)) else [rows]
     plain = [row.tolist() if hasattr(row, "tolist") else row for row in given]
-    return [plain] if plain and not isinstance(plain[0], list | tuple) else plain
+    return [plain] if plain and not isinstance(plain[0], (list, tuple)) else plain
 
 
 def _numbers_of(where: str, values: Any, letters: Sequence[str]) -> Any:
     """Return texts as lists of the numbers of their characters."""
     texts: Sequence[Any] = [values] if isinstance(values, str) else values
-    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         return values  # numbers already
     known = {letter: number for number, letter in enumerate(letters)}
     for row, text in enumerate(texts):

@@ -49,10 +49,11 @@ class ImageDataset(Dataset):
     ) -> None:
         pixels = _pixels(images, shape)
         names = LAYOUTS[_layout(pixels.shape[1:], layout)]
-        if class_names is None and isinstance(labels, list | tuple) and _all_words(labels):  # type: ignore[reportUnknownArgumentType]
-            class_names = sorted(set(labels))  # type: ignore[reportUnknownArgumentType]
+        if class_names is None and isinstance(labels, (list, tuple)) and _all_words(labels):
+            words: Sequence[str] = labels
+            class_names = sorted(set(words))
             number = {word: index for index, word in enumerate(class_names)}
-            labels = [number[word] for word in labels]  # type: ignore[reportUnknownVariableType]
+            labels = [number[word] for word in words]
         self.light = Light.measured(pixels, white)
         super().__init__(
             to_unit(pixels, self.light.white),
@@ -66,7 +67,7 @@ class ImageDataset(Dataset):
 
 def _pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
     try:
-        values = joined_pictures(images) if isinstance(images, list | tuple) else None  # type: ignore[reportUnknownArgumentType]
+        values = joined_pictures(images) if isinstance(images, (list, tuple)) else None
         if values is None:
             values = HostArray.of(images)
     except DataError as error:

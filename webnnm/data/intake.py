@@ -390,7 +390,7 @@ def _checked(where: str, kind: Kind | None) -> Kind | None:
 
 def _integers_only(value: Any) -> bool:
     """Return whether nested lists hold nothing but integers: floats mean measurements."""
-    if isinstance(value, list | tuple | range):
+    if isinstance(value, (list, tuple, range)):
         elements = list(cast("Iterable[Any]", value))
         return bool(elements) and all(map(_integers_only, elements))
     return isinstance(value, int)

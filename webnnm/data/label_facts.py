@@ -169,7 +169,7 @@ def _long_tailed(columns: Sequence[Sequence[float]]) -> bool:
     """Return whether values with outliers are non-negative, and their logarithms have none: those
     of 1 + value/median if values may be 0, as counts may."""
     centres = [_median(column) for column in columns]
-    least = min(map(min, columns))
+    least: float = min(map(min, columns))
     if least < 0 or min(centres) <= 0:
         return False
     for base in (0.0, 1.0) if least else (1.0,):

@@ -78,5 +78,6 @@ def to_unit(pixels: HostArray, white: float) -> HostArray:
         return HostArray.of(pixels, "float32")
     if pixels.dtype == "uint8":
         light = [value / white for value in range(256)]
-        return HostArray("float32", pixels.shape, array("f", map(light.__getitem__, flat)))
+        found = array("f", map(light.__getitem__, flat))  # pyrefly: ignore[unknown-argument-type]
+        return HostArray("float32", pixels.shape, found)
     return HostArray("float32", pixels.shape, array("f", [value / white for value in flat]))

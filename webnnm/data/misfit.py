@@ -106,7 +106,7 @@ def _words(value: Any) -> Iterator[str]:
         yield value
     elif hasattr(value, "tolist"):
         yield from _words(value.tolist())
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         for element in cast("list[Any]", value):
             if isinstance(element, int | float):
                 return

@@ -35,7 +35,7 @@ def pictures(where: str, values: Any, field: Field) -> HostArray:
     can draw (a canvas, a video, an image, an ImageBitmap or VideoFrame) and ImageData of any size.
     Raises `DataError` NNM702 for pictures of another size, mode or layout.
     """
-    if isinstance(values, list | tuple) and values and _is_picture(values[0]):  # type: ignore[reportUnknownArgumentType]
+    if isinstance(values, (list, tuple)) and values and _is_picture(values[0]):  # pyrefly: ignore[unknown-argument-type]
         given = cast("Sequence[Any]", values)
         found = [_rows(f"{where}, picture {row}", one, field) for row, one in enumerate(given)]
         kinds = {values.dtype for values in found}
@@ -94,7 +94,7 @@ def _flat_or_laid_out(where: str, found: HostArray, field: Field) -> HostArray:
 
 def _is_picture(value: Any) -> bool:
     """Return whether an element of a list is a picture, not a list of numbers."""
-    return not isinstance(value, list | tuple | int | float)
+    return not isinstance(value, (list, tuple, int, float))
 
 
 def _is_object(value: Any) -> bool:

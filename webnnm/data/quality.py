@@ -170,8 +170,10 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
 
     Raises `DataError` NNM702 for a stream, whose rows come only once.
     """
-    sizes = {subset: dataset.size(subset) for subset in SUBSETS}
-    arrays = {subset: whole_subset(dataset, subset)[:2] for subset, n in sizes.items() if n}
+    sizes: dict[str, int] = {subset: dataset.size(subset) for subset in SUBSETS}
+    arrays: dict[str, tuple[Arrays, Arrays]] = {
+        subset: whole_subset(dataset, subset)[:2] for subset, n in sizes.items() if n
+    }
     features: list[FeatureFacts] = []
     repeated: dict[str, int] = {}
     coarse = False

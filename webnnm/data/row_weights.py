@@ -113,7 +113,7 @@ def weights_of(
     found: dict[str, HostArray] = {}
     for block, (kind, rows) in outputs.items():
         if kind == "classes":  # those below 0 do not count
-            known = [float(number >= 0) for number in rows.values()]
+            known = [float(number >= 0) for number in rows.values()]  # pyrefly: ignore[unknown-argument-type]
             width = len(known) // len(given)
             counts = [sum(known[row * width :][:width]) for row in range(len(given))]
         elif block in masks:

@@ -257,7 +257,7 @@ def _listed(value: Any) -> list[Any] | None:
     """Return the rows of a list, or of a NumPy array of objects, None for anything else."""
     if str(getattr(value, "dtype", "")) == "object":
         value = value.tolist()
-    return list(value) if isinstance(value, list | tuple) else None  # type: ignore[reportUnknownArgumentType]
+    return list(value) if isinstance(value, (list, tuple)) else None
 
 
 def _size(row: Any) -> int | None:

@@ -80,7 +80,7 @@ async def load_sound(source: Any) -> Sound:
     data = await read_bytes(source) if isinstance(source, str | Path) else source
     if not isinstance(data, bytes | bytearray | memoryview):
         raise DataError("NNM702", f"sound cannot be made from a {type(data).__name__}")
-    view: memoryview[int] = memoryview(data).cast("B")  # type: ignore[reportUnknownArgumentType]
+    view: memoryview[int] = memoryview(data).cast("B")
     if wav.is_wav(view):
         file = wav.read(view)
         shape = [len(file.samples) // file.channels, file.channels]

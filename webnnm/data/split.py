@@ -76,7 +76,7 @@ def split_rows(
     if method not in METHODS:
         hint = suggestion(str(method), METHODS) or f"one of {', '.join(METHODS)}"
         raise DataError("NNM704", f'unknown split method "{method}"', hint=hint)
-    if seed is not None and not is_integer(seed):  # type: ignore[reportUnnecessaryComparison]
+    if seed is not None and not is_integer(seed):
         raise DataError("NNM704", f"seed is {seed!r}", hint="an integer")
     split = parts_of(split)
     if not all(isinstance(part, int | float) for part in split):
@@ -105,7 +105,8 @@ def split_rows(
         for part, size in zip(parts, _shared_out(len(group), split), strict=True):
             part += group[first : first + size]
             first += size
-    return tuple(map(sorted, parts))  # type: ignore[return-value]
+    training, validation, testing = map(sorted, parts)
+    return training, validation, testing
 
 
 def parts_of(split: Any) -> Sequence[Any]:
@@ -115,7 +116,7 @@ def parts_of(split: Any) -> Sequence[Any]:
     (0.7, 0, 0.3)
     """
     hint = "give training, validation and testing, such as (0.7, 0, 0.3)"
-    if isinstance(split, str | bytes | Mapping) or not isinstance(split, Iterable):
+    if isinstance(split, (str, bytes, Mapping)) or not isinstance(split, Iterable):
         raise DataError("NNM704", f"split is {split!r}", hint=hint)
     parts = tuple(cast("Iterable[Any]", split))
     if len(parts) != len(PARTS):
@@ -134,7 +135,7 @@ def fold_rows(
     Sizes differ by at most one row, and so do the counts of each class. Raises `DataError`
     NNM704 for fewer than two folds or more folds than rows.
     """
-    if not isinstance(k, int) or not 2 <= k <= row_count:  # type: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(k, int) or not 2 <= k <= row_count:
         raise DataError("NNM704", f"{k} folds for {row_count} rows", hint=f"2 … {row_count} folds")
     stream = Stream(seed, Purpose.SPLITTING, "folds")
     # Dealt one by one across classes without starting over: no fold collects all remainders.
@@ -194,7 +195,7 @@ def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
     for name, rows in zip(PARTS, lists, strict=True):
         if isinstance(rows, int | float) and rows != 0:
             raise DataError("NNM704", f"split mixes the number {rows} with lists of rows")
-        part = [] if isinstance(rows, int | float) else _row_numbers(name, rows)
+        part: list[int] = [] if isinstance(rows, int | float) else _row_numbers(name, rows)
         for row in part:
             if not 0 <= row < row_count:
                 raise DataError("NNM704", f"{name}: row {row} of 0 … {row_count - 1}")
@@ -202,7 +203,8 @@ def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
                 raise DataError("NNM704", f"row {row} is in both {seen[row]} and {name}")
             seen[row] = name
         parts.append(part)
-    return tuple(parts)  # type: ignore[return-value]
+    training, validation, testing = parts
+    return training, validation, testing
 
 
 def _row_numbers(name: str, rows: Any) -> list[int]:

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, cycle
-from operator import add, mul, sub, truediv  # type: ignore[reportUnknownVariableType]
+from operator import add, mul, sub, truediv
 from typing import Any, Literal, get_args
 
 from webnnm.core.arrays import HostArray
@@ -56,7 +56,7 @@ class Standardization:
     def apply(self, values: HostArray) -> HostArray:
         """Return (x - mean)/std in float32, with the shape unchanged, for one or more rows."""
         means, stds = self._figures(values)
-        flat = array("f", map(truediv, map(sub, values.values(), means), stds))  # type: ignore[reportUnknownArgumentType]
+        flat = array("f", map(truediv, map(sub, values.values(), means), stds))
         return HostArray("float32", values.shape, flat)
 
     def undo(self, values: HostArray) -> HostArray:

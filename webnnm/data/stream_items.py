@@ -57,11 +57,11 @@ def parts_of(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ..
 
     Raises `DataError` NNM702 for anything else.
     """
-    if not isinstance(item, list | tuple) or len(item) != 2 + weighted:  # type: ignore[reportUnknownArgumentType]
-        of = f" of {len(item)}" if isinstance(item, list | tuple) else ""  # type: ignore[reportUnknownArgumentType]
+    if not isinstance(item, (list, tuple)) or len(item) != 2 + weighted:
+        of = f" of {len(item)}" if isinstance(item, (list, tuple)) else ""
         raise DataError(
             "NNM702",
-            f"row {row}: the source yielded a {type(item).__name__}{of}",  # type: ignore[reportUnknownArgumentType]
+            f"row {row}: the source yielded a {type(item).__name__}{of}",
             hint="yield inputs, outputs, weights"
             if weighted
             else "yield inputs, outputs; with weighted=True, the rows' weights as a third item",
@@ -77,7 +77,7 @@ def has_weights(item: Any) -> bool:
     >>> has_weights(([1, 2], [0.5], 3)), has_weights(([1, 2], [0.5]))
     (True, False)
     """
-    return isinstance(item, list | tuple) and len(cast("Sequence[Any]", item)) == 3
+    return isinstance(item, (list, tuple)) and len(cast("Sequence[Any]", item)) == 3
 
 
 def gathered(rows: list[dict[str, Any]]) -> dict[str, Any]:

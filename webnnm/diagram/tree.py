@@ -95,7 +95,7 @@ def folded(items: Sequence[Item]) -> list[Item]:
         last = found[-1] if found else None
         match last, item:
             case (Leaf(), Leaf()) | (Group(), Group()) if last.alike() == item.alike():
-                last.copies = [*(last.copies or [last]), item]  # type: ignore[reportAttributeAccessIssue]
+                last.copies = [*(last.copies or [last]), item]  # pyrefly: ignore[bad-assignment]
             case _:
                 found.append(item)
     return found

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.pyodide_host import awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
@@ -246,7 +246,7 @@ class Array:
             raise ArrayTypeError("a 0-dimensional array cannot be iterated over")
         return (self[place] for place in range(self.shape[0]))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: None = None
 
     # Elements.
 
@@ -260,7 +260,7 @@ class Array:
         return _taken(self, found, arrays)
 
     def __setitem__(self, key: Any, value: Array | Scalar, /) -> None:
-        mask: Any = key[0] if isinstance(key, tuple) and len(key) == 1 else key  # type: ignore[reportUnknownArgumentType]
+        mask: Any = key[0] if isinstance(key, tuple) and len(key) == 1 else key
         value = operand_like(value, self)
         if isinstance(mask, Array) and mask.dtype is bool_ and value.ndim == 0:
             self._replace(_where_mask(mask, value, self))
@@ -369,10 +369,10 @@ class Array:
     def __matmul__(self, other: Array, /) -> Array:
         return matrix_product(self, other)
 
-    def __eq__(self, other: object, /) -> Array:  # type: ignore[override]
+    def __eq__(self, other: object, /) -> Array:  # pyrefly: ignore[bad-override]
         return compare("equal", self, other)
 
-    def __ne__(self, other: object, /) -> Array:  # type: ignore[override]
+    def __ne__(self, other: object, /) -> Array:  # pyrefly: ignore[bad-override]
         return compare("not_equal", self, other)
 
     def __lt__(self, other: Array | Scalar, /) -> Array:
@@ -415,29 +415,16 @@ class WeakScalar(AwaitableArray):
     weak = True
 
 
-@overload
 def recorded(
-    build: Callable[[Any, Any], Operand], x: Array, /, *, dtype: DType | None = None
-) -> Array: ...
-@overload
-def recorded(
-    build: Callable[[Any, Any, Any], Operand], x: Array, y: Array, /, *, dtype: DType | None = None
-) -> Array: ...
-@overload
-def recorded(
-    build: Callable[[Any, Any, Any, Any], Operand],
-    x: Array,
-    y: Array,
-    z: Array,
+    # The first three give the parameters of lambdas their types.
+    build: Callable[[Any, Any], Operand]
+    | Callable[[Any, Any, Any], Operand]
+    | Callable[[Any, Any, Any, Any], Operand]
+    | Callable[..., Operand],
     /,
-    *,
+    *arrays: Array,
     dtype: DType | None = None,
-) -> Array: ...
-@overload
-def recorded(
-    build: Callable[..., Operand], /, *arrays: Array, dtype: DType | None = None
-) -> Array: ...
-def recorded(build: Callable[..., Operand], /, *arrays: Array, dtype: DType | None = None) -> Array:
+) -> Array:
     """Return the array that `build(builder, *operands)` computes from arrays.
 
     It has the data type of the first array unless another is given.
@@ -471,7 +458,7 @@ def created(build: Callable[[Any], Operand], dtype: DType, device: Device | None
 
 def scope_for(device: Device | None) -> Scope:
     """Return the scope for an operation that takes no array; this call begins the operation."""
-    if device is not None and not isinstance(device, Device):  # type: ignore[reportUnnecessaryIsInstance]
+    if device is not None and not isinstance(device, Device):
         raise ArrayTypeError(f"{device!r} is not a device", "`await xp.open_device(…)` is")
     if TRACES:
         return TRACES[-1]
@@ -541,7 +528,7 @@ def negated(x: Array) -> Array:
 
 def check(name: str, x: Array, *kinds: str) -> None:
     """Raise an error for anything that is not an array of one of these kinds."""
-    if not isinstance(x, Array):  # type: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(x, Array):
         raise ArrayTypeError(f'"{name}" takes arrays, not {type(x).__name__}', "use `xp.asarray`")
     if not is_kind(x.dtype, *kinds):
         hint = "convert it with `xp.astype`"
@@ -609,7 +596,11 @@ def common_shape(*shapes: Shape) -> Shape:
 def compare(method: str, x1: Array | Scalar, x2: object) -> Array:
     """Return a comparison."""
     kinds = ("bool", "numeric") if method in ("equal", "not_equal") else ("numeric",)
-    return _together(method, *both(method, x1, x2, *kinds), bool_)  # type: ignore[arg-type]
+    return _together(
+        method,
+        *both(method, x1, x2, *kinds),  # pyrefly: ignore[bad-argument-type]
+        bool_,
+    )
 
 
 def bitwise(word: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:
@@ -630,7 +621,7 @@ def power(x1: Array | Scalar, x2: Array | Scalar) -> Array:
 
 def matrix_product(x1: Array, x2: Array) -> Array:
     """Return the matrix product of stacks of matrices; one-dimensional arrays are vectors."""
-    if not isinstance(x2, Array):  # type: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(x2, Array):
         raise ArrayTypeError('"matmul" takes arrays, not numbers')
     a, b = both("matmul", x1, x2, "numeric")
     if not (a.ndim and b.ndim):
@@ -709,7 +700,8 @@ def _key(key: Any) -> tuple[tuple[Any, ...], list[Array]]:
     """Return a key with `Places` instead of arrays, and these arrays, masks as integer arrays."""
     items: list[Any] = []
     arrays: list[Array] = []
-    for item in key if isinstance(key, tuple) else (key,):  # type: ignore[reportUnknownVariableType]
+    keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+    for item in keys:
         if isinstance(item, bool):
             raise ArrayTypeError("a bool is not an index", "use a boolean array")
         if not isinstance(item, Array):
@@ -727,12 +719,12 @@ def _key(key: Any) -> tuple[tuple[Any, ...], list[Array]]:
 
 def host_array(x: Array) -> HostArray:
     """Return the values in the host's memory, once they are computed."""
-    return x._host()  # type: ignore[reportPrivateUsage]
+    return x._host()
 
 
 def values_of(x: Array) -> Sequence[Any]:
     """Return the elements as a flat sequence of Python numbers, once they are computed."""
-    return x._host().values() if x.size else ()  # type: ignore[reportReturnType]
+    return x._host().values() if x.size else ()
 
 
 def places(x: Array) -> list[Array]:
@@ -759,11 +751,11 @@ def _public(found: HostArray, dtype: DType) -> Any:
     return found.public()
 
 
-def _in_bools(values: Any) -> Any:
-    return [_in_bools(each) for each in values] if isinstance(values, list) else bool(values)  # type: ignore[reportUnknownVariableType]
+def _in_bools(values: list[Any] | float) -> Any:
+    return [_in_bools(each) for each in values] if isinstance(values, list) else bool(values)
 
 
-def _nested_empty(shape: Shape) -> Any:
+def _nested_empty(shape: Shape) -> list[Any]:
     if not shape[0]:
         return []
     return [_nested_empty(shape[1:]) for _ in range(shape[0])]
@@ -775,10 +767,10 @@ def _shown(x: Array) -> str:
     return _text(values, 6) if x.size > 1000 else _text(values, 1000)
 
 
-def _text(values: Any, most: int) -> str:
+def _text(values: list[Any] | complex, most: int) -> str:
     if not isinstance(values, list):
         return f"{values:.7g}" if isinstance(values, float) and values % 1 else str(values)
-    texts = [_text(each, most) for each in values]  # type: ignore[reportUnknownVariableType]
+    texts = [_text(each, most) for each in values]
     if len(texts) > most:
         texts = [*texts[: most // 2], "…", *texts[-(most // 2) :]]
     return f"[{', '.join(texts)}]"

@@ -169,4 +169,4 @@ def trace(
                 results[at] = Output(result.dtype)
     captured = [array for array, _ in found.captured.values()]
     graph = Graph(outputs, found.builder.inputs)
-    return Traced(graph, captured, results, structure)  # type: ignore[arg-type]
+    return Traced(graph, captured, results, structure)  # pyrefly: ignore[bad-argument-type]

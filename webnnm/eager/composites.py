@@ -75,17 +75,17 @@ def _of_arrays(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             raise
         except WebNNMError as error:
             raise OperatorError(error.code, error.message, error.hint) from error
-        several: list[Any] = [*found] if isinstance(found, tuple | list) else [found]  # type: ignore[reportUnknownArgumentType]
+        several: list[Any] = [*found] if isinstance(found, (tuple, list)) else [found]
         for each in several:
             if not isinstance(each, Array):
                 message = f"{this}{place_of(function)} returned {each!r}, which is not an array"
                 raise OperatorError("NNM303", message, "compute it from the operands")
         made = tuple(operand_of(each) for each in several)
-        return made if isinstance(found, tuple | list) else made[0]
+        return made if isinstance(found, (tuple, list)) else made[0]
 
     signature = inspect.signature(function)
     builder = inspect.Parameter("_builder", inspect.Parameter.POSITIONAL_ONLY)
-    decompose.__signature__ = signature.replace(  # type: ignore[attr-defined]
+    decompose.__signature__ = signature.replace(  # pyrefly: ignore[missing-attribute]
         parameters=[builder, *signature.parameters.values()]
     )
     return decompose

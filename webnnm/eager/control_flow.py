@@ -109,7 +109,7 @@ def scan(
         part = tree_map(itemgetter(slice(start, stop)), xs)
         init, ys = block(init, part, number=stop - start)
         collected.append(ys)
-    return init, tree_map(lambda *parts: concat(list(parts)), *collected)
+    return init, tree_map(lambda *parts: concat(list(parts)), *collected)  # pyrefly: ignore[implicit-any-lambda]
 
 
 def _unrolled(
@@ -121,7 +121,7 @@ def _unrolled(
     for at in range(number):
         init, y = step(init, tree_map(itemgetter(at), xs))
         collected.append(y)
-    return init, tree_map(lambda *parts: stack(list(parts)), *collected)
+    return init, tree_map(lambda *parts: stack(list(parts)), *collected)  # pyrefly: ignore[implicit-any-lambda]
 
 
 class _Step:
@@ -139,13 +139,13 @@ class _Step:
         """Raise an error if a function does not return a carry like the one that it was given."""
         shapes = {name: y.shape for name, y in self._traced.graph.outputs.items()}
         returned = self._traced.filled(lambda name, dtype: _Type(f"{dtype}{show(shapes[name])}"))
-        if type(returned) is not tuple or len(returned) != 2:  # type: ignore[reportUnknownArgumentType]
+        if type(returned) is not tuple or len(returned) != 2:
             raise ArrayValueError(
                 f"a step returned {_type(returned)}",
                 "return a tuple of two: the next carry, and a result or None",
             )
         given, structure = flatten(carry)
-        found, same = flatten(returned[0])  # type: ignore[reportUnknownArgumentType]
+        found, same = flatten(returned[0])  # pyrefly: ignore[unknown-argument-type]
         before = [f"{each.dtype}{show(each.shape)}" for each in as_arrays(given)]
         after = [_type(each) for each in found]
         if same != structure or before != after:

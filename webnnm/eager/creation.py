@@ -38,7 +38,7 @@ def asarray(
     Raises `ArrayValueError` if `copy=False` and the values have to be copied to the device.
     """
     if isinstance(obj, Array):
-        found = obj if device in (None, obj.device) else obj.to_device(device)
+        found = obj if device is None or device == obj.device else obj.to_device(device)
         found = converted(found, dtype_of(dtype)) if dtype is not None else found
         if copy is False and found is not obj:
             raise ArrayValueError("a copy is needed, which copy=False forbids")
@@ -62,8 +62,8 @@ def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
     if isinstance(obj, bool | int | float):
         return _numbers([_python(obj)], (), dtype)
     name = str(getattr(getattr(obj, "dtype", None), "name", ""))
-    if isinstance(obj, list | tuple):
-        return _nested(obj, dtype)  # type: ignore[reportUnknownArgumentType]
+    if isinstance(obj, (list, tuple)):
+        return _nested(obj, dtype)
     if name == "bool":
         found = HostArray.of(obj.astype("uint8"), "uint8")
     elif name.startswith("complex"):
@@ -79,9 +79,9 @@ def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
 def _nested(obj: Sequence[Any], dtype: DType | None) -> tuple[HostArray, DType]:
     shape: list[int] = []
     level: list[Any] = [obj]
-    while level and isinstance(level[0], list | tuple):
-        size = len(level[0])  # type: ignore[reportUnknownArgumentType]
-        if not all(isinstance(row, list | tuple) and len(row) == size for row in level):  # type: ignore[reportUnknownArgumentType]
+    while level and isinstance(level[0], (list, tuple)):
+        size = len(level[0])
+        if not all(isinstance(row, (list, tuple)) and len(row) == size for row in level):
             raise ArrayValueError(f"the nested lists are ragged at depth {len(shape)}")
         shape.append(size)
         level = [item for row in level for item in row]
@@ -141,10 +141,10 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 
 
 def _shape(shape: int | Sequence[int]) -> Shape:
-    sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    sizes: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(is_integer(size) and size >= 0 for size in sizes):
         raise ArrayValueError(f"{shape!r} is not a shape", "sizes are non-negative integers")
-    return tuple(int(size) for size in sizes)  # type: ignore[reportArgumentType]
+    return tuple(int(size) for size in sizes)
 
 
 def full(
@@ -268,7 +268,11 @@ def arange(
     if step == 0:
         raise ArrayValueError("the step of a range cannot be 0")
     whole = all(isinstance(value, int) for value in (first, end, step))
-    number = len(range(first, end, step)) if whole else max(0, math.ceil((end - first) / step))  # type: ignore[arg-type]
+    number = (
+        len(range(first, end, step))  # pyrefly: ignore[bad-argument-type]
+        if whole
+        else max(0, math.ceil((end - first) / step))
+    )
     kind = dtype if dtype is not None else DEFAULTS["integral" if whole else "real floating"]
     return _series(first, step, number, dtype_of(kind), device)
 

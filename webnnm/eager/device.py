@@ -124,7 +124,7 @@ class Device:
     @property
     def backend(self) -> Backend | None:
         """The backend, or None before the first value is needed."""
-        return self._pool and self._pool.backend
+        return None if self._pool is None else self._pool.backend
 
     def memory(self) -> Memory:
         """Return the memory that arrays currently hold."""
@@ -247,7 +247,12 @@ class Device:
     def _dispatch(self, pool: TensorPool, program: Program, work: Work) -> None:
         given = {n: s.tensor for n, s in zip(program.inputs, work.inputs, strict=True) if n}
         made = {n: s.tensor for n, s in zip(program.outputs, work.outputs, strict=True)}
-        pool.backend.dispatch(program.executable, given, made)  # type: ignore[arg-type]
+        # Each of them has a tensor by now.
+        pool.backend.dispatch(
+            program.executable,
+            given,  # pyrefly: ignore[bad-argument-type]
+            made,  # pyrefly: ignore[bad-argument-type]
+        )
         self.dispatches += 1
         self._ahead += 1
         for storage in program.needed(work):

@@ -120,7 +120,7 @@ def _names(function: Callable[..., Any], structure: Structure) -> list[str]:
     """Return the names of the leaves of the arguments: parameters followed by keys."""
     parts = cast("tuple[Any, Any, Sequence[Structure]]", structure)[2]
     try:
-        written = [*inspect.signature(function).parameters.values()]
+        written: list[inspect.Parameter] = [*inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):  # a function that is not written in Python
         written = []
     single = [each.name for each in written if each.kind is not each.VAR_POSITIONAL]

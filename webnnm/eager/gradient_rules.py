@@ -111,7 +111,7 @@ def _both(returned: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 def _length(found: Any) -> int:
     """Return the length of a tuple, or -1 for anything else."""
-    return len(found) if type(found) is tuple else -1  # pyright: ignore[reportUnknownArgumentType]
+    return len(found) if type(found) is tuple else -1
 
 
 def _cotangent(found: Trace, at: int, result: Any) -> Any:

@@ -29,9 +29,9 @@ class _Call(Work):
     """A run of a traced function."""
 
     traced: Traced
-    inputs: Sequence[Storage]
-    outputs: Sequence[Storage]
-    donated: Sequence[Storage]
+    inputs: Sequence[Storage]  # pyrefly: ignore[bad-override]
+    outputs: Sequence[Storage]  # pyrefly: ignore[bad-override]
+    donated: Sequence[Storage]  # pyrefly: ignore[bad-override]
 
     def program(self, device: Device) -> Program | None:
         """Return the compiled graph."""

@@ -257,7 +257,8 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, float("inf"), float("-inf")):
-        sums = statistics.sum(elementwise.abs(x), axis=-2 if abs(float(ord)) == 1 else -1)
+        axis = -2 if abs(float(ord)) == 1 else -1  # pyrefly: ignore[bad-argument-type]
+        sums = statistics.sum(elementwise.abs(x), axis=axis)
     elif ord in ("nuc", 2, -2):
         sums = svdvals(x)
     else:
@@ -265,7 +266,8 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
     if ord == "nuc":
         found = statistics.sum(sums, axis=-1)
     else:
-        found = (statistics.max if float(ord) > 0 else statistics.min)(sums, axis=-1)  # type: ignore[arg-type]
+        positive = float(ord) > 0  # pyrefly: ignore[bad-argument-type]
+        found = (statistics.max if positive else statistics.min)(sums, axis=-1)
     return reshaped(found, (*found.shape, 1, 1)) if keepdims else found
 
 

@@ -254,8 +254,8 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
 
 def _wrapped(indices: Array, size: int) -> Array:
-    def build(b: object, i: object) -> object:
-        below = b.lesser(i, b.constant(0, i.dtype))  # type: ignore[attr-defined]
-        return b.where(below, i + size, i)  # type: ignore[attr-defined, operator]
+    def build(b: Any, i: Any) -> Any:
+        below = b.lesser(i, b.constant(0, i.dtype))
+        return b.where(below, i + size, i)
 
-    return recorded(build, indices)  # type: ignore[arg-type]
+    return recorded(build, indices)

@@ -145,9 +145,9 @@ class Trace(Scope):
         if found is None:
             if isinstance(array.scope, Trace) and not array.scope.active:
                 raise ended()
-            assert array.storage is not None or array.operand is not None
-            type = array.storage.type if array.storage else array.operand.type  # type: ignore[union-attr]
-            operand = self.builder.input(f"captured {len(self.captured)}", *type)
+            source = array.operand if array.storage is None else array.storage
+            assert source is not None
+            operand = self.builder.input(f"captured {len(self.captured)}", *source.type)
             found = self.captured[id(array)] = array, operand
         return found[1]
 
@@ -320,7 +320,7 @@ class _Segment(Work):
         self.outputs = [*made.values()]
 
     @cached_property
-    def inputs(self) -> Sequence[Storage]:  # type: ignore[override]
+    def inputs(self) -> Sequence[Storage]:  # pyrefly: ignore[bad-override]
         """Everything that is read: values of arrays, and Python numbers, a vector for each type."""
         vectors = [HostArray.of(values, dtype) for dtype, values in self._numbers.items()]
         return [*self._storages, *map(self._device.constant, vectors)]

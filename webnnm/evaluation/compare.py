@@ -179,7 +179,7 @@ def _actual(wanted: HostArray, kind: Kind) -> tuple[Shape, list[int]]:
     if kind == "classes":
         return wanted.shape, [int(number) for number in values]
     if kind == "multilabel":
-        return wanted.shape, [int(value >= 0.5) for value in values]
+        return wanted.shape, [int(value >= 0.5) for value in values]  # pyrefly: ignore[unknown-argument-type]
     rows = _parts(values, count(wanted.shape[-1:]))
     return wanted.shape[:-1], [row.index(top) if (top := max(row)) > 0 else -1 for row in rows]
 

@@ -184,7 +184,7 @@ class History:
         if not self.epochs:
             return "no epoch was trained"
         best, last = self.best, self.epochs[-1]
-        metrics = {} if best is None else best.val_metrics
+        metrics: Mapping[str, float] = {} if best is None else best.val_metrics
         skipped = sum(record.overflows for record in self.epochs)
         return (
             f"{len(self.epochs)} epochs on {self.backend} in {self.seconds:.2f} s, "
@@ -215,7 +215,7 @@ def plain(value: Any) -> Any:
     if isinstance(thing, Mapping):
         entries = cast("Mapping[Any, Any]", thing).items()
         return {str(k): plain(v) for k, v in entries if not callable(v)}
-    if isinstance(value, list | tuple | set | frozenset | range):
+    if isinstance(value, (list, tuple, set, frozenset, range)):
         items = cast("Iterable[Any]", value)
         return [plain(item) for item in items if not callable(item)]
     if tolist := getattr(value, "tolist", None):  # an array or a NumPy scalar

@@ -91,7 +91,7 @@ class Profile:
         derived = "dropout_density longest_saturating_chain samples_per_class high_capacity"
         names = [field.name for field in fields(self)] + derived.split()
         return {
-            name: list(value) if isinstance(value := getattr(self, name), tuple) else value  # pyright: ignore[reportUnknownArgumentType]
+            name: list(value) if isinstance(value := getattr(self, name), tuple) else value
             for name in names
             if name != "chain"
         }

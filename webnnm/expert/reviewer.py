@@ -19,6 +19,7 @@ from webnnm.expert.gathering import data_facts, gather_facts
 from webnnm.expert.review import Review, consistent, hindsight, tried
 from webnnm.expert.review import review as apply_rules
 from webnnm.graph.elaborate import elaborate
+from webnnm.graph.loss_words import loss_name
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.vertices import LayerVertex, Network
 from webnnm.notation import parse
@@ -28,7 +29,6 @@ from webnnm.runtime.state import ModelState
 from webnnm.training.automatic import by_rows
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
-from webnnm.training.loss_choice import loss_name
 from webnnm.training.output_activation import activation_of
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def few_steps(facts: Facts) -> Hit | None:
     if steps >= FEW_STEPS:
         return None
     message = f"{steps} steps of nearly fixed length with {name}"
-    enough = -(-epochs * FEW_STEPS // steps)
+    enough: int = -(-epochs * FEW_STEPS // steps)
     return Hit(message=message, evidence={"steps": steps}, fix={"epochs": enough})
 
 

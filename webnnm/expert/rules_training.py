@@ -389,7 +389,7 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     fallen = 1 - losses[-1] / losses[begin] if begin and losses[begin] else 0.0
     if fallen < least or losses[-1] < CONVERGED:
         return None
-    slow = rate < usual_rate(history) / SLOW
+    slow: bool = rate < usual_rate(history) / SLOW
     return Hit(
         message=f"the last of {last} epochs is the best, and the loss fell by {percent(fallen)} "
         f"in the last {last - begin}, at lr {rate:g}",

@@ -93,7 +93,7 @@ def whole_numbers(tensor: StoredTensor, scale: StoredTensor) -> HostArray:
     size = count(tensor.shape[1:])
     if has_numpy():
         numpy: Any = sys.modules["numpy"]
-        found = numpy.frombuffer(tensor.data, "int8").reshape(rows, size).astype("float32")
+        found: Any = numpy.frombuffer(tensor.data, "int8").reshape(rows, size).astype("float32")
         found /= numpy.asarray(factors, "float32")[:, None]
         return HostArray("float32", tensor.shape, found)
     numbers = memoryview(cast("Any", tensor.data)).cast("b")

@@ -88,7 +88,7 @@ class Permuted(Form):
     axes: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.axes, str):  # type: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(self.axes, str):
             raise _wrong(f"axes={self.axes!r}", 'a permutation is written as "oihw -> hwio"')
         before, arrow, after = self.axes.partition("->")
         before, after = before.strip(), after.strip()

@@ -373,7 +373,7 @@ def with_numpy(data: memoryview[int], kind: Block) -> Any:
         place, part = 0, found[start : start + _MANY]
         blocks = numpy.ascontiguousarray(rows[start : start + _MANY].T)
         for scale, least, whole in kind.rule(blocks, _NumPy):
-            values = whole.astype("float32")
+            values: Any = whole.astype("float32")
             values *= scale
             values += least
             part[:, place : place + len(values)] = values.T

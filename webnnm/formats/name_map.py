@@ -114,7 +114,7 @@ class _Rule:
     """One entry of a name map."""
 
     def __init__(self, key: str, value: str | Form | None) -> None:
-        if not isinstance(value, str | Form | None):  # type: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(value, str | Form | None):
             raise DataError(
                 "NNM704",
                 f'the name map says {value!r} of "{key}"',
@@ -168,7 +168,7 @@ class _Rule:
                 parts.append("")
             end = hole.end()
         parts[-1] += re.escape(self.key[end:]) + r"\Z"
-        return list(map(re.compile, parts))
+        return [re.compile(part) for part in parts]
 
     def _texts(self, name: str) -> list[str] | None:
         """Return the values of the holes, None if the name does not match.

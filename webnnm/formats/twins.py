@@ -127,7 +127,7 @@ def zipped(values: Sequence[Any]) -> Any:
         return first
     if all(isinstance(value, int) for value in values):
         return size_of(values)
-    if all(isinstance(value, tuple) and len(value) == len(first) for value in values):  # pyright: ignore
+    if all(isinstance(value, tuple) and len(value) == len(first) for value in values):
         return tuple(zipped(column) for column in zip(*values, strict=True))
     raise inexpressible(f"an option is {first} for one size and {values[1]} for another")
 

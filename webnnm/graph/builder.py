@@ -225,12 +225,12 @@ class GraphBuilder:
         self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
         found, options = self._bind(operator, operands, options)
-        given = tuple([operand and operand.type for operand in found])
+        given = tuple([None if operand is None else operand.type for operand in found])
         # Networks repeat their layers, so what was checked and inferred for one holds for all.
         known = self._inferred.get((operator, given))
         if known is None:
             _check_types(operator, given)
-            known = self._inferred[operator, given] = {}
+            known = self._inferred.setdefault((operator, given), {})
         checked = _checked(operator, options, given) if operator.options else _NO_OPTIONS
         if isinstance(operator, Composite) and not _is_native(operator, checked):
             return operator.decompose(self, *found, **checked)
@@ -333,7 +333,7 @@ def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[An
 def _in_order(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
     """Return value, type and shape of a constant's arguments, which may be in an order of WebNN."""
     if isinstance(value, Mapping):
-        found, sizes = _described(value)  # pyright: ignore[reportUnknownArgumentType]
+        found, sizes = _described(value)
         value, dtype, shape = dtype, found, sizes
     elif isinstance(value, str) and is_tensor_type(value):
         value, dtype = dtype, value

@@ -244,7 +244,7 @@ class Expander:
             before = len(history) - 1
             layers = f"{before} layer{'' if before == 1 else 's'}"
             raise self.fail("NNM213", f"only {layers} before this one", skip.span, scope)
-        return Option("to", Bound(history[-1 - n], scope), span=skip.span)  # type: ignore[arg-type]
+        return Option("to", Bound(history[-1 - n], scope), span=skip.span)  # pyrefly: ignore[bad-argument-type]
 
     def _name(self, name: Option, scope: Scope, target: Any) -> str:
         value = name.value

@@ -169,11 +169,11 @@ def _entering(head: Document, block: str) -> bool:
     seen: list[bool] = []
 
     def look(node: Any) -> Any:
-        seen.append(node == Reference((block,), "input"))
+        seen.append(node == Reference((block,), "input"))  # pyrefly: ignore[unknown-argument-type]
         return node
 
     def look_within(node: Any) -> Any:
-        seen.append(node == Reference(("input",)))
+        seen.append(node == Reference(("input",)))  # pyrefly: ignore[unknown-argument-type]
         return look(node)
 
     for statement in head.statements:
@@ -185,7 +185,8 @@ def _entering(head: Document, block: str) -> bool:
 def _rewritten(value: Any, rule: Callable[[Any], Any]) -> Any:
     """Return a tree with `rule` applied to all of its nodes, inner ones first."""
     if isinstance(value, tuple):
-        return tuple(_rewritten(item, rule) for item in value)  # type: ignore[reportUnknownVariableType]
+        items: tuple[Any, ...] = value
+        return tuple(_rewritten(item, rule) for item in items)
     if not isinstance(value, Syntax):
         return value
     inner = {f.name: _rewritten(getattr(value, f.name), rule) for f in fields(value)}

@@ -23,6 +23,7 @@ from webnnm.graph.vertices import (
     Vertex,
 )
 from webnnm.notation.syntax import (
+    AnyStatement,
     Call,
     Document,
     Items,
@@ -33,7 +34,6 @@ from webnnm.notation.syntax import (
     Option,
     Parameters,
     Reference,
-    Statement,
     Value,
 )
 
@@ -142,7 +142,8 @@ def adapters(network: Network) -> list[Adapter]:
                 dropout = float(layer.options["p"])
             case "add", _ if len(names) == 3:
                 found.append(Adapter(names[0], names[1], names[2], scale, dropout))
-                names, scale, dropout = [], 1.0, 0.0
+                names = []
+                scale, dropout = 1.0, 0.0
             case _:
                 pass
     return found
@@ -256,7 +257,7 @@ class _Rewriting:
         self._taken |= {*network.outline.parameters}
         self._taken |= {w for s in layers if s.block in self._roots for w in _words(s.layers)}
 
-    def statement(self, statement: Statement) -> Statement:
+    def statement(self, statement: AnyStatement) -> AnyStatement:
         """Return a statement with adapters, and with everything in it frozen."""
         if isinstance(statement, Parameters):
             declared = tuple(

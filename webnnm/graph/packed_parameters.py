@@ -29,7 +29,7 @@ def packings(network: Network, kind: str, block: int = BLOCK) -> dict[str, Packi
     if kind not in KINDS:
         hint = f"one of {', '.join(KINDS)}; None for float32"
         raise DataError("NNM704", f"weights are {kind!r}", hint=hint)
-    if isinstance(block, bool) or not isinstance(block, int) or block < 1:  # type: ignore[reportUnnecessaryIsInstance]
+    if isinstance(block, bool) or not isinstance(block, int) or block < 1:
         raise DataError("NNM704", f"block is {block!r}", hint="an integer from 1, such as 32")
     tables: set[str] = set()
     axes: dict[str, int | None] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from webnnm.core.errors import ModelError, Span
@@ -53,9 +53,9 @@ def usage(word: str, rules: LayerRules, operands: Sequence[Value]) -> str:
     return f"write {word}({', '.join(parts)})"
 
 
-def _reads(read: object, value: Value) -> bool:
+def _reads(read: Callable[[Value], object], value: Value) -> bool:
     try:
-        read(value)  # type: ignore[operator]
+        read(value)
     except ValueError:
         return False
     return True

@@ -323,12 +323,12 @@ def _nested(value: Value) -> Any:
     raise ValueError("expected numbers")
 
 
-def _shape_of(data: Any) -> list[int]:
+def _shape_of(data: list[Any] | float) -> list[int]:
     if not isinstance(data, list):
         return []
     if not data:
         raise ValueError("the list is empty")
-    shapes: list[list[int]] = [_shape_of(item) for item in data]  # pyright: ignore
+    shapes: list[list[int]] = [_shape_of(item) for item in data]
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError("the nested lists are ragged")
     return [len(shapes), *shapes[0]]

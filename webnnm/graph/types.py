@@ -148,9 +148,9 @@ def _check_literals(outline: Outline, layer: LayerVertex, compute: DataType) -> 
                 )
 
 
-def _numbers(data: Any) -> Iterable[float]:
+def _numbers(data: list[Any] | float) -> Iterable[float]:
     if isinstance(data, list):
-        for item in data:  # pyright: ignore[reportUnknownVariableType]
+        for item in data:
             yield from _numbers(item)
     else:
         yield data

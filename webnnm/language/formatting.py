@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.notation.lexer import END, Token, tokenize
-from webnnm.notation.syntax import Document
+from webnnm.notation.syntax import Document, Version
 
 
 def formatted(text: str) -> str:
@@ -37,10 +37,10 @@ def formatted(text: str) -> str:
             start, end = (lexed.tokens[index][2] for index in (stretch[0], stretch[-1]))
             parts.append(format_document(Document(None, (), node.comments)))
             parts.append(f"{document.source[start:end].rstrip()};\n")
-        elif node in version:
+        elif isinstance(node, Version):
             parts.append(format_document(Document(document.version, ())))
         else:
-            parts.append(format_document(Document(None, (node,))))  # type: ignore[arg-type]
+            parts.append(format_document(Document(None, (node,))))
     parts.append(format_document(Document(None, (), document.trailing_comments)))
     return "".join(parts)
 

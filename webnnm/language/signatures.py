@@ -157,7 +157,7 @@ def shown(value: Any) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         items = cast("Sequence[Any]", value)
         return f"[{', '.join(shown(item) for item in items)}]"
     return "…" if value is None else str(value)

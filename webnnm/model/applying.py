@@ -144,7 +144,7 @@ def named_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array
     """
     listed = ", ".join(names)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-        given: dict[str, Any] = dict(inputs[0])  # type: ignore[reportUnknownArgumentType]
+        given: dict[str, Any] = dict(inputs[0])
         if wrong := given.keys() ^ {*names}:
             raise DataError("NNM710", f"the inputs are {listed}; check {', '.join(sorted(wrong))}")
     elif len(inputs) == len(names):

@@ -193,7 +193,7 @@ class _Check:
             if name not in computed:
                 node = operand.node
                 constant = isinstance(node, ConstantNode)
-                values[name] = [*node.array.values()] if constant else given[node.name]  # type: ignore[attr-defined]
+                values[name] = [*node.array.values()] if constant else given[node.name]  # pyrefly: ignore[missing-attribute]
         return [
             (node, [values[f"{o.number} {o.index}"] if o else () for o in node.operands])
             for node in nodes

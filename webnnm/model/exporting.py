@@ -145,7 +145,7 @@ def _training(
     given = written(hyperparameters)
     settings = resolve({"optimize_for": state.optimize_for} | given)
     settings |= Reviewer(state).review(given, settings).settings
-    half = settings["compute_type"] == "float16"
+    half: bool = settings["compute_type"] == "float16"
     network = half_network(state.trained_network) if half else state.trained_network
     return network, StepSettings(
         batch=0,

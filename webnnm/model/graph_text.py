@@ -67,7 +67,7 @@ def _arguments(node: OperatorNode, names: Mapping[tuple[int, int], str]) -> list
     """Return the operands and the non-default options, as written in a call."""
     operands = [names[o.number, o.index] for o in node.operands if o is not None]
     options = [
-        f"{camel_case(name)}={list(value) if isinstance(value, tuple) else value}"  # pyright: ignore
+        f"{camel_case(name)}={list(value) if isinstance(value, tuple) else value}"
         for name, value in node.options.items()
         if value is not None and value != node.operator.options[name].default
     ]

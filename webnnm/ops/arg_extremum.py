@@ -38,11 +38,11 @@ def _earlier(
     """Take the transformer list's `axes` and last index of ties: n − 1 − the first in reverse."""
     if "axes" in options and "axis" not in options:
         axes = options.pop("axes")
-        if not isinstance(axes, list | tuple) or len(axes) != 1:  # pyright: ignore
+        if not isinstance(axes, (list, tuple)) or len(axes) != 1:
             raise OperatorError(
                 "NNM303", f'axes of "{operator.name}": {axes!r} is not a single axis'
             )
-        (options["axis"],) = axes
+        (options["axis"],) = axes  # pyrefly: ignore[unknown-argument-type]
     if "select_last_index" in options:
         options.setdefault("axis", 0)
     last = checks.boolean(options.pop("select_last_index", False))

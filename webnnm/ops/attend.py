@@ -37,7 +37,7 @@ def _check_rope(value: Any, *_: TensorType) -> Turns | None:
     """Accept a truth value, the base of the angles or the rates of all pairs; None if false."""
     if value is None or isinstance(value, bool):
         return BASE if value else None
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return tuple(map(checks.positive, cast("Sequence[Any]", value)))
     return checks.positive(value)
 
@@ -282,7 +282,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     limit = None
     if keys.mask is not None or (causal and queries.mask is not None):
         # In rows of other lengths, the last query and the last key are at other positions.
-        shifted = causal and keys.mask != queries.mask
+        shifted: bool = causal and keys.mask != queries.mask
         for option in ("rope", "window"):
             if shifted and (rope if option == "rope" else layer.options[option]) is not None:
                 message = (

@@ -96,10 +96,10 @@ def _divide(np: Any, a: Any, b: Any) -> Any:
     """Divide as WebNN does: integers truncate towards zero; integers divided by 0 give 0."""
     if np.isdtype(a.dtype, "real floating"):
         return a / b
-    by_zero = b == 0
+    by_zero: Any = b == 0
     b = np.where(by_zero, np.ones_like(b), b)
     # Flooring and truncating differ by one where a negative quotient has a remainder.
-    inexact = ((a < 0) != (b < 0)) & (a % b != 0)
+    inexact: Any = ((a < 0) != (b < 0)) & (a % b != 0)
     quotient = a // b + np.astype(inexact, a.dtype)
     return np.where(by_zero, np.zeros_like(quotient), quotient)
 

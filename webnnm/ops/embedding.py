@@ -7,11 +7,11 @@ from typing import Any
 from webnnm.ops.declare import values
 from webnnm.ops.declare.composite import composed
 from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.indices import INDEX_TYPES
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.tensors import Builder, Tensor
-from webnnm.ops.gather import INDEX_TYPES
 
 SIZE = {"size": ValueOption(read=values.integer(1))}
 """The option of tables: the number of rows of a new one."""

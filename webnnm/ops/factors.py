@@ -172,7 +172,7 @@ def _signs(b: Builder, rows: Tensor) -> Tensor:
 
 def _signs_of_columns(np: Any, x: Any) -> Any:
     place = np.argmax(np.abs(x), axis=-2, keepdims=True)
-    negative = np.take_along_axis(x, place, axis=-2) < 0
+    negative: Any = np.take_along_axis(x, place, axis=-2) < 0
     return np.astype(np.where(negative, -1, 1), x.dtype)
 
 
@@ -283,7 +283,7 @@ def _svd_infer(x: TensorType) -> Types:
 def _svd_kernel(np: Any, x: Any) -> Any:
     def kernel(t: Any) -> Any:
         u, values, v = np.linalg.svd(t, full_matrices=False)
-        tall = t.shape[-2] >= t.shape[-1]
+        tall: bool = t.shape[-2] >= t.shape[-1]
         signs = _signs_of_columns(np, u if tall else np.matrix_transpose(v))
         return u * signs, values, v * np.matrix_transpose(signs)
 

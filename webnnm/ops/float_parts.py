@@ -50,17 +50,16 @@ def _nextafter(b: Builder, x: Tensor, z: Tensor) -> Tensor:
     if x.dtype == "float16":
         wide = b.cast(x, type="float32")
         step = b.max(2.0**-24, b.abs(wide) * (2.0**-11 + 2.0**-21))
-        up, down = (b.cast(wide + s, type="float16") for s in (step, -step))
+        back: Any = -step
+        up, down = (b.cast(wide + s, type="float16") for s in (step, back))
     else:
         size = b.abs(x)
         tiny, small = b.lesser(size, 2.0**-125), b.lesser(size, 2.0**-102)
         scale = b.where(small, 2.0**24, 1.0)
         scaled = x * scale
         step = b.abs(scaled) * (2.0**-24 + 2.0**-47)
-        up, down = (
-            b.where(tiny, x + f, (scaled + s) / scale)
-            for f, s in ((2.0**-149, step), (-(2.0**-149), -step))
-        )
+        steps: tuple[tuple[float, Any], ...] = ((2.0**-149, step), (-(2.0**-149), -step))
+        up, down = (b.where(tiny, x + f, (scaled + s) / scale) for f, s in steps)
     largest = FLOAT_INFO[x.dtype].max
     up = b.where(b.equal(x, -math.inf), -largest, up)
     down = b.where(b.equal(x, math.inf), largest, down)

@@ -81,7 +81,7 @@ def _shape(layer: ShapeView) -> None:
         if layer.options["data"] is not None:
             index = _constant_shape(layer, flow)
             asked: values.Sizes | None = layer.options["shape"]
-            index_names = (asked and asked.names) or (None,) * len(index)
+            index_names = (None if asked is None else asked.names) or (None,) * len(index)
         else:
             indices = layer.tensors["indices"]
             if indices.dims is None:

@@ -32,7 +32,7 @@ def _logical(
     *aliases: str,
 ) -> Operator:
     def of_truths(np: Any, a: Any, b: Any) -> Any:
-        return reference(np, a != 0, b != 0)
+        return reference(np, a != 0, b != 0)  # pyrefly: ignore[unknown-argument-type]
 
     def lower(h: Any, a: Any, b: Any) -> Any:
         return stablehlo(h, h.truth(a), h.truth(b))

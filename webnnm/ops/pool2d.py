@@ -12,6 +12,7 @@ from webnnm.ops.declare import checks
 from webnnm.ops.declare.algebra import scalar_like
 from webnnm.ops.declare.axis_windows import first_maximum, spread_sums, unfold
 from webnnm.ops.declare.image_windows import to_first_maximum
+from webnnm.ops.declare.letters import order
 from webnnm.ops.declare.operator import (
     AnyOperator,
     Gradient,
@@ -35,7 +36,6 @@ from webnnm.ops.declare.spatial import (
     height_width,
     is_image,
     lettered,
-    order,
     pair_or_none,
     permuted,
 )

@@ -114,7 +114,7 @@ def _kernel(name: str) -> Callable[..., Any]:
             found = getattr(np, name)(x, y)
             infinite = np.isinf(x) | np.isinf(y)
             return np.where(infinite, x / y, found) if name == "floor_divide" else found
-        by_zero = y == 0
+        by_zero: Any = y == 0
         found = getattr(np, name)(x, np.where(by_zero, np.ones_like(y), y))
         return np.where(by_zero, np.zeros_like(found), found)
 

@@ -18,9 +18,9 @@ TYPES: frozenset[DataType] = frozenset({"float32", "float16", "uint8", "int8"})
 
 def _scales(value: Any, *_: TensorType) -> tuple[float, float]:
     """Accept two numbers above 0."""
-    if not isinstance(value, list | tuple) or len(value) != 2:  # pyright: ignore
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise OperatorError("NNM303", f"{value!r} is not a pair of numbers")
-    height, width = map(checks.positive, value)  # pyright: ignore
+    height, width = map(checks.positive, value)
     return height, width
 
 

@@ -16,7 +16,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 def _check(value: Any, *types: TensorType) -> tuple[int, ...]:
     """Accept sizes, one of which may be −1, or None as in the 2022 draft, for the rest."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         value = [-1 if size is None else size for size in cast("Sequence[Any]", value)]
     sizes = checks.integers(-1)(value)
     total = count(types[0].shape)

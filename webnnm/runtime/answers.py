@@ -133,7 +133,7 @@ class Prediction:
         own = other.probabilities if isinstance(other, Prediction) else other
         return self.probabilities == own
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "probabilities":
@@ -214,7 +214,7 @@ def scales(
     found: dict[str, Scale | None] = {}
     for output in network.outputs:
         if output.name in answers:
-            word = output.block.loss and output.block.loss.loss
+            word = None if output.block.loss is None else output.block.loss.loss
             activation = activation_of(lowered.outputs[output.name]).kind
             sizes = output.source.features.sizes()
             scores = sizes[-1] if sizes else 1

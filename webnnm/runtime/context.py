@@ -354,7 +354,9 @@ class InferenceContext:
 
     def _forget(self) -> None:
         self._drop()
-        self._data, self._lengths, self._masked = {}, {}, set()
+        self._data = {}
+        self._lengths = {}
+        self._masked = set()
         self._types = {}
 
     def _drop(self) -> None:
@@ -362,7 +364,8 @@ class InferenceContext:
         self._backend.release(*self._tensors.values(), *self._results.values())
         if self._executable is not None:
             self._backend.release(self._executable)
-        self._tensors, self._results = {}, {}
+        self._tensors = {}
+        self._results = {}
         self._executable = None
         self._version = None
         self._found = {}
@@ -414,6 +417,6 @@ class InferenceContext:
 
 
 def _positive(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:  # type: ignore[reportUnnecessaryIsInstance]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise DataError("NNM704", f"{name} is {value!r}", hint="give an integer from 1")
     return value

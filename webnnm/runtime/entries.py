@@ -50,7 +50,7 @@ def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict
 
 def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> bool:
     """Return whether data are given by input; a dict may also hold columns of the only input."""
-    if type(data) in (list, HostArray) or not isinstance(data, Mapping):  # type: ignore[reportUnknownArgumentType]
+    if type(data) in (list, HostArray) or not isinstance(data, Mapping):
         return False
     names = {str(name).removesuffix(":input") for name in cast("Mapping[Any, Any]", data)}
     form = kept.form(next(iter(inputs))) if kept and len(inputs) == 1 else None
@@ -157,7 +157,7 @@ class Entrance:
 
 def _is_numbers(values: Any) -> bool:
     """Return whether values are a list of numbers, or begin like lists of numbers."""
-    return type(values) is list and bool(values) and type(values[0]) in (list, float, int)  # type: ignore[reportUnknownArgumentType]
+    return type(values) is list and bool(values) and type(values[0]) in (list, float, int)
 
 
 def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | None) -> None:
@@ -171,7 +171,7 @@ def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | 
             field = field.of_position()
         bound(where, "", field, Slot(sizes, vertex.dtype, all_names(features.names, None)))
         shapes = [field.shape, form.field.shape, form.field.shape[1:]]
-    period = scale and len(scale.mean) * scale.repeat
+    period = 0 if scale is None else len(scale.mean) * scale.repeat
     if period and all(count(shape) % period for shape in shapes):
         raise DataError("NNM702", f"{where}: rows of {period} elements were standardised")
 

@@ -127,7 +127,7 @@ class Evaluator:
                 if name in self._losses:
                     parts[name].append(array.rows(range(count)))
                 else:
-                    totals[name] += array.values()[0]
+                    totals[name] += array.values()[0]  # pyrefly: ignore[unknown-argument-type]
         return Evaluation(
             {name: totals[LOSS + name] / (totals[ROWS + name] or 1) for name in self._losses},
             {name: joined(arrays) for name, arrays in parts.items() if arrays},

@@ -175,7 +175,7 @@ async def begin_packed(
     try:
         for vertex in state.network.parameters:
             packing, value = chosen.get(vertex.name), values[vertex.name]
-            found = packing and await packer.packed(vertex.name, packing, value())
+            found = None if packing is None else await packer.packed(vertex.name, packing, value())
             await state.parameters.begin([(vertex.name, found or value)])
             vertex.packing = found.packing if found else None
     finally:
@@ -204,7 +204,7 @@ async def _stored(
     parameters, name = state.parameters, vertex.name
     before = getattr(parameters.stored(name), "parts", ()) or (name,)
     value = parameters.value(name)
-    found = packing and await packer.packed(name, packing, value)
+    found = None if packing is None else await packer.packed(name, packing, value)
     old = [parameters.tensors.pop(part) for part in before]
     try:
         await parameters.begin([(name, found or value)])

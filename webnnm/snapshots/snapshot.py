@@ -233,7 +233,7 @@ async def opened(source: Any) -> File:
     Raises `DataError` NNM715 if there is no such file, NNM801, NNM802 if it is damaged.
     """
     name = ""
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, (str, os.PathLike)):
         name = os.fspath(cast("str", source))
         source = await fetch(name)
     try:

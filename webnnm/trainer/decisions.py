@@ -82,7 +82,7 @@ def decide(
         settings["seeds"] = 0
     review = reviewer.review(given, settings)
     settings |= {name: value for name, value in review.settings.items() if name in settings}
-    half = settings["compute_type"] == "float16"
+    half: bool = settings["compute_type"] == "float16"
     return Decided(
         settings=settings,
         review=review,
@@ -118,7 +118,7 @@ async def feed_of(state: ModelState, decided: Decided) -> Feed:
     settings = decided.settings
     dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
     # Callbacks, validation and a plateau schedule run after every epoch.
-    asked = settings["on_epoch"] or settings["on_batch"] or settings["schedule"] == "plateau"
+    asked: Any = settings["on_epoch"] or settings["on_batch"] or settings["schedule"] == "plateau"
     alone = not asked and not state.binding().dataset.size("validation")
     return await training_feed(
         state.binding(),
@@ -167,9 +167,10 @@ def _check_weights(state: ModelState, weights: Any) -> None:
     """Refuse weights of unknown outputs (NNM710)."""
     if isinstance(weights, Mapping):
         names = [output.name for output in state.trained_network.outputs]
-        for name in weights:  # type: ignore[reportUnknownVariableType]
+        given: Mapping[Any, Any] = weights
+        for name in given:
             if name not in names:
-                hint = suggestion(str(name), names)  # type: ignore[reportUnknownArgumentType]
+                hint = suggestion(str(name), names)
                 raise DataError("NNM710", f'loss_weights: no output "{name}"', hint=hint)
 
 
@@ -213,7 +214,7 @@ def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSett
         numbers={name: settings[name] for name in optimizer.defaults},
         weight_decay=settings["weight_decay"],
         accumulate=settings["accumulate"],
-        scaling=settings["gradient_scaling"] == "on",
+        scaling=settings["gradient_scaling"] == "on",  # pyrefly: ignore[unknown-argument-type]
         scale=settings["scale"],
         growth_interval=settings["growth_interval"],
         clipping=settings["gradient_clipping"],

@@ -203,5 +203,6 @@ async def read_tensors(backend: Backend, tensors: Tensors) -> dict[str, HostArra
         size += count(tensor.type.shape) * 4
         if size >= READ_BYTES or name == next(reversed(tensors)):
             found |= zip(waiting, await backend.read(*waiting.values()), strict=True)
-            waiting, size = {}, 0
+            waiting = {}
+            size = 0
     return found

@@ -37,11 +37,11 @@ def own_losses(losses: Mapping[str, OutputLoss], given: Any) -> dict[str, Output
             message = f"the model has {len(losses)} outputs, but one loss is given"
             raise DataError("NNM704", message, hint=f"loss={{{names}}}")
         given = dict.fromkeys(losses, given)
-    for name in given:  # type: ignore[reportUnknownVariableType]
-        if name not in losses:
-            hint = suggestion(str(name), losses)  # type: ignore[reportUnknownArgumentType]
+    for name in given:
+        if name not in losses:  # pyrefly: ignore[unknown-argument-type]
+            hint = suggestion(str(name), losses)
             raise DataError("NNM710", f'loss: no output "{name}"', hint=hint)
-    return {name: _replaced(name, o, given.get(name)) for name, o in losses.items()}  # type: ignore[reportUnknownMemberType,reportUnknownArgumentType]
+    return {name: _replaced(name, o, given.get(name)) for name, o in losses.items()}
 
 
 def _replaced(name: str, chosen: OutputLoss, function: Function | None) -> OutputLoss:

@@ -45,7 +45,7 @@ class EpochRecorder:
         run, settings = self.run, self.settings
         totals, epoch = self.totals[place], self.first + place
         v, steps = totals.values, run.feed.steps
-        updates = -(-steps // settings["accumulate"])
+        updates: int = -(-steps // settings["accumulate"])
         overflows = int(v.get("overflows", 0))
         clipped = v.get("clipped")
         losses = totals.losses(self.outputs)

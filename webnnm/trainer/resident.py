@@ -77,7 +77,8 @@ class ResidentTraining:
         self._graph = step
         self._made = made
         self.feed = feed
-        self.schedule = Schedule.of(settings, feed.steps, checkpoint and checkpoint.schedule)
+        known = None if checkpoint is None else checkpoint.schedule
+        self.schedule = Schedule.of(settings, feed.steps, known)
         self._stepper = Stepper(
             device,
             partial(training_steps, network, feed.targets, made),

@@ -448,7 +448,7 @@ class Training:
                     return []
         finally:
             await blocks.aclose()
-        due = epoch % settings["validate_every"] == 0
+        due: bool = epoch % settings["validate_every"] == 0
         if due and self._state.binding().dataset.size("validation"):
             with self._timed(phases, "validation"):
                 recorder.val_losses, recorder.val_metrics = await run.validate()

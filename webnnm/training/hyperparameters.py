@@ -99,7 +99,7 @@ def _call(*aliases: str) -> Hyperparameter:
 
 
 def _functions(value: Any) -> Any:
-    functions: list[Any] = [*value.values()] if isinstance(value, Mapping) else [value]  # type: ignore[reportUnknownMemberType]
+    functions: list[Any] = [*value.values()] if isinstance(value, Mapping) else [value]
     if value is not None and not (functions and all(map(callable, functions))):
         raise ValueError
     return cast("Any", value)
@@ -107,7 +107,7 @@ def _functions(value: Any) -> Any:
 
 def _weights(value: Any) -> Any:
     if isinstance(value, Mapping):
-        found: dict[str, Any] = dict(value)  # type: ignore[reportUnknownArgumentType]
+        found: dict[str, Any] = dict(value)
         if all(isinstance(w, int | float) and w > 0 and math.isfinite(w) for w in found.values()):
             return found
     elif isinstance(value, str) and value.lower() in ("auto", "off"):
@@ -117,7 +117,8 @@ def _weights(value: Any) -> Any:
 
 def _class_weight(value: Any) -> Any:
     if isinstance(value, Mapping):
-        found = _weights({str(name): weight for name, weight in value.items()})  # type: ignore[reportUnknownArgumentType]
+        given: Mapping[Any, Any] = value
+        found = _weights({str(name): weight for name, weight in given.items()})
         if found:
             return found
     elif value is None or (isinstance(value, str) and value.lower() == "balanced"):

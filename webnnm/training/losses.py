@@ -94,7 +94,7 @@ def own_loss(given: Any, output: str) -> str:
     >>> own_loss(print, "y"), own_loss({"y": print}, "z")
     ('print()', '')
     """
-    function = cast("Any", given.get(output) if isinstance(given, Mapping) else given)  # type: ignore[reportUnknownMemberType]
+    function = cast("Any", given.get(output) if isinstance(given, Mapping) else given)
     return f"{getattr(function, '__name__', 'loss')}()" if function else ""
 
 
@@ -247,9 +247,8 @@ def _focal(
         yes, no = _pair(b, s.alpha, h.output.shape[1 + sequence :])
         log_p, log_q = _log_p_q(b, h)
         y = _binary(y, s.smoothing)
-        return _mean(
-            b, -(y * term(log_p, log_q) * yes + (1 - y) * term(log_q, log_p) * no), sequence
-        )
+        loss: Any = -(y * term(log_p, log_q) * yes + (1 - y) * term(log_q, log_p) * no)
+        return _mean(b, loss, sequence)
     y, counted = _distribution(b, h, y, s.smoothing)
     log_p = _log_p(b, h)
     log_q = b.log(b.max(1 - b.exp(log_p), PROBABILITY_FLOOR))

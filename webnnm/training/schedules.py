@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
@@ -99,9 +99,10 @@ class Schedule:
         """Return the learning rates of `count` steps."""
         curve, total, risen = SCHEDULES[self.kind], self.total, self.warmup
         rest = max(1, total - risen)
+        steps: Iterable[int] = map(min, range(first, first + count), repeat(total))
         return [
             curve(self, (step - risen) / rest, step) if step > risen else self._rising(step)
-            for step in map(min, range(first, first + count), repeat(total))
+            for step in steps
         ]
 
     def _rising(self, step: int) -> float:

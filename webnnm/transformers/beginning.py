@@ -35,7 +35,7 @@ def beginning(
     texts.
     """
     start = _first(config, "decoder_start_token_id", "bos_token_id")
-    rows = [[] if start is None else [start] for _ in range(count)]
+    rows: list[list[int]] = [[] if start is None else [start] for _ in range(count)]
     if given is not None:
         found, single = token_rows(given)
         rows = found * count if single else found
@@ -128,8 +128,8 @@ def even(
 def _tokens(config: Mapping[str, Any], key: str) -> list[int]:
     """Return the tokens that a config lists under a key, none if the key is missing."""
     found: Any = config.get(key) or []
-    if not isinstance(found, list) or not all(type(token) is int for token in found):  # type: ignore[reportUnknownVariableType]
-        message = f'the config: "{key}" is {str(found)[:80]}'  # type: ignore[reportUnknownArgumentType]
+    if not isinstance(found, list) or not all(type(token) is int for token in found):  # pyrefly: ignore[unknown-variable-type]
+        message = f'the config: "{key}" is {str(found)[:80]}'
         raise DataError("NNM818", message, hint="it is a list of tokens")
     return [*cast("list[int]", found)]
 
@@ -138,7 +138,7 @@ def _first(config: Mapping[str, Any], *keys: str) -> int | None:
     """Return the first of these tokens that a config has."""
     for key in keys:
         found = config.get(key)
-        found = found[0] if isinstance(found, list) and found else found  # type: ignore[reportUnknownVariableType]
+        found = found[0] if isinstance(found, list) and found else found
         if isinstance(found, int):
             return found
     return None

@@ -242,8 +242,8 @@ def _noisy(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> tuple[Any,
     kept = _kept(b, scores, given)
     states = [b.input(name, "float32", scores.shape) for name in GENERATOR]
     following, uniform = advance(b, states)
-    noise = -b.log(-b.log(b.clamp(uniform, min_value=1e-9, max_value=1 - 2**-24)))
-    noisy = scores + noise
+    noise: Any = -b.log(-b.log(b.clamp(uniform, min_value=1e-9, max_value=1 - 2**-24)))
+    noisy: Any = scores + noise
     if kept is not None:
         noisy = b.where(b.greater_or_equal(scores, kept), noisy, NEVER)
     return noisy, dict(zip(GENERATOR, following, strict=True))

@@ -233,7 +233,7 @@ def _refused(why: str) -> DataError:
 
 def _listed(value: Any) -> Sequence[Any]:
     found: Any = getattr(value, "names", value)
-    return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else ()
+    return cast("Sequence[Any]", found) if isinstance(found, (list, tuple)) else ()
 
 
 def _types(outputs: dict[str, Operand]) -> dict[str, TensorType]:

@@ -380,7 +380,8 @@ class Generator:
             self._backend.release(*tensors.values())
             tensors.clear()
         self._source.free()
-        self._texts, self._room, self._step = [], (0, 0, 1, 0), 0
+        self._texts = []
+        self._room, self._step = (0, 0, 1, 0), 0
 
 
 def _size(left: int, pace: float) -> int:

@@ -114,6 +114,6 @@ class Unpacked(StoredTensor):
     make: Callable[[], HostArray]
 
     @property
-    def data(self) -> memoryview[int]:  # type: ignore[override]
+    def data(self) -> memoryview[int]:  # pyrefly: ignore[bad-override]
         """The bytes of the values."""
         return HostArray.of(self.make(), "float32").data

@@ -70,7 +70,8 @@ class Stream:
 async def _blocks(audio: Any, rate: int | None) -> AsyncIterator[Sound]:
     """Yield the input as sounds: a single one, or those of a stream."""
     if isinstance(audio, AsyncIterable):
-        async for block in audio:  # type: ignore[reportUnknownVariableType]
+        sounds: AsyncIterable[Any] = audio
+        async for block in sounds:
             yield _sound(block, rate)
         return
     yield await load_sound(audio) if _is_file(audio) else _sound(audio, rate)

@@ -105,7 +105,7 @@ def _count_positions(vertices: Vertices, found: dict[str, HostArray], padding: i
             continue
         rows: list[list[int]] = []
         for row in ids.tolist():
-            counts = accumulate(int(token != padding) for token in row)
+            counts = accumulate(int(token != padding) for token in row)  # pyrefly: ignore[unknown-argument-type]
             rows.append([max(0, count - 1) for count in counts])
         found[name] = HostArray.of(rows, vertices[name].dtype)
 

@@ -166,7 +166,7 @@ def token_rows(tokens: Any, mask: Any = None) -> tuple[list[list[int]], bool]:
     ([[5], [1, 2, 3]], False)
     """
     given = cast("list[Any]", tokens.tolist() if hasattr(tokens, "tolist") else tokens)
-    single = not any(isinstance(row, list | tuple) for row in given)
+    single = not any(isinstance(row, (list, tuple)) for row in given)
     rows: list[list[int]] = [[*given]] if single else [[*row] for row in given]
     if mask is None:
         return rows, single

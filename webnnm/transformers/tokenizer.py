@@ -71,7 +71,8 @@ class TextStream:
         before = self._tokenizer.decode(self._tokens[: self._told])
         rest = self._tokenizer.decode(self._tokens)[len(before) :]
         text = "" if self.stopped else self._released(rest) + self._held
-        self._held, self._tokens, self._told = "", [], 0
+        self._tokens = []
+        self._held, self._told = "", 0
         return text
 
     def _released(self, text: str) -> str:
@@ -152,7 +153,7 @@ def conversation(messages: Sequence[Message], template: str) -> str:
 
 
 def _checked(message: Message) -> Message:
-    texts = [value for value in message.values() if isinstance(value, str)]  # type: ignore[reportUnnecessaryIsInstance]
+    texts = [value for value in message.values() if isinstance(value, str)]
     if {*message} != {"role", "content"} or len(texts) < 2:
         raise DataError(
             "NNM702",

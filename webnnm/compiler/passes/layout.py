@@ -122,7 +122,7 @@ class _Walk:
                 found = self._neutral(node, given)
                 if found is not None:
                     return found
-        return self._made(node, [value and plain(value) for value in given])
+        return self._made(node, [None if value is None else plain(value) for value in given])
 
     def _made(
         self,
@@ -152,7 +152,7 @@ class _Walk:
     def _image(self, node: OperatorNode, given: Sequence[Value | None]) -> tuple[Value, ...]:
         """An operator on images in `nchw` → the same in `nhwc`."""
         name = node.operator.name
-        operands = [value and plain(value) for value in given]
+        operands = [None if value is None else plain(value) for value in given]
         options: dict[str, Any] = {}
         permutations: tuple[Permutation, ...] = ()
         image = given[0]
@@ -161,7 +161,7 @@ class _Walk:
             options[LAYOUTS[name]], permutations = "nhwc", (LAST,)
         if name in FILTERS and isinstance(kernel := given[1], PendingTranspose):
             places = inverse(kernel.permutation)
-            letters = "".join(node.options["filter_layout"][k] for k in places)
+            letters: str = "".join(node.options["filter_layout"][k] for k in places)
             if letters in FILTERS[name]:
                 operands[1], options["filter_layout"] = kernel.operand, letters
         return self._made(node, operands, permutations, **options)
@@ -205,7 +205,10 @@ class _Walk:
         elif len(p) != len(node.types[0].shape):
             return None
         small = name in ("batchNormalization", "instanceNormalization")
-        operands = [v and (plain(v) if small and k else stored(v, p)) for k, v in enumerate(given)]
+        operands = [
+            None if v is None else plain(v) if small and k else stored(v, p)
+            for k, v in enumerate(given)
+        ]
         return self._made(node, operands, (after,) * len(node.types), **new)
 
 

@@ -238,7 +238,7 @@ def _typed(array: HostArray) -> dict[str, Any]:
 def _is_drawn(given: Any) -> bool:
     """Return whether an argument of a call is a tensor or a list of tensors."""
     if isinstance(given, list):
-        return any(map(_is_drawn, given))  # pyright: ignore[reportUnknownArgumentType]
+        return any(map(_is_drawn, given))
     return isinstance(given, Drawn)
 
 

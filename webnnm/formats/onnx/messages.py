@@ -233,8 +233,6 @@ TYPES: dict[str, type[Message]] = {type.__name__: type for type in Message.__sub
 """The types of messages by name."""
 
 for _type in TYPES.values():
-    _type.FIELDS = {
-        field.name: field.metadata["wire"]
-        for field in dataclasses.fields(_type)  # type: ignore[arg-type]
-    }
-    _type.DEFAULTS = {field.name: field.default for field in dataclasses.fields(_type)}  # type: ignore[arg-type]
+    _fields = dataclasses.fields(_type)  # pyrefly: ignore[bad-argument-type]
+    _type.FIELDS = {field.name: field.metadata["wire"] for field in _fields}
+    _type.DEFAULTS = {field.name: field.default for field in _fields}

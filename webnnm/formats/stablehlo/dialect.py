@@ -56,7 +56,7 @@ class Dialect(Movement):
     ) -> tuple[Value, ...]:
         """Return the values after a loop, whose body is repeated while a condition holds."""
         types: list[Type] = [(value.dtype, value.shape) for value in first]
-        regions = self.region(types, lambda *v: [going(*v)]), self.region(types, step)
+        regions = self.region(types, lambda *v: [going(*v)]), self.region(types, step)  # pyrefly: ignore[implicit-any-lambda]
         return self.emit("stablehlo.while", first, types, *regions)
 
     def inline(self, build: Callable[..., Any], *values: Value | None) -> list[Value]:

@@ -92,7 +92,8 @@ class Emitter:
         Regions capture nothing from outside.
         """
         outer = self.operations, self._known
-        self.operations, self._known = [], {}
+        self.operations = []
+        self._known = {}
         try:
             arguments = tuple(Value(*type) for type in types)
             results = tuple(body(*arguments))

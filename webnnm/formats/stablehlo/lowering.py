@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
@@ -99,7 +99,7 @@ def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | Non
             for number, value in enumerate(values)
         ]
         made = build(b, *operands)
-        results: tuple[Operand, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
+        results: tuple[Operand, ...] = made if isinstance(made, tuple) else (made,)
         graphs.append(simplified(b.build({str(k): y for k, y in enumerate(results)})))
     given = {str(number): value for number, value in enumerate(values) if value is not None}
     return list(lower(h, graphs, given, "").values())
@@ -116,7 +116,7 @@ def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tupl
         raise OperatorError("NNM901", f'"{operator.name}" has no mapping to StableHLO', hint)
     h.shape = types[0][1]
     made = lowering(h, *operands, **twins.options())
-    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
+    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
     converted: list[Value] = []
     for result, (dtype, shape) in zip(results, types, strict=True):
         # The result of a comparison is a number where it is visible.
@@ -152,7 +152,7 @@ def simplified(graph: Graph, *, loops: bool = False) -> Graph:
     def apart(lowering: Any) -> bool:
         return lowering is decomposed or (isinstance(lowering, Looped) and not loops)
 
-    def chosen(node: Node) -> bool:
+    def chosen(node: Node) -> TypeGuard[OperatorNode]:
         return (
             isinstance(node, OperatorNode)
             and apart(node.operator.stablehlo)
@@ -160,7 +160,7 @@ def simplified(graph: Graph, *, loops: bool = False) -> Graph:
         )
 
     def rule(b: Any, node: Node) -> Replacement | None:
-        return by_other_operators(b, node) if chosen(node) else None  # type: ignore[arg-type]
+        return by_other_operators(b, node) if chosen(node) else None
 
     while any(map(chosen, graph.nodes())):
         graph = rewrite(graph, rule)

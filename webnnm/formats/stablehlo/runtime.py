@@ -54,7 +54,8 @@ class Runtime(Emitter):
     def region(self, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> Region:
         """Return a region in which open sizes are read from its arguments."""
         outer = self.symbols, self.truths
-        self.symbols, self.truths = {}, {}
+        self.symbols = {}
+        self.truths = {}
 
         def learned(*arguments: Value) -> Sequence[Value]:
             for argument in arguments:

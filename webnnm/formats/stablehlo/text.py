@@ -126,7 +126,7 @@ def _same(array: HostArray) -> bool:
     return data[width:] == data[:-width] if len(data) > width else True
 
 
-def _nested(value: Any, dtype: Element) -> str:
+def _nested(value: list[Any] | float, dtype: Element) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(_nested(item, dtype) for item in value)}]"  # pyright: ignore
+        return f"[{', '.join(_nested(item, dtype) for item in value)}]"
     return number(value, dtype)

@@ -317,7 +317,7 @@ RULES: Mapping[Batch, Rule] = {
 
 def several(results: Any) -> tuple[Any, ...]:
     """Return the results of an operator as a tuple, even a single one."""
-    return tuple(results) if isinstance(results, tuple) else (results,)  # pyright: ignore
+    return tuple(results) if isinstance(results, tuple) else (results,)
 
 
 def one_by_one(call: Application) -> Any:

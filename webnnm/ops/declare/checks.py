@@ -159,4 +159,4 @@ def per_axis(default: int, low: int) -> Callable[..., tuple[int, ...]]:
 def _items(value: Any) -> Iterable[Any]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise OperatorError("NNM303", f"{value!r} is not a list")
-    return value  # pyright: ignore[reportUnknownVariableType]
+    return value

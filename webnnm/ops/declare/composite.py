@@ -162,4 +162,4 @@ def _listing(name: str, gradient: Gradient) -> Gradient:
 
 
 def _several(made: Any) -> tuple[Any, ...]:
-    return tuple(made) if isinstance(made, tuple | list) else (made,)  # pyright: ignore
+    return tuple(made) if isinstance(made, (tuple, list)) else (made,)

@@ -24,7 +24,7 @@ from webnnm.ops.declare.layout import LEADING, LayoutTensor, Role
 from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import REQUIRED, Option, Slot
 from webnnm.ops.declare.rules import tensor_options
-from webnnm.ops.declare.tensors import Builder, OperatorError, TensorType
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 NewParameter = tuple[ParameterRole, Callable[[Shape, Mapping[str, Any]], Sequence[int]]]
 """The role of a new parameter, which decides how it starts, and its shape as a function of the
@@ -146,7 +146,7 @@ class _Rules:
             elif x is not None and not x.known:
                 return False
             else:
-                sizes.append(x and x.sizes())
+                sizes.append(None if x is None else x.sizes())
         try:
             trial = self._trial(layer, given, sizes)
             if trial.types[0].shape != (*trial.lead, *flow):
@@ -255,8 +255,9 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, .
     sequence = next((x.sequence for x in full if x.sequence is not None), None)
     made = b.apply(layer.operator, tensors, tensor_options(layer))
     several = isinstance(made, tuple)
+    results: tuple[Tensor, ...] = made if several else (made,)
     value: list[LayoutTensor] = []
-    for tensor, features in zip(made if several else (made,), layer.results, strict=True):  # pyright: ignore
+    for tensor, features in zip(results, layer.results, strict=True):
         if tensor.shape[len(lead) :] != features.sizes():
             layer.fail(
                 "NNM402",

@@ -112,7 +112,8 @@ def in_float32(decompose: Decompose) -> Decompose:
             return decompose(b, *operands, **options)
         found = decompose(b, *(b.cast(x, type="float32") for x in operands), **options)
         if isinstance(found, tuple):
-            return tuple(b.cast(y, type="float16") for y in found)  # pyright: ignore
+            results: tuple[Tensor, ...] = found
+            return tuple(b.cast(y, type="float16") for y in results)
         return b.cast(found, type="float16")
 
     return wide

@@ -107,7 +107,7 @@ def coordinates(
         asked: values.Sizes | None = layer.options["shape"]
         k = len(axes) if written else _coordinates_each(layer, asked)
         dims = constant_index_shape(layer, flow, k)
-        names = (asked and asked.names) or (None,) * len(dims)
+        names = (None if asked is None else asked.names) or (None,) * len(dims)
     else:
         if dims is None or dims[-1:] == [None]:
             return None

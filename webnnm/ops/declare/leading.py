@@ -18,7 +18,7 @@ def broadcast_lead(
     if value.lead == tuple(lead):
         # A constant along a sequence has a batch of one sample.
         x, batch = value.tensor, sizes[:1] if "batch" in lead else value.tensor.shape[:1]
-        alike = x.shape[:1] == tuple(batch)
+        alike: bool = x.shape[:1] == tuple(batch)
         return x if alike else b.expand(x, new_shape=(*batch, *x.shape[1:]))
     ones = [value.size(role) if role in value.lead else 1 for role in lead]
     tensor = b.reshape(value.tensor, new_shape=(*ones, *value.features))

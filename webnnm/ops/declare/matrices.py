@@ -83,7 +83,7 @@ def _with_nan(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
         where = np.reshape(refused, (*lead, *(1,) * (y.ndim - len(lead))))
         return np.where(where, np.asarray(math.nan, dtype=y.dtype), y)
 
-    return tuple(map(marked, found)) if isinstance(found, tuple) else marked(found)  # pyright: ignore
+    return tuple(map(marked, found)) if isinstance(found, tuple) else marked(found)
 
 
 def _one_by_one(np: Any, *stacks: Any) -> Iterator[tuple[Any, ...]]:
@@ -104,5 +104,6 @@ def of_halves(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
         return _with_nan(np, kernel, x, *others)
     found = _with_nan(np, kernel, *(np.astype(each, np.float32) for each in (x, *others)))
     several = isinstance(found, tuple)
-    halves = tuple(np.astype(y, np.float16) for y in (found if several else (found,)))  # pyright: ignore
+    results: tuple[Any, ...] = found if several else (found,)
+    halves = tuple(np.astype(y, np.float16) for y in results)
     return halves if several else halves[0]

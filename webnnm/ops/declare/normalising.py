@@ -216,7 +216,7 @@ def build_by_axes(b: Builder, layer: BuildView) -> LayoutTensor:
     axes = [flow.position(role) for role in roles]
     if flow.mask is not None and "sequence" in roles:
         # Scale and bias are per feature, so they are absent here (see `fit`).
-        centred = layer.operator.name != "rmsNorm"
+        centred: bool = layer.operator.name != "rmsNorm"
         found = padded_unit(b, flow, axes, layer.options["epsilon"], centred=centred)
         return flow.with_tensor(found)
     options = tensor_options(layer) | {"axes": axes}

@@ -174,8 +174,8 @@ class Operator(Signature):
 
     name: str
     summary: str
-    operands: tuple[Slot, ...]
-    options: Mapping[str, Option]
+    operands: tuple[Slot, ...]  # pyrefly: ignore[bad-override]
+    options: Mapping[str, Option]  # pyrefly: ignore[bad-override]
     infer: Infer
     gradient: Gradient
     reference: Reference
@@ -231,8 +231,8 @@ class Composite(Signature):
 
     name: str
     summary: str
-    operands: tuple[Slot, ...]
-    options: Mapping[str, Option]
+    operands: tuple[Slot, ...]  # pyrefly: ignore[bad-override]
+    options: Mapping[str, Option]  # pyrefly: ignore[bad-override]
     decompose: Decompose
     layer: LayerRules | None
     samples: tuple[Sample, ...]

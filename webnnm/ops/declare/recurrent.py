@@ -67,7 +67,8 @@ def activations(*default: str) -> Option:
     def check(value: Any, *_: TensorType) -> tuple[str | Activation, ...]:
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise OperatorError("NNM303", f"{value!r} is not a list")
-        found = tuple(_plain(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+        given: Iterable[Any] = value
+        found = tuple(_plain(item) for item in given)
         if len(found) != len(default):
             raise OperatorError("NNM303", f"{len(found)} activations, {len(default)} expected")
         return found
@@ -111,7 +112,7 @@ def require_shapes(
     }
     for slot, operand in zip(slots, operands, strict=True):
         shape = expected.get(slot.name)
-        if operand is not None and shape not in (None, operand.shape):
+        if operand is not None and shape is not None and shape != operand.shape:
             rule = f"{show(shape)} for hidden size {hidden} and input {show(operands[0].shape)}"
             raise OperatorError("NNM404", f"{slot.name} is {show(operand.shape)}, not {rule}")
 

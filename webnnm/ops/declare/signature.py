@@ -35,12 +35,12 @@ class Kind(NamedTuple):
 
 def _anything(value: Any, *_: TensorType) -> Any:
     """Accept any value; lists become tuples, so that equal options compare equal."""
-    return tuple(map(_anything, value)) if isinstance(value, list | tuple) else value  # pyright: ignore
+    return tuple(map(_anything, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _numbers(value: Any, *_: TensorType) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_numbers, value))  # pyright: ignore
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_numbers, value))
     return int(value) if is_integer(value) else checks.number(value)
 
 
@@ -118,7 +118,7 @@ def read_signature(
             options[argument.name] = Option(given, kind.check)
             readers[argument.name] = kind.read
         else:
-            own_types = types if isinstance(types, str | tuple) else types.get(argument.name)
+            own_types = types if isinstance(types, (str, tuple)) else types.get(argument.name)
             own_ranks = ranks if isinstance(ranks, tuple) else ranks.get(argument.name)
             dtypes = _types(name, own_types or "float")
             slots.append(_slot(name, argument, dtypes, own_ranks or (0, None), slots))
@@ -128,7 +128,7 @@ def read_signature(
         _refuse(name, f"*{slots[-1].name} next to other operands", "a list has to be alone")
     _require_known(name, own_checks, options, "option")
     for given in (types, ranks):
-        if not isinstance(given, str | tuple):
+        if not isinstance(given, (str, tuple)):
             _require_known(name, given, [a.name for a in arguments[1:]], "operand")
     return Signature(tuple(slots), options, readers)
 

@@ -65,7 +65,7 @@ class Sizes(NamedTuple):
 
 def written(config: Config) -> Written:
     """Return the text of the model, or of one of its two parts, and its name map."""
-    alone = config.get("model_type") == ALONE
+    alone: bool = config.get("model_type") == ALONE
     kind = head(config, WHOLE, LOOKING, DECODING, default=LOOKING if alone else WHOLE)
     if alone and kind != LOOKING:
         raise config.refused("architectures", [kind], f"the folder has only a {LOOKING}")

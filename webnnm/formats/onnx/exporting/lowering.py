@@ -129,7 +129,7 @@ def _applied(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tupl
         raise OperatorError("NNM901", f'"{name}"{typed} cannot be written in ONNX', hint)
     h.dtype, h.shape = types[0]
     made: Any = entry.write(h, *operands, **twins.options())
-    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)  # pyright: ignore
+    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
     # The result of a comparison is a number where it is visible.
     found = [h.cast(value, "uint8") if value.dtype == "bool" else value for value in results]
     if [(value.dtype, value.shape) for value in found] != types:

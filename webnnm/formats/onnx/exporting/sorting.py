@@ -16,13 +16,14 @@ from webnnm.graph.node import OperatorNode
 def _top(h: Emitter, x: Value, size: Dim, axis: int, largest: bool) -> tuple[Value, Value]:
     """Return elements in order, the first of equal ones first, and their indices."""
     shape: Dims = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-    return h.several(
+    values, places = h.several(
         "TopK",
         [x, h.size(size)],
         [(x.dtype, shape), ("int64", shape)],
         axis=axis,
         largest=int(largest),
-    )  # type: ignore[return-value]
+    )
+    return values, places
 
 
 def _picked(h: Emitter, x: Value, places: Value, axis: int) -> Value:

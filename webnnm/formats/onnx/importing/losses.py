@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.shaping import as_type, full, number, places, reshaped
@@ -23,7 +25,7 @@ def _weighted(c: Call, logs: Operand, target: Operand, weight: Operand | None) -
         ignored = b.equal(wanted, number(c, c.integer("ignore_index"), wanted))
         weights = b.where(reshaped(c, ignored, weights.shape), number(c, 0, weights), weights)
     picked = b.reduce_sum(b.where(b.equal(column, wanted), flat, number(c, 0, flat)), axes=[1])
-    loss = -picked * weights
+    loss: Any = -picked * weights
     reduction = c.word("reduction", "mean")
     if reduction == "none":
         return reshaped(c, loss, target.shape)

@@ -261,7 +261,7 @@ def _pooling(c: Call, x: Operand) -> Window:
     for n, k, s, d, a, z in zip(x.shape[2:], *w.fields(), strict=True):
         reach = (k - 1) * d + 1
         free = n + a + z - reach
-        last = -(-free // s) if c.flag("ceil_mode") else free // s
+        last: int = -(-free // s) if c.flag("ceil_mode") else free // s
         if c.flag("ceil_mode") and last * s >= n + a:  # it would start in the padding
             last -= 1
         after.append(last * s + reach - n - a)
