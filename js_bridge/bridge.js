@@ -7,9 +7,11 @@
  */
 
 import { borrow, BridgeError, text } from "./common.js";
+import { failure, guard } from "./failures.js";
 import { assemble } from "./plans.js";
 
 export { BridgeError };
+export { browser } from "./browser.js";
 export { permutations } from "./permutations.js";
 
 /** Milliseconds for which steps are queued before the page gets a turn. */
@@ -29,18 +31,6 @@ const running = new Set();
 let lastHandle = 0;
 /** The number of destroyed things: when it changes, runners look up what they are bound to. */
 let releases = 0;
-
-/** @type {Bridge["browser"]} */
-export async function browser() {
-  const wanted = ["architecture", "fullVersionList", "platformVersion"];
-  try {
-    const told = /** @type {any} */ (navigator).userAgentData;
-    return JSON.stringify(await told.getHighEntropyValues(wanted));
-  } catch {
-    // Other browsers lack this member, and policies of pages may forbid its use.
-    return navigator.userAgent;
-  }
-}
 
 /** @type {Bridge["open"]} */
 export async function open(optionsJson) {
@@ -424,43 +414,4 @@ function alive(handle) {
   const context = known(handle, "context");
   if (context.lost !== null) throw new BridgeError("ContextLost", context.lost);
   return context;
-}
-
-/**
- * Return whether an error means that the context is lost, perhaps before its promise is settled.
- * No registered thing is destroyed and each builder builds once: an InvalidStateError means this.
- *
- * @param {unknown} error
- */
-function meansLoss(error) {
-  return error instanceof DOMException && error.name === "InvalidStateError";
-}
-
-/**
- * Make a synchronous call.
- *
- * @param {BridgeContext} context @param {string} name
- * @param {(context: BridgeContext) => void} call
- */
-function guard(context, name, call) {
-  try {
-    call(context);
-  } catch (error) {
-    throw new BridgeError(meansLoss(error) ? "ContextLost" : name, text(error));
-  }
-}
-
-/**
- * Return the error to throw for a failed asynchronous call: ContextLost if that is the cause.
- *
- * @param {BridgeContext} context @param {string} name @param {unknown} error
- * @param {object} details
- */
-async function failure(context, name, error, details = {}) {
-  // The loss may be reported after the errors that it causes.
-  if (context.lost === null) await new Promise((resolve) => { setTimeout(resolve, 0); });
-  if (context.lost !== null) return new BridgeError("ContextLost", context.lost, details);
-  if (meansLoss(error)) return new BridgeError("ContextLost", text(error), details);
-  if (!(error instanceof BridgeError)) return new BridgeError(name, text(error), details);
-  return Object.assign(error, details);
 }

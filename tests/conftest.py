@@ -37,6 +37,9 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # it would write into the home folder
 settings.register_profile("webnnm", deadline=None, derandomize=True)
 settings.load_profile("webnnm")
 
+GARBAGE = 100_000
+"""Objects until garbage is looked for: fewer would cost a twelfth of the time of the tests."""
+
 LONGEST = (
     "tests/browser/test_units_in_pyodide.py",
     "tests/browser/test_kept_trainings.py",
@@ -75,6 +78,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(GARBAGE)
 
 
 @pytest.hookimpl(tryfirst=True)
