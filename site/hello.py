@@ -51,6 +51,6 @@ async def submit(event):
 
 
 editor = ModelEditor()
-await run()
 ready()
+await run()
 element("runs").textContent = sentence((await probe(trials=False)).sentence)

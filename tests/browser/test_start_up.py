@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import PyodidePage, PythonError, open_pyodide
+from tests.browser.site_pages import open_site_page
 from tools import compile_wheel, page_wheel
 from tools.measure import LARGEST_COMPILED_KB, LARGEST_WHEEL_KB
 from tools.page_budget import LIMIT_KB, visit
@@ -33,6 +34,7 @@ async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None)
 count
 """
 )
+WAIT = "import webnnm\nfrom webnnm.page_modules import load_rest\n"
 RARE = "from webnnm.ops import lstm\nlstm.__file__.rpartition('/')[2]"
 COME = """
 import asyncio, sys
@@ -97,6 +99,28 @@ async def test_the_largest_pages_load_little_before_they_can_be_used(
     assert found.own_kb <= LIMIT_KB
 
 
+# Notes which scripts and programs a page asks for only when another file has come.
+WATCH_START = """
+addEventListener("webnnm:ready", () => {
+  const entries = performance.getEntriesByType("resource");
+  const came = Math.min(...entries.map(({ responseEnd }) => responseEnd));
+  globalThis.late = entries.filter(({ startTime }) => startTime >= came)
+    .map(({ name }) => new URL(name).pathname).filter((path) => /[.](py|json|m?js)$/.test(path));
+});
+"""
+
+
+@pytest.mark.projects("webnn")
+@pytest.mark.parametrize("name", ["hello.html", "iris.html", "table.html"])
+async def test_a_page_asks_at_once_for_the_files_of_its_start(
+    page: Any, site_url: str, project: Any, name: str
+) -> None:
+    await page.add_init_script(WATCH_START)
+    await open_site_page(page, site_url, name)
+    late = {path.rpartition("/")[2] for path in await page.evaluate("late")}
+    assert late == {"pyodide-lock.json"}
+
+
 async def test_a_first_training_asks_for_the_second_wheel_once(
     fresh: tuple[PyodidePage, list[str]],
 ) -> None:
@@ -131,6 +155,27 @@ async def test_the_second_wheel_comes_by_itself(fresh: tuple[PyodidePage, list[s
     await page.page.context.set_offline(True)
     assert await page.run_python(RARE) == "lstm.py"
     assert asked == [page_wheel.current().rest.name]
+
+
+async def test_all_who_wait_for_the_second_wheel_share_one_request(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, asked = fresh
+    twice = "import asyncio\nawait asyncio.gather(load_rest(), load_rest())\nawait load_rest()\n"
+    assert await page.run_python(WAIT + twice + RARE) == "lstm.py"
+    assert asked == [page_wheel.current().rest.name]
+
+
+async def test_who_waits_for_the_second_wheel_without_a_network_can_ask_again(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, _ = fresh
+    await page.page.context.set_offline(True)
+    await page.run_python(WAIT + "await load_rest()")
+    with pytest.raises(PythonError, match="cannot be fetched now"):
+        await page.run_python(RARE)
+    await page.page.context.set_offline(False)
+    assert await page.run_python(WAIT + "await load_rest()\n" + RARE) == "lstm.py"
 
 
 async def test_the_second_wheel_is_loaded_like_any_other(
