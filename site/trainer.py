@@ -20,6 +20,14 @@ from webnnm import (
     probe,
 )
 
+try:
+    from webnnm.page_modules import load_rest
+except ImportError:  # a desktop has all modules
+
+    async def load_rest():
+        """Do nothing."""
+
+
 __export__ = [
     "claim",
     "classify",
@@ -153,8 +161,6 @@ async def prepare(request):
 
     Modules are imported; ONNX Runtime is started where it is "kept", as `where` found.
     """
-    from webnnm.page_modules import load_rest
-
     await load_rest()
     for name in SOON:
         importlib.import_module(f"webnnm.{name}")
@@ -180,6 +186,7 @@ async def where(request):
 
     "kept" tells whether that is ONNX Runtime, which is there already.
     """
+    await load_rest()
     found, size = await probe(trials=False), None
     if not found.webnn:
         from webnnm.backends.onnxruntime_web import to_fetch
@@ -248,6 +255,7 @@ async def dataset_of(wanted):
 
 async def opened(source, wanted, log):
     """Return the model of a snapshot with the data of a request, standardised as they were."""
+    await load_rest()
     found = await NNModel.load(source, log=log)
     try:
         data = await dataset_of(wanted | {"standardize": bool(found.state.known_data().inputs)})
@@ -260,6 +268,7 @@ async def opened(source, wanted, log):
 
 async def created(wanted, log):
     """Return a new model with the data of a request."""
+    await load_rest()
     data = await dataset_of(wanted)
     settings = {"source": wanted["source"], "seed": wanted["seed"]}
     return await NNModel.create(**settings, dataset=data, log=log), data

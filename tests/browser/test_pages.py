@@ -125,6 +125,7 @@ async def test_iris_trains_and_shows_the_test(
     assert len(states) >= 2, "progress is shown while the training runs"
     assert [state["epochs"] for state in states] == [100] * len(states)
     assert states[0]["loss"] > states[-1]["loss"]
+    assert await page.evaluate(FETCHED) == ["fetch"], "a click at once does not block the page"
     await check_usable(page)
 
 
