@@ -15,7 +15,8 @@
   };
   /** What a policy lacks, by what was blocked. */
   const LACKING = { eval: "'unsafe-eval'", "wasm-eval": "'wasm-unsafe-eval'", blob: "blob:" };
-  const FILES = "link[rel=modulepreload], link[rel=preload]";
+  /** What Python needs to start. The build links dozens of further files: too many to ask for. */
+  const FILES = "link:is([rel=modulepreload], [rel=preload]):not([data-later])";
   const LOCK = "./vendor/pyodide/pyodide-lock.json";
   /** Milliseconds without progress after which the page looks for the cause. */
   const LONG = 8000;

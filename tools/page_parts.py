@@ -38,7 +38,7 @@ PROGRAM = re.compile(r'<script type="py" src="(\./[^"]+)" config="(\./[^"]+)">')
 IMPORTED = re.compile(r"""(?:\bfrom|\bimport)\s*["'](\./[^"']+)["']""")
 """A module that a script imports when it is loaded itself."""
 PYSCRIPT = (
-    *("core", "deprecations-manager", "donkey", "error", "pyodide_graph"),
+    *("core-", "deprecations-manager", "donkey", "error", "pyodide_graph"),
     *("py-editor", "py-game", "py-terminal"),
 )
 """How the names of the scripts begin that PyScript loads in every page."""
@@ -88,9 +88,12 @@ def preloads(site: Path, text: str) -> str:
         scripts += config["js_modules"]["main"]
     for script in scripts:  # it grows meanwhile
         scripts += [name for name in _imported(site, script) if name not in scripts]
-    rows = [f'<link rel="modulepreload" href="{name}" />\n' for name in scripts]
-    rows += [f'<link rel="preload" as="fetch" crossorigin href="{name}" />\n' for name in data]
-    return "".join(rows)
+    kinds = {'rel="modulepreload"': scripts, 'rel="preload" as="fetch" crossorigin': data}
+    return "".join(
+        f'<link {kind} href="{name}" data-later />\n'
+        for kind, names in kinds.items()
+        for name in names
+    )
 
 
 def _names(pyscript: Path) -> list[str]:

@@ -141,6 +141,8 @@ async def test_a_page_whose_start_takes_long_says_what_it_waits_for(
     page: Any, site_url: str, project: Any
 ) -> None:
     await silent("**/pyodide.asm.wasm")(page)
+    asked: set[str] = set()
+    page.on("request", lambda it: it.method == "HEAD" and asked.add(it.url.rpartition("/")[2]))
     await page.add_init_script(SOON)
     await page.goto(f"{site_url}/iris.html", wait_until="commit")
     told = page.locator("#boot [role=status]", has_text="longer than it should")
@@ -148,6 +150,8 @@ async def test_a_page_whose_start_takes_long_says_what_it_waits_for(
     text = await told.text_content()
     assert "The server sends no http" in text and "pyodide.asm.wasm" in text
     assert await page.locator("#boot.failed").count() == 0, "it may still come"
+    assert not [name for name in asked if name.endswith(".py")], "they would wait for one another"
+    assert {"core.js", "pyodide.mjs", "python_stdlib.zip"} <= asked
 
 
 async def test_a_page_whose_own_scripts_are_blocked_says_so(
