@@ -99,12 +99,12 @@ async def test_the_largest_pages_load_little_before_they_can_be_used(
     assert found.own_kb <= LIMIT_KB
 
 
-# Notes which scripts and programs a page asks for only when another file has come.
+# Notes which scripts and programs a page asks for only when its document has been parsed.
 WATCH_START = """
 addEventListener("webnnm:ready", () => {
-  const entries = performance.getEntriesByType("resource");
-  const came = Math.min(...entries.map(({ responseEnd }) => responseEnd));
-  globalThis.late = entries.filter(({ startTime }) => startTime >= came)
+  const [{ domInteractive }] = performance.getEntriesByType("navigation");
+  globalThis.late = performance.getEntriesByType("resource")
+    .filter(({ startTime }) => startTime >= domInteractive)
     .map(({ name }) => new URL(name).pathname).filter((path) => /[.](py|json|m?js)$/.test(path));
 });
 """
