@@ -89,7 +89,7 @@ async def frame(**figures):
 
 def _numbers(values):
     """Return values as an array of float32."""
-    if isinstance(values, list | tuple):
+    if isinstance(values, (list, tuple)):
         values = xp.stack([_numbers(each) for each in values])
     return xp.astype(xp.asarray(values), xp.float32)
 

@@ -201,7 +201,7 @@ def _tree(path: Path) -> ast.Module:
 def _definition(path: Path, name: str) -> ast.ClassDef | Function:
     """Return where a name is defined in a module."""
     for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.ClassDef | Function) and node.name == name:
+        if isinstance(node, (ast.ClassDef, Function)) and node.name == name:
             return node
     raise LookupError(f"{path} does not define {name}")
 

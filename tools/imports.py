@@ -65,7 +65,7 @@ def _imports(path: Path) -> Iterator[Import]:
                 inner = f"{module}.{alias.name}"
                 below = inner.removeprefix("webnnm.") in NAMES
                 yield Import(inner if inner.startswith("webnnm.") and below else module, when)
-        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         later = "later" if inside and when == "now" else when
         found += [(child, later) for child in ast.iter_child_nodes(node)]
 

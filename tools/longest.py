@@ -29,7 +29,7 @@ def functions(path: str, text: str) -> Iterator[tuple[int, str]]:
     [(2, 'm.py:1 f')]
     """
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             first = node.body[0]
             if ast.get_docstring(node):

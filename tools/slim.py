@@ -63,7 +63,7 @@ def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     """Return what runs with a module: every node below it that is not in a function."""
     for child in ast.iter_child_nodes(node):
         yield child
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             yield from outside_functions(child)
 
 
@@ -166,7 +166,7 @@ def _drop_imports_of(tree: ast.Module, module: str, wanted: set[tuple[str | None
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for block in _blocks(tree):
         for node in list(block):
-            if isinstance(node, ast.Import | ast.ImportFrom):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
                 node.names = [
                     alias
                     for alias in node.names

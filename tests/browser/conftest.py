@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -88,9 +89,14 @@ async def browser(project: Any, launch: Launch) -> Browser:
 
 
 @pytest.fixture
-async def page_log() -> PageLog:
-    """What the test's page said; a test that expects an error clears `errors`."""
-    return PageLog()
+async def page_log() -> AsyncIterator[PageLog]:
+    """What the test's pages said; the test fails on uncaught errors and requests to other hosts.
+
+    A test that expects such clears them.
+    """
+    log = PageLog()
+    yield log
+    log.check()
 
 
 @pytest.fixture(scope="session")
@@ -115,21 +121,41 @@ async def visit(launch: Launch, site_url: str) -> AsyncIterator[Visit]:
         await visits.context.close()
 
 
-@pytest.fixture
-async def context(browser: Browser, visit: Visit) -> AsyncIterator[BrowserContext]:
-    """A browser context as if it were new."""
+@asynccontextmanager
+async def as_new(browser: Browser, visit: Visit) -> AsyncIterator[BrowserContext]:
+    """Give the context of a browser that tests share, empty, and leave it so."""
     visits = await visit(browser)
     yield visits.context
     await visits.empty()
 
 
 @pytest.fixture
-async def page(context: BrowserContext, page_log: PageLog) -> AsyncIterator[Page]:
-    """An empty page; the test fails on uncaught errors in it and on requests to other hosts."""
+async def context(browser: Browser, visit: Visit) -> AsyncIterator[BrowserContext]:
+    """A context of the project's browser as if it were new."""
+    async with as_new(browser, visit) as context:
+        yield context
+
+
+@pytest.fixture
+async def webnn_context(launch: Launch, visit: Visit) -> AsyncIterator[BrowserContext]:
+    """A context with WebNN as if it were new."""
+    async with as_new(await launch("webnn"), visit) as context:
+        yield context
+
+
+@pytest.fixture
+async def context_without_webnn(launch: Launch, visit: Visit) -> AsyncIterator[BrowserContext]:
+    """A context without WebNN as if it were new."""
+    async with as_new(await launch("no-webnn"), visit) as context:
+        yield context
+
+
+@pytest.fixture
+async def page(context: BrowserContext, page_log: PageLog) -> Page:
+    """An empty page."""
     page = await context.new_page()
     page_log.watch(page)
-    yield page
-    page_log.check()
+    return page
 
 
 @pytest.fixture
@@ -146,7 +172,6 @@ async def new_page(page_log: PageLog) -> AsyncIterator[NewPage]:
     yield start
     for context in contexts:
         await context.close()
-    page_log.check()
 
 
 @pytest.fixture

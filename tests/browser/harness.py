@@ -245,12 +245,26 @@ async def open_pyodide(
     index: str = "/vendor/pyodide",
     packages: tuple[str, ...] = ("webnnm",),
 ) -> PyodidePage:
-    """Open an empty page of the site and start Pyodide in it."""
-    log = PageLog()
+    """Open an empty page of the site, in a context of its own, and start Pyodide in it."""
     context = await new_context(browser)
     if not numpy:
         await hide_numpy(context)
+    return await open_pyodide_in(context, PageLog(), site_url, index=index, packages=packages)
+
+
+async def open_pyodide_in(
+    context: BrowserContext,
+    log: PageLog,
+    site_url: str,
+    *,
+    scripts: Sequence[str] = (),
+    index: str = "/vendor/pyodide",
+    packages: Sequence[str] = ("webnnm",),
+) -> PyodidePage:
+    """Open an empty page in a context, which first runs these scripts, and start Pyodide in it."""
     page = await context.new_page()
+    for script in scripts:
+        await page.add_init_script(script)
     log.watch(page)
     opened = PyodidePage(page, log)
     await opened.start_anew(site_url, index=index, packages=packages)

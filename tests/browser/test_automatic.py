@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from playwright.async_api import BrowserContext
 
-from tests.browser.harness import PyodidePage, open_pyodide
+from tests.browser.harness import PageLog, PyodidePage, hide_numpy, open_pyodide_in
 
 CREATE = """
 from webnnm import Dataset, NNModel
@@ -25,12 +24,11 @@ async with await NNModel.create(
 
 
 @pytest.fixture
-async def first_visit(launch: Any, site_url: str) -> Any:
+async def first_visit(
+    context_without_webnn: BrowserContext, page_log: PageLog, site_url: str
+) -> PyodidePage:
     """A page without WebNN in a browser that has kept nothing yet."""
-    page = await open_pyodide(await launch("no-webnn"), site_url)
-    yield page
-    await page.page.context.close()
-    page.log.check()
+    return await open_pyodide_in(context_without_webnn, page_log, site_url)
 
 
 @pytest.mark.usefixtures("numpy_in_pages")
@@ -97,9 +95,12 @@ async def test_a_probe_fetches_nothing_unless_asked_to(first_visit: PyodidePage)
 
 
 @pytest.mark.parametrize("what", ["backend", "model"])
-async def test_a_page_without_both_says_so(launch: Any, site_url: str, what: str) -> None:
-    page = await open_pyodide(await launch("no-webnn"), site_url, numpy=False)
-    await page.page.context.route("**/onnxruntime/**", lambda route: route.abort())
+async def test_a_page_without_both_says_so(
+    context_without_webnn: BrowserContext, page_log: PageLog, site_url: str, what: str
+) -> None:
+    await hide_numpy(context_without_webnn)
+    await context_without_webnn.route("**/onnxruntime/**", lambda route: route.abort())
+    page = await open_pyodide_in(context_without_webnn, page_log, site_url)
     program = """
 from webnnm import BackendError, NNModel, backend, probe
 
@@ -115,4 +116,3 @@ except BackendError as error:
     (code, message), sentence = await page.run_python(program, what=what)
     assert (code, message) == ("NNM709", "this page has neither ONNX Runtime Web nor NumPy")
     assert sentence.endswith("models cannot run: this page has neither ONNX Runtime Web nor NumPy")
-    await page.page.context.close()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from playwright.async_api import BrowserContext, Page
 
-from tests.browser.harness import PageLog, PyodidePage, new_context
+from tests.browser.harness import PageLog, PyodidePage, open_pyodide_in
 from tests.browser.test_bridge import WORKER
 from webnnm.compiler.traps import EVERY
 from webnnm.compiler.traps.evidence import Untried
+
+CountingPage = Callable[..., Awaitable[PyodidePage]]
 
 COUNT = """
 globalThis.built = 0;
@@ -94,31 +96,22 @@ result
 
 
 @pytest.fixture
-async def visitor(launch: Any) -> AsyncIterator[tuple[BrowserContext, PageLog]]:
-    """A browser that was never here, and counts the graphs that pages build."""
-    log = PageLog()
-    context = await new_context(await launch("webnn"))
-    await context.add_init_script(COUNT)
-    yield context, log
-    await context.close()
-    log.check()
+def counting_page(webnn_context: BrowserContext, page_log: PageLog, site_url: str) -> CountingPage:
+    """A function that starts Python in a page that counts the graphs that it builds.
+
+    It begins with a browser that was never here. Further scripts run before the page's own.
+    """
+    return lambda *scripts: open_pyodide_in(
+        webnn_context, page_log, site_url, scripts=[COUNT, *scripts]
+    )
 
 
-async def visit(visitor: tuple[BrowserContext, PageLog], site_url: str) -> PyodidePage:
-    context, log = visitor
-    page = await context.new_page()
-    log.watch(page)
-    opened = PyodidePage(page, log)
-    await opened.start_anew(site_url)
-    return opened
-
-
-async def test_a_second_visit_tries_nothing(visitor: Any, site_url: str) -> None:
-    first, faults, held = await (await visit(visitor, site_url)).run_python(OPEN)
+async def test_a_second_visit_tries_nothing(counting_page: CountingPage) -> None:
+    first, faults, held = await (await counting_page()).run_python(OPEN)
     assert first > 2
     assert held == 0
     # The one that shows that WebNN works.
-    assert await (await visit(visitor, site_url)).run_python(OPEN) == [1, faults, 0]
+    assert await (await counting_page()).run_python(OPEN) == [1, faults, 0]
 
 
 @pytest.mark.projects("worker")
@@ -145,27 +138,26 @@ async def test_a_second_worker_tries_nothing_nor_does_its_page(
 
 @pytest.mark.parametrize("refusal", [REFUSED, FULL], ids=["forbidden", "full"])
 async def test_storage_that_is_refused_costs_no_more_than_time(
-    refusal: str, visitor: Any, site_url: str
+    refusal: str, counting_page: CountingPage
 ) -> None:
-    await visitor[0].add_init_script(refusal)
-    page = await visit(visitor, site_url)
+    page = await counting_page(refusal)
     first, faults, _ = await page.run_python(OPEN)
     assert len(faults) == len(EVERY)
     # The page itself remembers.
     assert await page.run_python(OPEN) == [first + 1, faults, 0]
-    again, same, _ = await (await visit(visitor, site_url)).run_python(OPEN)
+    again, same, _ = await (await counting_page(refusal)).run_python(OPEN)
     assert (again, same) == (first, faults)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": 1}', b"\xff", b""])
-async def test_what_is_kept_may_be_damaged(content: bytes, visitor: Any, site_url: str) -> None:
+async def test_what_is_kept_may_be_damaged(content: bytes, counting_page: CountingPage) -> None:
     program = """
 from webnnm.backends.browser_files import keep_file
 from webnnm.backends.verdicts import FILE
 
 await keep_file(FILE, [bytes(content)])
 """
-    page = await visit(visitor, site_url)
+    page = await counting_page()
     await page.run_python(program, content=list(content))
     assert len((await page.run_python(OPEN))[1]) == len(EVERY)
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from playwright.async_api import BrowserContext, Page
 
-from tests.browser.conftest import Launch, Visit
+from tests.browser.conftest import Launch
 from tests.browser.harness import (
     PageLog,
     PyodidePage,
     new_context,
-    start_pyodide,
+    open_pyodide_in,
 )
 from tests.work import everything
 
@@ -85,11 +85,9 @@ def scripts(request: Any) -> list[str]:
 
 
 @pytest.fixture
-async def kept_context(scripts: list[str], launch: Launch, visit: Visit) -> AsyncIterator[Kept]:
+def kept_context(scripts: list[str], webnn_context: BrowserContext) -> Kept:
     """The context that tests share, empty."""
-    visits = await visit(await launch("webnn"))
-    yield Kept(visits.context, scripts)
-    await visits.empty()
+    return Kept(webnn_context, scripts)
 
 
 @pytest.fixture
@@ -101,14 +99,7 @@ async def own_context(scripts: list[str], launch: Launch) -> AsyncIterator[Kept]
 
 
 async def opened(kept: Kept, log: PageLog, site_url: str) -> PyodidePage:
-    page: Page = await kept.context.new_page()
-    for script in kept.scripts:
-        await page.add_init_script(script)
-    log.watch(page)
-    await page.goto(f"{site_url}/tests/empty.html")
-    index = f"{site_url}/vendor/pyodide"
-    await start_pyodide(page, index, ["webnnm"])
-    return PyodidePage(page, log)
+    return await open_pyodide_in(kept.context, log, site_url, scripts=kept.scripts)
 
 
 async def test_a_page_closed_during_autosave_leaves_a_whole_file(
@@ -141,7 +132,6 @@ async def test_a_page_closed_during_autosave_leaves_a_whole_file(
             await page.page.wait_for_function("least => calls >= least", arg=draw.randrange(most))
         await page.page.close()
     print(f"found: {found}")
-    page_log.check()
     assert found[0][0] == "NNM715", "nothing is there at first"
     steps = [entry for entry in found if isinstance(entry[0], int)]
     assert len(steps) == last
@@ -184,7 +174,6 @@ async def test_a_hidden_page_saves_at_once(
     before, after = await page.run_python(program, name=NAME, seconds=3600.0, optimizer="adam")
     assert before is None
     assert after > 1_000_000
-    page_log.check()
 
 
 LARGE = """
@@ -213,7 +202,6 @@ await drop_file(name.removeprefix("browser:"))
 async def test_a_large_model_is_kept(kept_context: Kept, page_log: PageLog, site_url: str) -> None:
     page = await opened(kept_context, page_log, site_url)
     same, size, gone = await page.run_python(LARGE, name=NAME)
-    page_log.check()
     assert same
     assert size > 20_000_000
     assert gone
@@ -274,7 +262,6 @@ async def test_a_file_that_another_page_claims_is_neither_written_nor_removed(
     async with asyncio.timeout(20):
         while await other.run_python(program, name=NAME):
             await asyncio.sleep(0.05)
-    page_log.check()
 
 
 TOLD = """
@@ -353,7 +340,6 @@ async def test_a_full_storage_costs_a_warning_and_the_file_before_stays(
     epochs, stopped, lines = await page.run_python(END)
     assert epochs > 0 and stopped == "stop"
     assert any("NNM807" in line for line in lines)
-    page_log.check()
 
 
 WITHOUT_ROOM = """
@@ -380,7 +366,6 @@ async def test_a_storage_without_room_answers_whatever_it_is_asked(
         assert text.startswith(f'{beginning} "kept.webnnm.safetensors"')
         assert "failed: no room" in text
         assert "this site's storage quota is full" in text
-    page_log.check()
 
 
 REFUSING = """
@@ -394,11 +379,10 @@ IDBFactory.prototype.open = function (name, ...rest) {
 
 
 async def test_a_browser_that_keeps_nothing_is_told_and_the_training_goes_on(
-    launch: Launch, visit: Visit, page_log: PageLog, site_url: str
+    webnn_context: BrowserContext, page_log: PageLog, site_url: str
 ) -> None:
     """As some private windows do."""
-    visits = await visit(await launch("webnn"))
-    page = await opened(Kept(visits.context, [REFUSING]), page_log, site_url)
+    page = await opened(Kept(webnn_context, [REFUSING]), page_log, site_url)
     program = (
         TOLD
         + WATCHED
@@ -428,8 +412,6 @@ async def ended(training):
     assert epochs > 0 and stopped == "stop"
     assert "NNM807" in lines[0] and "not in this window" in lines[0]
     assert "private windows and browser settings" in lines[0]
-    page_log.check()
-    await visits.empty()
 
 
 async def test_a_page_that_is_left_saves_before_it_goes(
@@ -453,4 +435,3 @@ async def test_a_page_that_is_left_saves_before_it_goes(
     await page.page.reload()
     (found, _) = await other.run_python(FOUND, name=NAME)
     assert found > 0
-    page_log.check()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from playwright.async_api import BrowserContext
 
-from tests.browser.conftest import Launch
-from tests.browser.harness import PyodidePage, open_pyodide
+from tests.browser.harness import PageLog, PyodidePage, open_pyodide_in
 
 SET_UP = """
 from webnnm import IrisDataset, NNModel
@@ -55,15 +55,19 @@ WITHOUT_FILES = "import js; js.eval('delete FileSystemFileHandle.prototype.creat
 @pytest.mark.parametrize("storage", ["private files", "database"])
 @pytest.mark.parametrize("backend", ["webnn", "numpy"])
 async def test_a_training_goes_on_after_a_reload(
-    launch: Launch, site_url: str, backend: str, storage: str, numpy_in_pages: None
+    webnn_context: BrowserContext,
+    page_log: PageLog,
+    site_url: str,
+    backend: str,
+    storage: str,
+    numpy_in_pages: None,
 ) -> None:
-    # A page of its own: one that is loaded anew is of no use to other tests.
-    pyodide_page = await open_pyodide(await launch("webnn"), site_url)
+    page = await open_pyodide_in(webnn_context, page_log, site_url)
     start = f"backend = {backend!r}\n{WITHOUT_FILES if storage == 'database' else ''}{SET_UP}"
-    whole = await pyodide_page.run_python(start + WHOLE)
-    await pyodide_page.run_python(start + BEGIN)
-    await pyodide_page.start_anew(site_url)
-    found = await pyodide_page.run_python(start + GO_ON)
+    whole = await page.run_python(start + WHOLE)
+    await page.run_python(start + BEGIN)
+    await page.start_anew(site_url)
+    found = await page.run_python(start + GO_ON)
     assert found[1] == [6, 7, 8, 9, 10, 11, 12]
     rest = [whole[0], whole[1][5:], whole[2][5:], whole[3]]
     if backend == "numpy":
@@ -73,8 +77,6 @@ async def test_a_training_goes_on_after_a_reload(
         assert found[3] == pytest.approx(rest[3], rel=1e-6)
         for name, values in rest[0].items():
             assert found[0][name] == pytest.approx(values, rel=1e-6, abs=1e-7), name
-    await pyodide_page.page.context.close()
-    pyodide_page.log.check()
 
 
 async def test_a_file_is_downloaded(pyodide_page: PyodidePage) -> None:

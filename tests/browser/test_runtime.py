@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from playwright.async_api import BrowserContext
 
 import webnnm
-from tests.browser.harness import PageLog, PyodidePage, PythonError, open_pyodide
+from tests.browser.harness import PageLog, PyodidePage, PythonError, open_pyodide_in
 
 RELU = """
 (async () => {
@@ -100,13 +101,11 @@ async def test_numpy_is_loaded_on_demand(pyodide_page_without_webnn: PyodidePage
 
 @pytest.mark.projects("no-webnn")
 async def test_numpy_that_is_being_loaded_is_waited_for(
-    launch: Any, site_url: str, project: Any, numpy_in_pages: None
+    context: BrowserContext, page_log: PageLog, site_url: str, numpy_in_pages: None
 ) -> None:
-    page = await open_pyodide(await launch(project.name), site_url)
+    page = await open_pyodide_in(context, page_log, site_url)
     devices = await page.run_python(LOADED_TWICE)
     assert devices == [f"NumPy {devices[0].split()[1]} on the CPU"] * 2
-    await page.page.context.close()
-    page.log.check()
 
 
 async def test_a_page_without_numpy_says_so(pyodide_page_without_numpy: PyodidePage) -> None:

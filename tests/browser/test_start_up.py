@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.async_api import BrowserContext
 
-from tests.browser.harness import PyodidePage, PythonError, open_pyodide
+from tests.browser.harness import PageLog, PyodidePage, PythonError, open_pyodide_in
 from tests.browser.site_pages import open_site_page
 from tools import compile_wheel, page_wheel
 from tools.measure import LARGEST_COMPILED_KB, LARGEST_WHEEL_KB
@@ -66,13 +67,14 @@ dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") f
 
 
 @pytest.fixture
-async def fresh(launch: Any, site_url: str) -> Any:
+async def fresh(
+    webnn_context: BrowserContext, page_log: PageLog, site_url: str
+) -> tuple[PyodidePage, list[str]]:
     """A page that just started Pyodide, with what it asks for from then on."""
-    page = await open_pyodide(await launch("webnn"), site_url)
+    page = await open_pyodide_in(webnn_context, page_log, site_url)
     asked: list[str] = []
     page.page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
-    yield page, asked
-    await page.page.context.close()
+    return page, asked
 
 
 def test_the_first_wheel_is_small() -> None:

@@ -59,7 +59,7 @@ def is_kind(value: Any, described: dict[str, Any]) -> bool:
             return isinstance(value, bool)
         case "double" | "number":
             words = ("Infinity", "-Infinity", "NaN")
-            return (isinstance(value, int | float) and not isinstance(value, bool)) or (
+            return (isinstance(value, (int, float)) and not isinstance(value, bool)) or (
                 value in words
             )
         case "enum":
@@ -69,7 +69,7 @@ def is_kind(value: Any, described: dict[str, Any]) -> bool:
         case "dataType enum":
             return isinstance(value, str)
         case "sequence<float>":
-            return listed and all(isinstance(v, int | float) for v in value)
+            return listed and all(isinstance(v, (int, float)) for v in value)
     return False
 
 

@@ -71,7 +71,7 @@ def test_options_are_those_of_the_method(name: str) -> None:
     assert own.keys() == members.keys()
     for key, option in own.items():
         default = members[key].get("default")
-        if isinstance(default, bool | int | float) and option.default is not None:
+        if isinstance(default, (bool, int, float)) and option.default is not None:
             assert option.default == default, key
         assert option.default is not REQUIRED, key
 

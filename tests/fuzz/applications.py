@@ -106,7 +106,7 @@ def sampled(dice: Dice, sample: Sample, operator: AnyOperator) -> tuple[list[Wan
 
 
 def _flat(values: Any) -> list[float]:
-    nested = isinstance(values, list | tuple) or hasattr(values, "__len__")
+    nested = isinstance(values, (list, tuple)) or hasattr(values, "__len__")
     return [v for item in values for v in _flat(item)] if nested else [values]
 
 

@@ -83,7 +83,7 @@ class HostArray:
             )  # nobody else holds what `pack` made
         elif type(value) is list:
             found, copy = cls._from_nested(value, dtype or "float32"), False
-        elif isinstance(value, bytes | bytearray) and dtype is not None and shape is not None:
+        elif isinstance(value, (bytes, bytearray)) and dtype is not None and shape is not None:
             found = cls(dtype, shape, value)
         else:
             if hasattr(given, "to_py"):  # a proxy of JavaScript
@@ -309,7 +309,7 @@ def _is_list(value: Any) -> bool:
 
 def _in_python(element: Any) -> Any:
     """Turn an element that is a NumPy array or number, or a proxy, into a Python object."""
-    if isinstance(element, int | float):
+    if isinstance(element, (int, float)):
         return element
     if hasattr(element, "to_py"):
         element = element.to_py()
@@ -349,7 +349,7 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
             raise DataError("NNM702", f"not all values are {dtype} numbers: {error}") from error
     flat = list(values)
     for value in flat:
-        if not isinstance(value, int | float) or not holds(dtype, value):
+        if not isinstance(value, (int, float)) or not holds(dtype, value):
             raise DataError("NNM702", f"{value!r} is not a value of {dtype}")
     if dtype not in FORMATS:
         nibbles = [int(value) & 15 for value in flat] + [0] * (len(flat) % 2)

@@ -108,6 +108,6 @@ def _words(value: Any) -> Iterator[str]:
         yield from _words(value.tolist())
     elif isinstance(value, (list, tuple)):
         for element in cast("list[Any]", value):
-            if isinstance(element, int | float):
+            if isinstance(element, (int, float)):
                 return
             yield from _words(element)

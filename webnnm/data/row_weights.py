@@ -65,7 +65,7 @@ def of_table(
     They are given as the name of a column, a function of a row (name → cell), or numbers, one for
     each row of the table. Raises `DataError` NNM702, NNM710, NNM713.
     """
-    if isinstance(given, str | int):
+    if isinstance(given, (str, int)):
         column = read_column(table, table.index(given), True)
         missing = next((row for row in column.missing if row in set(rows)), None)
         if missing is not None:

@@ -77,8 +77,8 @@ async def load_sound(source: Any) -> Sound:
     Raises `DataError` NNM715 if there is no such file, NNM801 and NNM802 if it is not a sound,
     `BackendError` NNM709 if something is missing to read it.
     """
-    data = await read_bytes(source) if isinstance(source, str | Path) else source
-    if not isinstance(data, bytes | bytearray | memoryview):
+    data = await read_bytes(source) if isinstance(source, (str, Path)) else source
+    if not isinstance(data, (bytes, bytearray, memoryview)):
         raise DataError("NNM702", f"sound cannot be made from a {type(data).__name__}")
     view: memoryview[int] = memoryview(data).cast("B")
     if wav.is_wav(view):

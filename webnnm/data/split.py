@@ -44,7 +44,7 @@ class Split:
 
     def applied(self, classes: Sequence[int] | None) -> Method | Literal["explicit"]:
         """Return the method by which `rows` divides: "explicit" if it is given lists of rows."""
-        if not all(isinstance(part, int | float) for part in parts_of(self.parts)):
+        if not all(isinstance(part, (int, float)) for part in parts_of(self.parts)):
             return "explicit"
         method = self._method()
         return "random" if method == "stratified" and classes is None else method
@@ -79,7 +79,7 @@ def split_rows(
     if seed is not None and not is_integer(seed):
         raise DataError("NNM704", f"seed is {seed!r}", hint="an integer")
     split = parts_of(split)
-    if not all(isinstance(part, int | float) for part in split):
+    if not all(isinstance(part, (int, float)) for part in split):
         return _explicit(row_count, split)
     if any(not 0 <= part < math.inf for part in split):
         raise DataError(
@@ -193,9 +193,9 @@ def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
     parts: list[list[int]] = []
     seen: dict[int, str] = {}
     for name, rows in zip(PARTS, lists, strict=True):
-        if isinstance(rows, int | float) and rows != 0:
+        if isinstance(rows, (int, float)) and rows != 0:
             raise DataError("NNM704", f"split mixes the number {rows} with lists of rows")
-        part: list[int] = [] if isinstance(rows, int | float) else _row_numbers(name, rows)
+        part: list[int] = [] if isinstance(rows, (int, float)) else _row_numbers(name, rows)
         for row in part:
             if not 0 <= row < row_count:
                 raise DataError("NNM704", f"{name}: row {row} of 0 … {row_count - 1}")

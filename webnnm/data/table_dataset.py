@@ -141,7 +141,7 @@ class TableDataset(Dataset):
             hint = "Dataset takes arrays together with what they are"
             raise DataError("NNM704", f"a TableDataset determines {option} itself", hint=hint)
         table = table_of(table)
-        apart = table.index(sample_weight) if isinstance(sample_weight, str | int) else -1
+        apart = table.index(sample_weight) if isinstance(sample_weight, (str, int)) else -1
         target, chosen = _roles(table, features, label, apart)
         as_words = {table.index(each) for each in chosen_columns("categorical", categorical)}
         read = [read_column(table, i, False if i in as_words else None) for i in chosen]

@@ -564,7 +564,7 @@ _EXAMPLES: dict[str, Scalar] = {"bool": True, "signed integer": 1, "real floatin
 
 
 def _check_scalar(name: str, value: object) -> None:
-    if not isinstance(value, bool | int | float | complex):
+    if not isinstance(value, (bool, int, float, complex)):
         kind = type(value).__name__
         raise ArrayTypeError(
             f'"{name}" takes arrays and Python numbers, not {kind}', "use `xp.asarray`"

@@ -102,7 +102,7 @@ def as_arrays(leaves: Sequence[Any]) -> list[Array]:
 def _array(leaf: Any) -> Array:
     if isinstance(leaf, Array):
         return leaf
-    if isinstance(leaf, bool | int | float):
+    if isinstance(leaf, (bool, int, float)):
         found = asarray(leaf)
         return WeakScalar(found.dtype, found.scope, storage=found.storage)
     if hasattr(leaf, "__array__") or isinstance(leaf, memoryview):

@@ -59,7 +59,7 @@ def copied(x: Array) -> Array:
 def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
     if isinstance(obj, complex):
         raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
-    if isinstance(obj, bool | int | float):
+    if isinstance(obj, (bool, int, float)):
         return _numbers([_python(obj)], (), dtype)
     name = str(getattr(getattr(obj, "dtype", None), "name", ""))
     if isinstance(obj, (list, tuple)):

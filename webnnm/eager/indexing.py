@@ -101,7 +101,7 @@ class Selection:
     @property
     def _before(self) -> int:
         """The number of dimensions of the result before those of the index arrays."""
-        at = [place for place, item in enumerate(self.items) if isinstance(item, int | Places)]
+        at = [place for place, item in enumerate(self.items) if isinstance(item, (int, Places))]
         if at != [*range(at[0], at[0] + len(at))]:
             return 0
         return sum(item is not None for item in self.items[: at[0]])
@@ -315,7 +315,7 @@ def _shape(items: Sequence[Item]) -> Shape:
     if common is None:
         listed = " and ".join(map(show, arrays))
         raise ArrayIndexError(f"indices of shapes {listed} do not broadcast")
-    at = [place for place, item in enumerate(items) if isinstance(item, int | Places)]
+    at = [place for place, item in enumerate(items) if isinstance(item, (int, Places))]
     first = at[0] if at == [*range(at[0], at[0] + len(at))] else 0
     sizes = [
         (place, item.size if isinstance(item, Span) else 1)

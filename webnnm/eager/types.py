@@ -43,8 +43,8 @@ def iinfo(type: DType | Array, /) -> IInfo:
 
 def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
     """Return the data type to which arrays, types and Python numbers promote."""
-    numbers = [each for each in arrays_and_dtypes if isinstance(each, bool | int | float | complex)]
-    others = [each for each in arrays_and_dtypes if not isinstance(each, int | float | complex)]
+    numbers = [each for each in arrays_and_dtypes if isinstance(each, (bool, int, float, complex))]
+    others = [each for each in arrays_and_dtypes if not isinstance(each, (int, float, complex))]
     if not others:
         raise ArrayTypeError("`result_type` needs an array or a data type")
     found = dtypes.promoted([o.dtype if isinstance(o, Array) else dtype_of(o) for o in others])

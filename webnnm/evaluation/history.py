@@ -205,7 +205,7 @@ def plain(value: Any) -> Any:
     Mappings and dataclasses become dicts without their callables; arrays become lists, non-finite
     numbers become None, and values of other types become their text.
     """
-    if value is None or isinstance(value, str | int):
+    if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None

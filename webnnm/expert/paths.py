@@ -108,7 +108,7 @@ def factor(layer: LayerVertex) -> float:
     if name not in ("mul", "div") or len(layer.operands) < 2:
         return 1.0
     second = layer.operands[1].vertex
-    if not isinstance(second, LiteralVertex) or not isinstance(second.data, int | float):
+    if not isinstance(second, LiteralVertex) or not isinstance(second.data, (int, float)):
         return 1.0
     size = abs(float(second.data))
     return 1.0 if not size or not math.isfinite(size) else size if name == "mul" else 1 / size

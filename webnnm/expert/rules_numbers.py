@@ -82,7 +82,7 @@ def large_gamma(facts: Facts) -> Hit | None:
     for output in facts.network.outputs:
         block = output.block
         gamma = loss_numbers(block).get("gamma")
-        if block.loss is not None and isinstance(gamma, int | float) and gamma > MOST_GAMMA:
+        if block.loss is not None and isinstance(gamma, (int, float)) and gamma > MOST_GAMMA:
             found[f"{output.name}:output"] = (
                 f"FOL of {output.name} has γ {gamma:g}: rows with p = 0.5 count {0.5**gamma:.2g}"
             )

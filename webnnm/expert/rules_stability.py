@@ -140,7 +140,7 @@ def _converging(facts: Facts) -> float:
     """Return the rate up to which gradient descent is sure to converge, 0 if none is known."""
     profile, momentum = facts.profile, facts.settings.get("momentum_factor", 0.9)
     convex = {output.activation for output in facts.outputs} <= {"softmax", "sigmoid"}
-    if profile.heavy_ops != 1 or not convex or not isinstance(momentum, int | float):
+    if profile.heavy_ops != 1 or not convex or not isinstance(momentum, (int, float)):
         return 0.0
     return 4 * (1 - momentum) / (profile.input_features + 1)
 

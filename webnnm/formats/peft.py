@@ -244,7 +244,7 @@ def _read_config(text: str | None) -> dict[str, Any]:
     try:
         config: Any = parsed(text)
         rank, alpha = config["r"], config["lora_alpha"]
-        if not (isinstance(rank, int) and rank > 0 and isinstance(alpha, int | float)):
+        if not (isinstance(rank, int) and rank > 0 and isinstance(alpha, (int, float))):
             raise ValueError(f"r is {rank!r}, lora_alpha {alpha!r}")
     except (ValueError, TypeError, KeyError) as error:
         raise DataError("NNM802", f"this is not a valid {CONFIG}: {error!r}") from error

@@ -66,7 +66,7 @@ def _alike(own: Vertex, its: Vertex, same: Mapping[int, Vertex]) -> bool:
         case LayerVertex():
             return same[id(own)] is its
         case InputVertex():  # which may be the result of another part
-            return isinstance(its, InputVertex | LayerVertex)
+            return isinstance(its, (InputVertex, LayerVertex))
         case ConstantVertex():
             return isinstance(its, ConstantVertex) and own.name == its.name
         case LiteralVertex():

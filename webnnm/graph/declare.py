@@ -40,7 +40,7 @@ class Declared:
         self.scalars: dict[str | None, float] = {
             name: vertex.data
             for name, vertex in self.constants.items()
-            if isinstance(vertex.data, int | float) and not vertex.features[0].dims
+            if isinstance(vertex.data, (int, float)) and not vertex.features[0].dims
         }
 
     def _input(self, name: str) -> InputVertex:
@@ -111,7 +111,7 @@ class Declared:
             role="other",
             trainable=self._flag(declaration, "trainable") is not False,
             init=init.value
-            if init is not None and isinstance(init.value, Call | Reference)
+            if init is not None and isinstance(init.value, (Call, Reference))
             else None,
             lrm=self._lrm(lrm.value) if lrm is not None else None,
             decay=self._flag(declaration, "decay"),

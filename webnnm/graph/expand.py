@@ -167,7 +167,7 @@ class Expander:
         if "shapes" in options:
             shapes = options.pop("shapes")
             items = shapes.value.items if isinstance(shapes.value, Items) else ()
-            if not items or not all(isinstance(item, Items | NamedShape) for item in items):
+            if not items or not all(isinstance(item, (Items, NamedShape)) for item in items):
                 raise self.fail("NNM303", "shapes= takes a list of shapes", shapes.span, scope)
             return [options | {"shape": Option("shape", item, span=item.span)} for item in items]
         if "repeat" not in options:

@@ -198,7 +198,7 @@ def _of_trunk(trunk: Document, given: Output, freeze: bool, keeps: bool) -> Iter
     roots = [block.name for block in elaborate(trunk).outline.roots]
     for statement in trunk.statements:
         own = isinstance(statement, BlockStatement) and statement.block == given.name
-        if own and not keeps and isinstance(statement, Loss | LossParameter):
+        if own and not keeps and isinstance(statement, (Loss, LossParameter)):
             continue
         if own and not keeps and isinstance(statement, Port) and statement.direction == "output":
             continue
@@ -266,7 +266,7 @@ def _merged(
                     f'trunk and head both declare a parameter "{twice[0]}"',
                     hint="call one of them by another name",
                 )
-        elif statement in trunk and not isinstance(statement, Layers | Port):
+        elif statement in trunk and not isinstance(statement, (Layers, Port)):
             continue
         block = statement.block if isinstance(statement, BlockStatement) else ""
         if block == one and isinstance(statement, Name):
@@ -284,7 +284,7 @@ def _merged(
             if (
                 block in blocks
                 and block != one
-                and isinstance(statement, Layers | ModelFile | Port)
+                and isinstance(statement, (Layers, ModelFile, Port))
             ):
                 raise ModelError(
                     "NNM206",

@@ -38,7 +38,7 @@ class References:
         """Return what a reference names, which has to exist; errors point at `span`."""
         if isinstance(value, Bound):
             value, scope = value.value, value.scope
-        if isinstance(value, Source | Pending):
+        if isinstance(value, (Source, Pending)):
             return self.source(value, span)
         if not isinstance(value, Reference):
             raise self.expander.fail("NNM205", "expected a name", span, scope)

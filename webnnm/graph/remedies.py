@@ -64,7 +64,7 @@ def _reads(read: Callable[[Value], object], value: Value) -> bool:
 def shape_remedy(vertex: LayerVertex) -> str:
     """Return what may help if the shapes of a layer do not fit, "" if nothing is obvious."""
     literals = [s.vertex for s in vertex.operands[1:] if isinstance(s.vertex, LiteralVertex)]
-    numbers = [Number(v.data) for v in literals if isinstance(v.data, int | float)]
+    numbers = [Number(v.data) for v in literals if isinstance(v.data, (int, float))]
     if numbers and any(slot.parameter in SIZED for slot in vertex.rules.slots if not slot.option):
         return usage(vertex.operator.name, vertex.rules, numbers)
     flow = vertex.operands[0].features if vertex.operands else None
@@ -100,7 +100,7 @@ def output_remedy(output: Output, declared: Sequence[int], source: str) -> str:
 
 def bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
     """Return NNM109, the error of an invalid size in a declared shape."""
-    if isinstance(size, Reference | Text):
+    if isinstance(size, (Reference, Text)):
         if isinstance(size, Text):
             message, hint = "not a size", _BOUND
         else:

@@ -144,7 +144,7 @@ class Resolver:
         )
 
     def _flow(self, given: Given, value: Any) -> Source:
-        if isinstance(value, Source | Pending):
+        if isinstance(value, (Source, Pending)):
             return self.references.source(value, given.vertex.span)
         return self._tensor(given, value, TensorSlot(name="operand"))
 
@@ -156,7 +156,7 @@ class Resolver:
         self._words[slot.name] = ""
         if isinstance(value, Bound):
             value, scope = value.value, value.scope
-            if isinstance(value, Source | Pending) or value is None:
+            if isinstance(value, (Source, Pending)) or value is None:
                 return self.references.source(value, given.vertex.span)
         if isinstance(value, Number) or (isinstance(value, Items) and not _has_name(value)):
             return self._literal(given, value)
@@ -257,7 +257,7 @@ class Resolver:
         vertex.name = given.named or ""
         if "shape" in options and "shape" not in vertex.rules.options:
             value = plain(options["shape"].value)
-            if not isinstance(value, Items | NamedShape):
+            if not isinstance(value, (Items, NamedShape)):
                 span = options["shape"].span
                 raise self.expander.fail("NNM303", "shape= takes a shape", span, given.scope)
             vertex.shape = value
@@ -312,7 +312,7 @@ class Resolver:
 
 
 def _has_name(items: Items) -> bool:
-    return any(isinstance(item, Reference | Bound) for item in items.items)
+    return any(isinstance(item, (Reference, Bound)) for item in items.items)
 
 
 def _nested(value: Value) -> Any:

@@ -104,7 +104,7 @@ def _of_output(statement: AnyStatement, block: str) -> bool:
         return False
     if isinstance(statement, Port):
         return statement.direction == "output"
-    return isinstance(statement, Loss | LossParameter)
+    return isinstance(statement, (Loss, LossParameter))
 
 
 MARK = "cut_here"
@@ -273,7 +273,7 @@ def _statements(
             kept = [p for p in statement.parameters if _is_used(p.name, used)]
             if kept:
                 yield replace(statement, parameters=tuple(kept))
-        elif isinstance(statement, GlobalConstant | Constants):
+        elif isinstance(statement, (GlobalConstant, Constants)):
             yield statement
         elif block == place.block:
             if given is not None and not (of_trunk and isinstance(statement, Name)):
@@ -302,7 +302,7 @@ def _of_cut_block(
         entering = statement.direction == "input"
         if entering == of_trunk or (of_trunk and not new_port):
             yield statement
-    elif isinstance(statement, Loss | LossParameter):
+    elif isinstance(statement, (Loss, LossParameter)):
         if not of_trunk or not new_port:
             yield statement
     else:

@@ -206,7 +206,7 @@ def _others(
 
 async def _opened(source: Any) -> tuple[Any, str | None]:
     """Return a file of tensors and the config next to it, None if there is none."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, (str, Path)):
         return read(source), None
     if str(source).startswith(BROWSER):
         return read(await fetch(source)), None

@@ -22,7 +22,7 @@ from webnnm.formats.stablehlo.lowering import graph_text
 
 async def read_onnx(source: Any) -> tuple[ModelProto, tensors.External]:
     """Return the messages of a file, and a function that fetches the weights next to it."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, (str, Path)):
         return _snapshot(source) or (read_model(source), tensors.no_external)
     from webnnm.data.source_bytes import read_bytes
 

@@ -665,7 +665,7 @@ class PretrainedModel(NNModel):
         tokens = SpeechTokens.of(
             self.tokenizer, self.generation_config, self._generator.language.vocabulary
         )
-        numbers = isinstance(temperature, int | float)
+        numbers = isinstance(temperature, (int, float))
         self._transcribing = Transcribing(
             self._generator,
             self.tokenizer,

@@ -329,7 +329,7 @@ def _is_range(choices: Any) -> bool:
     if not isinstance(choices, tuple) or len(cast("tuple[Any, ...]", choices)) != 2:
         return False
     low, high = cast("tuple[Any, Any]", choices)
-    numbers = all(isinstance(n, int | float) and math.isfinite(n) for n in (low, high))
+    numbers = all(isinstance(n, (int, float)) and math.isfinite(n) for n in (low, high))
     return numbers and low < high
 
 

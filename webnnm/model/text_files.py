@@ -49,7 +49,7 @@ def with_local_files(document: Document, files: Mapping[str, Any] | None = None)
         try:
             if isinstance(place, OpenedFile):
                 opened[statement.file] = place
-            elif isinstance(place, str | Path):
+            elif isinstance(place, (str, Path)):
                 opened[statement.file] = OpenedFile(*_read_local(place))
             else:
                 opened[statement.file] = OpenedFile(read_model(place))

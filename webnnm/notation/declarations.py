@@ -90,7 +90,7 @@ def read_constant(cursor: Cursor) -> Constant:
     if cursor.at(";", ",", END):
         cursor.fail("NNM103", f'constant "{name}" has no values')
     data = read_value(cursor)
-    if not isinstance(data, Number | Items):
+    if not isinstance(data, (Number, Items)):
         cursor.fail("NNM115", "expected a number or a list of numbers", span=start)
     _check_count(cursor, shape, data)
     return Constant(name, dtype, shape, data, dtype_span, span=span)

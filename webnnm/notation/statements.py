@@ -182,7 +182,7 @@ def _loss_value(cursor: Cursor, name: str) -> Number | Items:
     if cursor.at(";", END):
         cursor.fail("NNM103", f'"{name}" has no value')
     value = read_value(cursor, f'"{name}" needs a number or a list of numbers, found {shown}')
-    if not isinstance(value, Number | Items):
+    if not isinstance(value, (Number, Items)):
         hint = f'"{name}" takes a number or a list of numbers'
         cursor.fail("NNM105", f"{shown} is not a number", hint, span)
     return value

@@ -37,7 +37,7 @@ _SPELLING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def _members(module: str) -> Mapping[str, AnyOperator]:
     """Return the operators that a module here holds, by method."""
     members = vars(importlib.import_module(f"{__name__}.{module}")).values()
-    return _by_method(each for each in members if isinstance(each, Operator | Composite))
+    return _by_method(each for each in members if isinstance(each, (Operator, Composite)))
 
 
 def _by_method(operators: Iterable[AnyOperator]) -> dict[str, AnyOperator]:

@@ -42,7 +42,7 @@ def _with_steepness(
     steepness = options.pop("steepness", 1)
     if steepness == 1:
         return operands, options
-    if not isinstance(steepness, int | float) or steepness == 0:
+    if not isinstance(steepness, (int, float)) or steepness == 0:
         raise OperatorError("NNM303", f"steepness of softplus is {steepness!r}, not a number ≠ 0")
 
     def divided(y: Tensor) -> Tensor:

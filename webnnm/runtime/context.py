@@ -173,7 +173,7 @@ class InferenceContext:
 
     def _fitting(self, name: str, data: Any, type: TensorType, *, raw: bool) -> HostArray:
         """Return data for an input as an array of its data type, with as many elements."""
-        if isinstance(data, int | float):
+        if isinstance(data, (int, float)):
             data = [data] * count(type.shape)
         if raw:
             data = self._standardized(name, HostArray.of(data))

@@ -208,8 +208,8 @@ def _gathered(copies: Iterator[Arrays], times: int) -> Iterator[list[Arrays]]:
 def _score(report: Report, scoring: str) -> float:
     """Return a score of a report."""
     value: Any = getattr(report, scoring, None) if not scoring.startswith("_") else None
-    if not isinstance(value, int | float):
-        names = [name for name, each in report.to_dict().items() if isinstance(each, int | float)]
+    if not isinstance(value, (int, float)):
+        names = [name for name, each in report.to_dict().items() if isinstance(each, (int, float))]
         hint = suggestion(scoring, names) or f"one of {', '.join(names)}"
         raise DataError("NNM704", f'scoring="{scoring}" is not a score of this output', hint=hint)
     return float(value)

@@ -65,7 +65,7 @@ def _number(
     most: float = math.inf,
 ) -> Hyperparameter:
     def allowed(value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             return False
         return (value > low if above else value >= low) and value < below and value <= most
 
@@ -108,7 +108,7 @@ def _functions(value: Any) -> Any:
 def _weights(value: Any) -> Any:
     if isinstance(value, Mapping):
         found: dict[str, Any] = dict(value)
-        if all(isinstance(w, int | float) and w > 0 and math.isfinite(w) for w in found.values()):
+        if all(isinstance(w, (int, float)) and w > 0 and math.isfinite(w) for w in found.values()):
             return found
     elif isinstance(value, str) and value.lower() in ("auto", "off"):
         return value.lower()

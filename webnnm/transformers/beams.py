@@ -49,7 +49,7 @@ class Beams:
 
     def __post_init__(self) -> None:
         penalty: Any = self.length_penalty
-        number = isinstance(penalty, int | float) and not isinstance(penalty, bool)
+        number = isinstance(penalty, (int, float)) and not isinstance(penalty, bool)
         if not is_integer(self.count) or self.count < 2:
             raise _wrong("num_beams", self.count, "an integer from 1")
         if not number or abs(penalty) == float("inf") or penalty != penalty:

@@ -75,7 +75,7 @@ class Sampling:
     def __post_init__(self) -> None:
         for name, (wanted, fits) in _RANGES.items():
             value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if value is not None and not (number and fits(value)):
                 raise DataError("NNM704", f"{name} is {value!r}", hint=f"it is {wanted}")
 

@@ -96,7 +96,7 @@ class Config:
     def number(self, key: str, default: float | None = None) -> float:
         """Return a number above 0."""
         found = self.get(key, default)
-        if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or found <= 0:
             raise self.wrong(key, "a number above 0")
         return int(found) if found == int(found) else found
 

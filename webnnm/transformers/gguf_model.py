@@ -70,7 +70,7 @@ def config_of_gguf(file: File) -> dict[str, Any]:
     }
     for key, name in KEYS.items():
         value = file.metadata.get(f"{family}.{key}")
-        if isinstance(value, int | float):
+        if isinstance(value, (int, float)):
             config[name] = value
         elif value is not None:
             raise DataError("NNM818", f'"{family}.{key}" is {str(value)[:40]}, not one number')

@@ -276,7 +276,7 @@ class _Metadata:
 
     def listed(self, key: str, kind: type) -> list[Any]:
         found = self.get(key, [])
-        if isinstance(found, str | bytes) or not hasattr(found, "__len__"):
+        if isinstance(found, (str, bytes)) or not hasattr(found, "__len__"):
             raise _wrong(f'"{key}" is not a list')
         items = list(found)
         if not all(isinstance(item, kind) for item in items):

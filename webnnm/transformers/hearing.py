@@ -78,7 +78,7 @@ async def _blocks(audio: Any, rate: int | None) -> AsyncIterator[Sound]:
 
 
 def _is_file(audio: Any) -> bool:
-    return isinstance(audio, str | bytes | bytearray) or hasattr(audio, "__fspath__")
+    return isinstance(audio, (str, bytes, bytearray)) or hasattr(audio, "__fspath__")
 
 
 def _sound(audio: Any, rate: int | None) -> Sound:

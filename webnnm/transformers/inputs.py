@@ -72,7 +72,7 @@ def check_inputs(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) or getattr(value, "shape", None) == ()
+    return isinstance(value, (int, float)) or getattr(value, "shape", None) == ()
 
 
 def _array(vertex: InputVertex, value: Any) -> HostArray:

@@ -326,7 +326,7 @@ def test_lists_of_numbers_however_they_are_nested(given: Any, shape: tuple[int, 
     made = HostArray.of(given)
     assert (made.dtype, made.shape) == ("float32", shape)
     flat: list[Any] = given
-    while flat and isinstance(flat[0], list | tuple):
+    while flat and isinstance(flat[0], (list, tuple)):
         flat = [element for row in flat for element in row]
     assert list(made.values()) == [float(number) for number in flat]
 

@@ -103,7 +103,7 @@ def test_a_fix_moves_settings_in_the_direction_of_its_rule(case: Case) -> None:
     assert hit is not None
     for name, value in hit.fix.items():
         present = case.before.settings.get(name)
-        if isinstance(present, float | int) and not isinstance(present, bool):
+        if isinstance(present, (float, int)) and not isinstance(present, bool):
             assert name not in rule.lowers or value < present
             assert name not in rule.raises or value > present
 

@@ -145,7 +145,7 @@ VERSIONS = st.none() | st.builds(Version, st.just(1), st.none() | st.integers(0,
 
 def kind(statement: object) -> object:
     """What may be given once: a property of a block."""
-    if isinstance(statement, Constants | Parameters | GlobalConstant):
+    if isinstance(statement, (Constants, Parameters, GlobalConstant)):
         return id(statement)
     words = [getattr(statement, name, "") for name in ("block", "direction", "parameter")]
     return (type(statement), *words)

@@ -153,7 +153,7 @@ def sizes(value: Value) -> Sizes:
 def _size(value: Value | None) -> int | Percent | Call | None:
     if isinstance(value, Number) and isinstance(value.value, int):
         return value.value
-    if value is None or isinstance(value, Percent | Call):
+    if value is None or isinstance(value, (Percent, Call)):
         return value
     raise ValueError("expected a size")
 

@@ -134,7 +134,7 @@ def _longrope(given: Config, config: Config, base: float, plain: list[float]) ->
     """Return the rates for texts up to the training length, each with its own factor."""
     found: Any = given.get("short_factor")
     factors = cast("list[Any]", found) if isinstance(found, list) else []
-    numbers = all(isinstance(each, int | float) and each > 0 for each in factors)
+    numbers = all(isinstance(each, (int, float)) and each > 0 for each in factors)
     if not numbers or len(factors) != len(plain):
         raise config.refused("short_factor", found, f"{len(plain)} positive numbers")
     given.get("long_factor")
