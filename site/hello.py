@@ -7,11 +7,20 @@ from pyscript import when
 from webnnm import NNModel, probe
 from webnnm.page_modules import load_rest
 
+latest = None  # the run that was asked for last
+
 
 async def run():
-    """Create the model, run it on the numbers, show the result and how it came about."""
+    """Create the model, run it on the numbers, show the result and how it came about.
+
+    A run during which another one began shows nothing.
+    """
+    global latest
+    latest = this = object()
     element("result").removeAttribute("data-done")
     await load_rest()  # it reviews models
+    if this is not latest:
+        return
     try:
         numbers = [float(word) for word in element("numbers").value.replace(",", " ").split()]
         async with await NNModel.create(source=editor.text) as model:
@@ -19,9 +28,11 @@ async def run():
             data = context.set_data([int(x) if x.is_integer() else x for x in numbers])
             await model.run(context)
             output = await context.output()
-            show(model, data.tolist()[0], output.tolist()[0])
+            if this is latest:
+                show(model, data.tolist()[0], output.tolist()[0])
     except Exception as error:
-        show_error(error)
+        if this is latest:
+            show_error(error)
 
 
 def show(model, given, found):

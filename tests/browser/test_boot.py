@@ -122,7 +122,7 @@ async def test_a_page_that_cannot_start_says_why(
     await page.locator("#boot.failed [role=status]", has_text=told).wait_for()
     assert await page.locator("#boot progress").is_hidden()
     assert await page.locator("#train").is_disabled()
-    page_log.errors.clear()
+    await page_log.forget(page)
 
 
 async def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(
@@ -134,7 +134,7 @@ async def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(
     await told.wait_for()
     assert "opened as a file" in await told.text_content()
     assert "webnnm serve" in await told.text_content()
-    page_log.errors.clear()
+    await page_log.forget(page)
 
 
 async def test_a_page_whose_start_takes_long_says_what_it_waits_for(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
+from playwright.async_api import Route
 
 from tests.browser.harness import PageLog, pages_have_numpy
 from tests.browser.site_pages import (
@@ -34,6 +36,15 @@ in_one_browser = pytest.mark.projects("webnn")
 FETCHED = """
 performance.getEntriesByType("resource")
   .filter(({ name }) => name.includes("/webnnm_rest-")).map((entry) => entry.initiatorType)
+"""
+# Notes what Hello shows as its output.
+NOTE_OUTPUTS = """
+() => {
+  globalThis.outputs = [];
+  const result = document.querySelector("#result");
+  new MutationObserver(() => outputs.push(result.dataset.output))
+    .observe(result, { attributeFilter: ["data-output"] });
+}
 """
 CONSOLE_PROGRESS = "webnnm:progress "
 MANY_MISTAKES = """  dense(shape=[9], activation=relu), dropout(0.9),
@@ -99,6 +110,27 @@ async def test_hello_takes_other_numbers(page: Any, site_url: str, project: Any)
     await page.locator("#run").click()
     result = await result_of(page)
     assert await result.get_attribute("data-output") == "1, 4, 9, 16, 25"
+
+
+@in_one_browser
+async def test_hello_shows_the_latest_numbers_alone(page: Any, site_url: str, project: Any) -> None:
+    """A run that began with others is still waiting when the page can be used."""
+    come = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await come.wait()
+        await route.continue_()
+
+    await page.route("**/webnnm_rest-*.whl", late)
+    await open_site_page(page, site_url, "hello.html")
+    await page.evaluate(NOTE_OUTPUTS)
+    for numbers in ("0 1 2 3", "0 1 2 3 4"):
+        await page.locator("#numbers").fill(numbers)
+        await page.locator("#run").click()
+    come.set()
+    await result_of(page)
+    assert await page.evaluate("outputs") == ["1, 4, 9, 16, 25"]
+    assert not await page.locator("#alert pre").count()
     assert await page.locator("#alert").text_content() == ""
 
 
@@ -384,7 +416,7 @@ async def test_failed_start_is_told(
     await page.goto(f"{site_url}/iris.html")
     await page.locator("#boot.failed").wait_for()
     assert "could not start" in await page.locator("#boot").text_content()
-    page_log.errors.clear()
+    await page_log.forget(page)
 
 
 @in_one_browser
@@ -394,4 +426,4 @@ async def test_failed_program_is_told(
     await page.route("**/hello.py", lambda route: route.fulfill(body="raise OSError('no disk')"))
     await page.goto(f"{site_url}/hello.html")
     await page.locator("#boot.failed", has_text="OSError: no disk").wait_for()
-    page_log.errors.clear()
+    await page_log.forget(page)
