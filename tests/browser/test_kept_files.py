@@ -12,12 +12,7 @@ import pytest
 from playwright.async_api import BrowserContext, Page
 
 from tests.browser.conftest import Launch
-from tests.browser.harness import (
-    PageLog,
-    PyodidePage,
-    new_context,
-    open_pyodide_in,
-)
+from tests.browser.harness import PageLog, PyodidePage, new_context, open_pyodide_in
 from tests.work import everything
 
 NAME = "browser:kept.webnnm.safetensors"
