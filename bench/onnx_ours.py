@@ -1,4 +1,4 @@
-"""A model of ONNX as users of webnnm run it, for the page of the contest."""
+"""An ONNX model as users of webnnm run it, for the page of the contest."""
 
 from __future__ import annotations
 

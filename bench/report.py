@@ -342,7 +342,7 @@ def sections(results: Results) -> Iterator[str]:
             ]
         )
     if models := results.get("onnx"):
-        yield "### Models of ONNX"
+        yield "### ONNX models"
         yield table([ONNX_HEAD, *map(_onnx, models.values())])
         yield _agreeing(models.values())
     if language := results.get("language"):

@@ -155,21 +155,14 @@ export function dispatch(handle, bindingJson) {
 }
 
 /** @type {Bridge["runner"]} */
-export function runner(graph, bindingJson, tensorsJson, answer) {
+export function runner(graph, bindingJson, tensorsJson, shared, answer) {
   const { context } = known(graph, "graph");
   /** @type {[number[], number[]]} */
   const [written, read] = JSON.parse(tensorsJson);
-  const given = written.map((tensor) => memory([known(tensor, "tensor")]));
   const taken = memory(read.map((tensor) => known(tensor, "tensor")));
   const names = { graph, binding: JSON.parse(bindingJson), written, read };
-  const buffers = { given, taken };
-  return join({ kind: "runner", context, buffers, answer, names, bound: null, releases });
-}
-
-/** @type {Bridge["buffers"]} */
-export function buffers(handle) {
-  const { given, taken } = known(handle, "runner").buffers;
-  return [...given, taken];
+  const lent = { python: shared.copy(), view: null, users: 1 };
+  return join({ kind: "runner", context, lent, taken, answer, names, bound: null, releases });
 }
 
 /** @type {Bridge["run"]} */
@@ -177,16 +170,29 @@ export function run(handle, ticket, promising) {
   const made = known(handle, "runner");
   const context = alive(made.context);
   const { graph, inputs, outputs, written, read: wanted } = bindings(made);
-  const { answer, buffers: { given, taken } } = made;
+  const { answer, taken } = made;
   guard(context, "DeviceError", ({ ml }) => {
-    written.forEach((tensor, index) => ml.writeTensor(tensor, /** @type {any} */ (given[index])));
+    const bytes = view(made);
+    let offset = 0;
+    for (const tensor of written) {
+      const end = offset + tensor.bytes;
+      ml.writeTensor(tensor.ml, bytes.subarray(offset, end));
+      offset = end;
+    }
   });
   guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
   const tell = (/** @type {unknown[]} */ ...error) => {
     if (promising) answer.callPromising(ticket, ...error);
     else answer(ticket, ...error);
   };
-  contents(context, wanted, taken).then(() => tell(), tell);
+  made.lent.users += 1;
+  contents(context, wanted, taken)
+    .then(() => {
+      const bytes = view(made);
+      bytes.set(taken, bytes.length - taken.length);
+    })
+    .then(() => tell(), tell)
+    .finally(() => giveBack(made));
 }
 
 /** @type {Bridge["once"]} */
@@ -286,7 +292,7 @@ export function release(...handles) {
   for (const handle of handles) {
     const thing = things.get(handle);
     if (!thing || thing.kind === "context") continue;
-    if (thing.kind !== "runner") thing.ml.destroy();
+    discard(thing);
     things.delete(handle);
     known(thing.context, "context").members.delete(handle);
     releases += 1;
@@ -338,7 +344,7 @@ function bindings(made) {
     made.bound = {
       ...bound(binding),
       graph: known(graph, "graph").ml,
-      written: tensors(written).map(({ ml }) => ml),
+      written: tensors(written),
       read: tensors(read),
     };
     made.releases = releases;
@@ -370,6 +376,16 @@ async function contents(context, tensors, all = memory(tensors)) {
   }
 }
 
+/** Return the memory that Python shares with a runner. @param {BridgeRunner} made */
+function view({ lent }) {
+  // A view is left without bytes when Python's memory grows.
+  if (!lent.view?.data.length) {
+    lent.view?.release();
+    lent.view = lent.python.getBuffer("u8");
+  }
+  return lent.view.data;
+}
+
 /** Return memory for the bytes of tensors. @param {BridgeTensor[]} tensors */
 function memory(tensors) {
   return new Uint8Array(tensors.reduce((sum, { bytes }) => sum + bytes, 0));
@@ -382,11 +398,25 @@ function enter(thing) {
   return lastHandle;
 }
 
+/** Free what a thing holds. @param {Member} thing */
+function discard(thing) {
+  if (thing.kind === "runner") giveBack(thing);
+  else thing.ml.destroy();
+}
+
+/** Give Python its memory back, unless a run still needs it. @param {BridgeRunner} made */
+function giveBack({ lent }) {
+  lent.users -= 1;
+  if (lent.users > 0) return;
+  lent.view?.release();
+  lent.python.destroy();
+}
+
 /** Register what was made in a context, unless the context was closed meanwhile. */
-function join(/** @type {BridgeTensor | BridgeGraph | BridgeRunner} */ thing) {
+function join(/** @type {Member} */ thing) {
   const context = things.get(thing.context);
   if (context?.kind !== "context") {
-    if (thing.kind !== "runner") thing.ml.destroy();
+    discard(thing);
     throw new BridgeError("UnknownHandle", `context ${thing.context} was closed meanwhile`);
   }
   const handle = enter(thing);

@@ -106,7 +106,7 @@ class Learner:
         await storage.store(place, [await (await self.joined()).save()])
 
     async def export(self, place):
-        """Save the model with what it builds on as a file of ONNX."""
+        """Save the model with what it builds on as an ONNX file."""
         file = (await self.joined()).export_onnx(EXPORT, batch=1)
         await storage.store(place, [Path(file).read_bytes()])
         Path(file).unlink()

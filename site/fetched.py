@@ -16,14 +16,14 @@ class MissingModel(Exception):
 
 
 async def networks(contents):
-    """Return the models of ONNX in files."""
+    """Return the ONNX models in files."""
     first, *others = contents
     models = [await load_onnx(first, log=hear)]
     return models + [await load_onnx(each, backend=models[0].backend) for each in others]
 
 
 async def opened(files, start):
-    """Say what runs models, and offer to download files of ONNX and load them.
+    """Say what runs models, and offer to download ONNX files and load them.
 
     `start` is awaited with the loaded models in the order of their files.
     """

@@ -39,7 +39,7 @@ WORK = 60.0
 
 
 async def picture_learner(contents, log):
-    """Return a learner on the backbone in a file of ONNX, or without one on pixels."""
+    """Return a learner on the backbone in an ONNX file, or without one on pixels."""
     if not contents:
         device = await backend("auto", log=log, work=lambda: WORK)
         return Learner("picture", device, NETWORK, [3, 32, 32])

@@ -427,7 +427,7 @@ class TablePage:
         await self.store(f"{self.name}.webnnm.safetensors", await self.model.save(optimizer=False))
 
     async def save_onnx(self):
-        """Save the model as a file of ONNX among the downloads."""
+        """Save the model as an ONNX file among the downloads."""
         path = self.model.export_onnx(f"/tmp/{NAME}.onnx")
         await self.store(f"{self.name}.onnx", path.read_bytes())
 

@@ -263,7 +263,7 @@ class TeachingPage:
         say(f"{name} is saved.")
 
     async def export(self):
-        """Save the model among the downloads as a file of ONNX."""
+        """Save the model among the downloads as an ONNX file."""
         name = f"{self.kind.name}.onnx"
         await self.learner.export(f"download:{name}")
         say(f"{name} is saved. Its outputs: {', '.join(self.learner.names)}.")

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 as a file of ONNX: the trained weights of a PyTorch package in a graph.
+"""EfficientNet-Lite0 as an ONNX file: the trained weights of a PyTorch package in a graph.
 
 The network is that of M. Tan and Q. Le, arXiv:1905.11946, in the variant without squeezing and with
 ReLU6. Its weights come from TensorFlow, whose padding puts an odd cell last. Normalisations are

@@ -59,7 +59,7 @@ of four bits are refused as well, because it computes them wrongly.
   they need them: EfficientNet-Lite0 runs 3.5 times as fast on WebNN's CPU as with weights that are
   inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept, or
   as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
-  can be trained. See [the comparison with ONNX Runtime Web](performance.md#models-of-onnx).
+  can be trained. See [the comparison with ONNX Runtime Web](performance.md#onnx-models).
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
   is bounded; values computed on the host have at most 65,536 elements.
 

@@ -1,4 +1,4 @@
-"""Pages with trained models of ONNX: the camera, the microphone, and text in pictures."""
+"""Pages with trained ONNX models: the camera, the microphone, and text in pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of one's own: written by the released wheel into an empty folder, served, visited twice."""
+"""Pages of users: written by the released wheel into an empty folder, served, visited twice."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
     await findings.get_by_text("alone predicts").wait_for(state="detached")
     assert "shape=[4]" in await page.locator("#source").input_value(), "the model follows"
 
-    # A model of one's own stays as it is written.
+    # A custom model stays as it is written.
     own = (await page.locator("#source").input_value()).replace("relu", "tanh")
     await write_model(page, own)
     await page.get_by_label("Use of region").select_option("out")

@@ -1,4 +1,4 @@
-"""Damaged models of ONNX: errors of the package alone, in bounded time."""
+"""Damaged ONNX models: errors of the package alone, in bounded time."""
 
 from __future__ import annotations
 

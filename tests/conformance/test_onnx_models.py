@@ -1,4 +1,4 @@
-"""Whole models of ONNX against ONNX Runtime: well-known networks, and trained ones of packages."""
+"""Whole ONNX models against ONNX Runtime: well-known networks, and trained ones of packages."""
 
 from __future__ import annotations
 

@@ -10,10 +10,14 @@ from webnnm.backends.pyodide_host import Bridge
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
+from webnnm.ops.declare.tensors import TensorType
 
 
 class WebNNRunner(Runner):
-    """Keeps the binding in the browser, with the buffers that transfer the data."""
+    """Keeps the binding in the browser, and shares the memory that transfers the data with it.
+
+    Copying to or from a buffer of JavaScript would be a call of its own each time.
+    """
 
     def __init__(
         self,
@@ -27,30 +31,37 @@ class WebNNRunner(Runner):
     ) -> None:
         super().__init__(backend, executable, inputs, outputs, given, wanted)
         self._bridge = bridge
-        self._handle, (*self._given, self._taken) = bridge.runner(
+        self._types = [tensor.type for tensor in self._written]
+        self._results = [tensor.type for tensor in self._read]
+        shared = bytearray(sum(map(_size, [*self._types, *self._results])))
+        whole, self._given = memoryview(shared), list[memoryview[int]]()
+        for type in self._types:
+            size = _size(type)
+            self._given.append(whole[:size])
+            whole = whole[size:]
+        self._taken = whole
+        self._handle = bridge.runner(
             executable.handle.built.graph,
             *handles(executable, inputs, outputs),
             [tensor.handle for tensor in self._written],
             [tensor.handle for tensor in self._read],
+            shared,
         )
-        self._types = [tensor.type for tensor in self._written]
-        self._results = [tensor.type for tensor in self._read]
-        self._bytes = sum(byte_length(t.dtype, count(t.shape)) for t in self._results)
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
         """Write, run and read in one round trip."""
-        for type, array, buffer in zip(self._types, data, self._given, strict=True):
+        for type, array, memory in zip(self._types, data, self._given, strict=True):
             check_data(type, array)
-            buffer.assign(array.data)
+            memory[:] = array.data
         return self._bridge.run(self._handle, self._prepared)
 
     def _prepared(self) -> Callable[[], list[HostArray]]:
         """Allocate memory for results; return a function that copies those of a finished run."""
-        memory = bytearray(self._bytes)
-        results = arrays_of(memoryview(memory), self._results)
+        memory = memoryview(bytearray(len(self._taken)))
+        results = arrays_of(memory, self._results)
 
         def found() -> list[HostArray]:
-            self._taken.assign_to(memory)
+            memory[:] = self._taken
             return results
 
         return found
@@ -58,3 +69,7 @@ class WebNNRunner(Runner):
     def close(self) -> None:
         """Forget the binding."""
         self._bridge.release([self._handle])
+
+
+def _size(type: TensorType) -> int:
+    return byte_length(type.dtype, count(type.shape))

@@ -95,7 +95,7 @@ def program(devices: int, *arguments: str) -> subprocess.Popen[str]:
     flags = (
         f"--xla_force_host_platform_device_count={devices}",
         # How machine code divides the work does not depend on how good it is.
-        "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+        "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
     )
     settings = {"XLA_FLAGS": " ".join(flags), "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(

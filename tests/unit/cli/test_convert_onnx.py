@@ -1,4 +1,4 @@
-"""The command `convert` on models of ONNX."""
+"""The command `convert` on ONNX models."""
 
 from __future__ import annotations
 

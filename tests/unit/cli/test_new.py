@@ -1,4 +1,4 @@
-"""`new`: a page of one's own, and where its runtime comes from."""
+"""`new`: a page of the user's, and where its runtime comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`webnnm show` of a model of ONNX."""
+"""`webnnm show` of an ONNX model."""
 
 from __future__ import annotations
 

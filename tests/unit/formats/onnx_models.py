@@ -1,4 +1,4 @@
-"""Models of ONNX written as messages, for tests."""
+"""ONNX models written as messages, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of ONNX that run: sizes from data, weights as constants, files beside them."""
+"""ONNX models that run: sizes from data, weights as constants, files beside them."""
 
 from __future__ import annotations
 
