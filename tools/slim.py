@@ -54,8 +54,8 @@ def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     _drop_imports(trees, wanted)
     shared = {name for _, name in wanted}
     texts = [ast.unparse(tree) for tree in trees.values()]
-    # Not forked: other steps of the set-up are running in threads. Trees have cycles, but live as
-    # long as their process: to look for garbage takes a fifth of the time.
+    # Not forked: other steps of the set-up are running in threads. The processes live for seconds;
+    # looking for garbage, of which trees leave little, takes a fifth of them.
     context = get_context("spawn")
     with ProcessPoolExecutor(mp_context=context, initializer=gc.disable) as pool:
         found = pool.map(partial(_minified, shared=shared), texts, chunksize=8)
