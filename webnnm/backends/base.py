@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError, DataError
-from webnnm.core.shapes import count
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
@@ -174,7 +172,7 @@ class Backend(ABC):
     def claim(self, kind: str, *tensors: DeviceTensor) -> None:
         """Record the purpose of some tensors for the ledger: "parameters", "training data", …"""
         for tensor in tensors:
-            size = byte_length(tensor.type.dtype, count(tensor.type.shape))
+            size = tensor.type.nbytes
             self._owners[tensor.handle] = kind, size
 
     def _kinds(self) -> dict[str, int]:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from webnnm.backends.base import Binding, Executable, check_binding
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import byte_length
-from webnnm.core.shapes import count
 from webnnm.ops.declare.tensors import TensorType
 
 
@@ -29,7 +27,7 @@ def arrays_of(data: memoryview[int], types: Sequence[TensorType]) -> list[HostAr
     arrays: list[HostArray] = []
     start = 0
     for type in types:
-        end = start + byte_length(type.dtype, count(type.shape))
+        end = start + type.nbytes
         arrays.append(HostArray(type.dtype, type.shape, data[start:end]))
         start = end
     return arrays

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Ledger, check_data
 from webnnm.core.arrays import HostArray, pack
-from webnnm.core.dtypes import FORMATS, DataType, byte_length
+from webnnm.core.dtypes import FORMATS, DataType
 from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
@@ -133,7 +133,7 @@ def wrapped(np: Any, value: Any, dtype: DataType) -> Any:
 
 
 def _size(node: OperatorNode) -> int:
-    return sum(byte_length(type.dtype, count(type.shape)) for type in node.types)
+    return sum(type.nbytes for type in node.types)
 
 
 def _too_large(node: OperatorNode) -> BackendError:
@@ -220,7 +220,7 @@ class KernelBackend(Backend):
         if data is not None:
             check_data(type, data)
         held = Held(self._array(type, data))
-        self._tensors[held] = byte_length(type.dtype, count(type.shape))
+        self._tensors[held] = type.nbytes
         return DeviceTensor(type, held)
 
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:

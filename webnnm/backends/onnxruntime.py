@@ -24,9 +24,7 @@ from webnnm.backends.kernels import KernelBackend, array_of, host_array, taken
 from webnnm.backends.reference import STEPS_BETWEEN_YIELDS, Namespace
 from webnnm.backends.unpacking import unpacked
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError
-from webnnm.core.shapes import count
 from webnnm.formats.onnx.exporting.file import place_apart
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.formats.onnx.messages import ModelProto
@@ -126,7 +124,7 @@ class OnnxRuntimeBackend(KernelBackend):
     def _embedded(self, constants: Constants) -> dict[str, HostArray]:
         """Return the values that become constants."""
         types = [type_of(given) for given in constants.values()]
-        if sum(byte_length(type.dtype, count(type.shape)) for type in types) > MOST_EMBEDDED:
+        if sum(type.nbytes for type in types) > MOST_EMBEDDED:
             return {}
         return {
             name: given

@@ -15,9 +15,7 @@ from webnnm.backends.base import (
     Runner,
 )
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError, DataError
-from webnnm.core.shapes import count
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
@@ -156,7 +154,7 @@ class SharedBackend(Backend):
     def ledger(self) -> Ledger:
         """Return what was made here and is still held; constants in graphs are not counted."""
         types = [tensor.type for tensor in self._tensors.values()]
-        size = sum(byte_length(type.dtype, count(type.shape)) for type in types)
+        size = sum(type.nbytes for type in types)
         return Ledger(len(self._graphs), len(self._tensors), size, self._kinds())
 
     def close(self) -> None:

@@ -8,9 +8,6 @@ from webnnm.backends.base import Backend, Binding, Executable, Runner, check_dat
 from webnnm.backends.binding_bytes import arrays_of, handles
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import byte_length
-from webnnm.core.shapes import count
-from webnnm.ops.declare.tensors import TensorType
 
 
 class WebNNRunner(Runner):
@@ -33,13 +30,12 @@ class WebNNRunner(Runner):
         self._bridge = bridge
         self._types = [tensor.type for tensor in self._written]
         self._results = [tensor.type for tensor in self._read]
-        shared = bytearray(sum(map(_size, [*self._types, *self._results])))
-        whole, self._given = memoryview(shared), list[memoryview[int]]()
+        shared = bytearray(sum(type.nbytes for type in [*self._types, *self._results]))
+        rest, self._given = memoryview(shared), list[memoryview[int]]()
         for type in self._types:
-            size = _size(type)
-            self._given.append(whole[:size])
-            whole = whole[size:]
-        self._taken = whole
+            self._given.append(rest[: type.nbytes])
+            rest = rest[type.nbytes :]
+        self._taken = rest
         self._handle = bridge.runner(
             executable.handle.built.graph,
             *handles(executable, inputs, outputs),
@@ -69,7 +65,3 @@ class WebNNRunner(Runner):
     def close(self) -> None:
         """Forget the binding."""
         self._bridge.release([self._handle])
-
-
-def _size(type: TensorType) -> int:
-    return byte_length(type.dtype, count(type.shape))

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from webnnm.compiler.limits import Limits, present
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import DataType, byte_length, integer_range, is_data_type, is_float
+from webnnm.core.dtypes import DataType, integer_range, is_data_type, is_float
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
@@ -70,7 +70,7 @@ def held(limits: Limits, type: TensorType) -> TensorType:
         for name in ("cast", "quantizeLinear")
         for bounds in [limits.named(name, "output")]
     ):
-        return TensorType("uint8", (byte_length(type.dtype, count(type.shape)),))
+        return TensorType("uint8", (type.nbytes,))
     return type
 
 

@@ -13,9 +13,8 @@ from typing import Any
 from webnnm.compiler.limits import Bounds, Limits, present
 from webnnm.compiler.traps import GUARDS, TRAPS, Trap
 from webnnm.compiler.traps.constants import MAX_GRAPH_CONSTANT_BYTES
-from webnnm.core.dtypes import FORMATS, DataType, byte_length
+from webnnm.core.dtypes import FORMATS, DataType
 from webnnm.core.errors import BackendError
-from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import (
@@ -250,7 +249,7 @@ class Legaliser:
 
     def _check_size(self, node: Node) -> None:
         for type in node.types:
-            size = byte_length(type.dtype, count(type.shape))
+            size = type.nbytes
             if size > self._limits.max_bytes:
                 raise BackendError(
                     "NNM409",

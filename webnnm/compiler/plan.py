@@ -36,9 +36,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from webnnm.core.dtypes import byte_length
 from webnnm.core.garbage import uncollected
-from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import AnyOperator
@@ -116,7 +114,7 @@ def lower(graph: Graph) -> Plan:
         if isinstance(node, OperatorNode):
             # Equal nodes of a builder share their types and their options.
             if id(types) not in bytes_of:
-                bytes_of[id(types)] = [byte_length(t.dtype, count(t.shape)) for t in types]
+                bytes_of[id(types)] = [t.nbytes for t in types]
             for index, size in enumerate(bytes_of[id(types)]):
                 sizes[first + index] = size
             key = node.operator, id(node.options)

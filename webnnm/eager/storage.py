@@ -9,8 +9,6 @@ from functools import lru_cache
 
 from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import byte_length
-from webnnm.core.shapes import count
 from webnnm.eager.errors import ArrayValueError
 from webnnm.ops.declare.tensors import TensorType
 
@@ -23,7 +21,7 @@ KEPT_ON_HOST = 4096
 @lru_cache(4096)
 def size_of(type: TensorType) -> int:
     """Return the bytes of a tensor."""
-    return byte_length(type.dtype, count(type.shape))
+    return type.nbytes
 
 
 class TensorPool:

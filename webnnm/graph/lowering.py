@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from webnnm.core.dtypes import DataType, byte_length
+from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, Span, WebNNMError
 from webnnm.core.shapes import MAX_DIMENSION, Shape, count, show
 from webnnm.graph.builder import GraphBuilder
@@ -171,7 +171,7 @@ class _Lowering:
     def _check_size(self, type: TensorType, what: str, span: Span) -> None:
         """Raise NNM409 for a tensor with more elements than any backend can count."""
         if count(type.shape) > MAX_DIMENSION:
-            size = byte_length(type.dtype, count(type.shape))
+            size = type.nbytes
             message = (
                 f"{what} is {type}, {size} bytes; a tensor has at most {MAX_DIMENSION} elements"
             )

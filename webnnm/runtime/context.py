@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import byte_length, is_float
+from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count, is_integer
@@ -304,7 +304,7 @@ class InferenceContext:
             self._backend, executable, self._tensors | left, self._results
         )
         sizes = [
-            byte_length(type.dtype, count(type.shape))
+            type.nbytes
             for name, type in self._parameters.types.items()
             if PARAMETER_PREFIX + name not in left
         ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from webnnm.backends.base import Ledger
 from webnnm.backends.unpacking import holds_packed
 from webnnm.core.arrays import HostArray, joined
-from webnnm.core.dtypes import FLOAT_INFO, byte_length
+from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.gguf import has_numpy
@@ -159,7 +159,7 @@ def memory(state: ModelState) -> Memory:
     for vertex in state.network.parameters:
         type = state.parameters.types[vertex.name]
         types = vertex.packing.types(type.shape).values() if vertex.packing else [type]
-        sizes += sum(byte_length(each.dtype, count(each.shape)) for each in types)
+        sizes += sum(each.nbytes for each in types)
     return Memory(held.graphs, held.tensors, held.bytes, held.kinds, sizes)
 
 

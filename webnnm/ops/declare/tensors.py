@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
-from webnnm.core.dtypes import DataType
+from webnnm.core.dtypes import DataType, byte_length
 from webnnm.core.errors import WebNNMError
-from webnnm.core.shapes import Shape, show
+from webnnm.core.shapes import Shape, count, show
 
 
 class TensorType(NamedTuple):
@@ -15,6 +15,15 @@ class TensorType(NamedTuple):
 
     dtype: DataType
     shape: Shape
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of its elements.
+
+        >>> TensorType("float32", (2, 3)).nbytes
+        24
+        """
+        return byte_length(self.dtype, count(self.shape))
 
     def __str__(self) -> str:
         return f"{self.dtype}{show(self.shape)}"
