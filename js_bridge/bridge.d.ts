@@ -10,12 +10,6 @@ export interface PythonBuffer {
   getBuffer(type: "u8"): { data: Uint8Array<ArrayBuffer>; release(): void };
 }
 
-/** Memory that Python keeps and shares for longer than one call. */
-export interface SharedMemory extends PythonBuffer {
-  copy(): SharedMemory;
-  destroy(): void;
-}
-
 /** Raw little-endian elements of a tensor, whatever its data type. */
 export type Bytes = PythonBuffer | Uint8Array<ArrayBuffer> | ArrayBuffer;
 
@@ -88,16 +82,20 @@ export function dispatch(graph: number, bindingJson: string): void;
 
 /**
  * Bind a graph to tensors for many runs. `tensorsJson` is `[written, read]`, the handles of those
- * that are written before and read after each run; `shared` holds the bytes of the former and then
- * of the latter, one tensor after the other; `answer` is called at the end of each run.
+ * that are written before and read after each run; `answer` is called at the end of each run.
  */
 export function runner(
   graph: number,
   bindingJson: string,
   tensorsJson: string,
-  shared: SharedMemory,
   answer: Answer,
 ): number;
+
+/**
+ * Return the buffers of a runner, which it keeps: one for each written tensor, with the bytes that
+ * `run` writes, then one for the bytes that it read, one tensor after the other.
+ */
+export function buffers(runner: number): Uint8Array[];
 
 /**
  * Write tensors, run the graph and read tensors. `answer` is called with the ticket, and an error

@@ -8,10 +8,12 @@
 
 import { borrow, BridgeError, text } from "./common.js";
 import { failure, guard } from "./failures.js";
+import { alive, enter, join, known, release, releases } from "./handles.js";
 import { assemble } from "./plans.js";
 
-export { BridgeError };
+export { BridgeError, release };
 export { browser } from "./browser.js";
+export { close, ledger } from "./handles.js";
 export { permutations } from "./permutations.js";
 
 /** Milliseconds for which steps are queued before the page gets a turn. */
@@ -24,13 +26,8 @@ const BITS = {
   int8: 8, uint8: 8, int4: 4, uint4: 4,
 };
 
-/** @type {Map<number, Thing>} */
-const things = new Map();
 /** The tickets of running steps; halting removes a ticket. @type {Set<number>} */
 const running = new Set();
-let lastHandle = 0;
-/** The number of destroyed things: when it changes, runners look up what they are bound to. */
-let releases = 0;
 
 /** @type {Bridge["open"]} */
 export async function open(optionsJson) {
@@ -155,14 +152,21 @@ export function dispatch(handle, bindingJson) {
 }
 
 /** @type {Bridge["runner"]} */
-export function runner(graph, bindingJson, tensorsJson, shared, answer) {
+export function runner(graph, bindingJson, tensorsJson, answer) {
   const { context } = known(graph, "graph");
   /** @type {[number[], number[]]} */
   const [written, read] = JSON.parse(tensorsJson);
+  const given = written.map((tensor) => memory([known(tensor, "tensor")]));
   const taken = memory(read.map((tensor) => known(tensor, "tensor")));
   const names = { graph, binding: JSON.parse(bindingJson), written, read };
-  const lent = { python: shared.copy(), view: null, users: 1 };
-  return join({ kind: "runner", context, lent, taken, answer, names, bound: null, releases });
+  const buffers = { given, taken };
+  return join({ kind: "runner", context, buffers, answer, names, bound: null, releases });
+}
+
+/** @type {Bridge["buffers"]} */
+export function buffers(handle) {
+  const { given, taken } = known(handle, "runner").buffers;
+  return [...given, taken];
 }
 
 /** @type {Bridge["run"]} */
@@ -170,29 +174,16 @@ export function run(handle, ticket, promising) {
   const made = known(handle, "runner");
   const context = alive(made.context);
   const { graph, inputs, outputs, written, read: wanted } = bindings(made);
-  const { answer, taken } = made;
+  const { answer, buffers: { given, taken } } = made;
   guard(context, "DeviceError", ({ ml }) => {
-    const bytes = view(made);
-    let offset = 0;
-    for (const tensor of written) {
-      const end = offset + tensor.bytes;
-      ml.writeTensor(tensor.ml, bytes.subarray(offset, end));
-      offset = end;
-    }
+    written.forEach((tensor, index) => ml.writeTensor(tensor, /** @type {any} */ (given[index])));
   });
   guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
   const tell = (/** @type {unknown[]} */ ...error) => {
     if (promising) answer.callPromising(ticket, ...error);
     else answer(ticket, ...error);
   };
-  made.lent.users += 1;
-  contents(context, wanted, taken)
-    .then(() => {
-      const bytes = view(made);
-      bytes.set(taken, bytes.length - taken.length);
-    })
-    .then(() => tell(), tell)
-    .finally(() => giveBack(made));
+  contents(context, wanted, taken).then(() => tell(), tell);
 }
 
 /** @type {Bridge["once"]} */
@@ -287,40 +278,6 @@ export function halt(ticket) {
   running.delete(ticket);
 }
 
-/** @type {Bridge["release"]} */
-export function release(...handles) {
-  for (const handle of handles) {
-    const thing = things.get(handle);
-    if (!thing || thing.kind === "context") continue;
-    discard(thing);
-    things.delete(handle);
-    known(thing.context, "context").members.delete(handle);
-    releases += 1;
-  }
-}
-
-/** @type {Bridge["ledger"]} */
-export function ledger(handle) {
-  const counted = { graphs: 0, tensors: 0, bytes: 0 };
-  const context = things.get(handle);
-  for (const member of context?.kind === "context" ? context.members : []) {
-    const thing = things.get(member);
-    if (thing?.kind !== "graph" && thing?.kind !== "tensor") continue;
-    counted[`${thing.kind}s`] += 1;
-    counted.bytes += thing.bytes;
-  }
-  return JSON.stringify(counted);
-}
-
-/** @type {Bridge["close"]} */
-export function close(handle) {
-  const context = things.get(handle);
-  if (context?.kind !== "context") return;
-  release(...context.members);
-  things.delete(handle);
-  context.ml.destroy();
-}
-
 /** @param {[Names, Names]} binding @returns {Bound} */
 function bound([inputs, outputs]) {
   const find = (/** @type {Names} */ names) => Object.entries(names).map(
@@ -344,7 +301,7 @@ function bindings(made) {
     made.bound = {
       ...bound(binding),
       graph: known(graph, "graph").ml,
-      written: tensors(written),
+      written: tensors(written).map(({ ml }) => ml),
       read: tensors(read),
     };
     made.releases = releases;
@@ -376,72 +333,7 @@ async function contents(context, tensors, all = memory(tensors)) {
   }
 }
 
-/** Return the memory that Python shares with a runner. @param {BridgeRunner} made */
-function view({ lent }) {
-  // A view is left without bytes when Python's memory grows.
-  if (!lent.view?.data.length) {
-    lent.view?.release();
-    lent.view = lent.python.getBuffer("u8");
-  }
-  return lent.view.data;
-}
-
 /** Return memory for the bytes of tensors. @param {BridgeTensor[]} tensors */
 function memory(tensors) {
   return new Uint8Array(tensors.reduce((sum, { bytes }) => sum + bytes, 0));
-}
-
-/** @param {Thing} thing */
-function enter(thing) {
-  lastHandle += 1;
-  things.set(lastHandle, thing);
-  return lastHandle;
-}
-
-/** Free what a thing holds. @param {Member} thing */
-function discard(thing) {
-  if (thing.kind === "runner") giveBack(thing);
-  else thing.ml.destroy();
-}
-
-/** Give Python its memory back, unless a run still needs it. @param {BridgeRunner} made */
-function giveBack({ lent }) {
-  lent.users -= 1;
-  if (lent.users > 0) return;
-  lent.view?.release();
-  lent.python.destroy();
-}
-
-/** Register what was made in a context, unless the context was closed meanwhile. */
-function join(/** @type {Member} */ thing) {
-  const context = things.get(thing.context);
-  if (context?.kind !== "context") {
-    discard(thing);
-    throw new BridgeError("UnknownHandle", `context ${thing.context} was closed meanwhile`);
-  }
-  const handle = enter(thing);
-  context.members.add(handle);
-  return handle;
-}
-
-/**
- * @template {Thing["kind"]} Kind
- * @param {number} handle @param {Kind} kind @returns {Extract<Thing, {kind: Kind}>}
- */
-function known(handle, kind) {
-  const thing = things.get(handle);
-  if (thing?.kind !== kind) {
-    const what = thing
-      ? `handle ${handle} is a ${thing.kind}, not a ${kind}`
-      : `there is no ${kind} ${handle}`;
-    throw new BridgeError("UnknownHandle", `${what}: released, closed, or never made`);
-  }
-  return /** @type {any} */ (thing);
-}
-
-/** @param {number} handle */
-function alive(handle) {
-  const context = known(handle, "context");
-  if (context.lost !== null) throw new BridgeError("ContextLost", context.lost);
-  return context;
 }

@@ -118,26 +118,15 @@ interface BridgeGraph {
 interface BridgeRunner {
   kind: "runner";
   context: number;
-  /**
-   * Python's memory for what the next run writes and the last one read, the view of it, and how
-   * many use it: the runner and the runs that have not ended.
-   */
-  lent: {
-    python: import("./bridge.js").SharedMemory;
-    view: ReturnType<import("./bridge.js").SharedMemory["getBuffer"]> | null;
-    users: number;
-  };
-  /** What is read: Python's memory may move meanwhile. */
-  taken: Uint8Array<ArrayBuffer>;
+  /** The data that the next run writes, by written tensor, and those that the last run read. */
+  buffers: { given: Uint8Array<ArrayBuffer>[]; taken: Uint8Array<ArrayBuffer> };
   answer: import("./bridge.js").Answer;
   names: { graph: number; binding: [Names, Names]; written: number[]; read: number[] };
   /** What the names refer to, as of this number of releases. */
-  bound: (Bound & { graph: MLGraph; written: BridgeTensor[]; read: BridgeTensor[] }) | null;
+  bound: (Bound & { graph: MLGraph; written: MLTensor[]; read: BridgeTensor[] }) | null;
   releases: number;
 }
-/** What is made in a context. */
-type Member = BridgeTensor | BridgeGraph | BridgeRunner;
-type Thing = BridgeContext | Member;
+type Thing = BridgeContext | BridgeTensor | BridgeGraph | BridgeRunner;
 
 /** The tensors that a graph is dispatched with; `check` is the handle of the smallest output. */
 interface Bound {

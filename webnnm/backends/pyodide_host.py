@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from array import array
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
@@ -60,9 +60,8 @@ class BridgeModule(Protocol):
     def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
     def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
-    def runner(  # noqa: D102
-        self, graph: int, binding: str, tensors: str, shared: Any, answer: Any, /
-    ) -> int: ...
+    def runner(self, graph: int, binding: str, tensors: str, answer: Any, /) -> int: ...  # noqa: D102
+    def buffers(self, runner: int, /) -> Iterable[JsBuffer]: ...  # noqa: D102
     def run(self, runner: int, ticket: int, promising: bool, /) -> None: ...  # noqa: D102
     def once(  # noqa: D102
         self, context: int, plan: str, constants: Any, data: Any, /
@@ -162,25 +161,19 @@ class Bridge:
             self._module.dispatch(graph, json.dumps([inputs, outputs]))
 
     def runner(
-        self,
-        graph: int,
-        inputs: Names,
-        outputs: Names,
-        written: Sequence[int],
-        read: Sequence[int],
-        shared: bytearray,
-    ) -> int:
-        """Bind a graph for many runs, and return its handle.
+        self, graph: int, inputs: Names, outputs: Names, written: Sequence[int], read: Sequence[int]
+    ) -> tuple[int, list[JsBuffer]]:
+        """Bind a graph for many runs; return a handle and the buffers that transfer the data.
 
-        `shared` transfers the data: the bytes of all tensors that a run writes, then of all that
-        it reads. It is locked until the runner is released.
+        There is one buffer for each tensor that a run writes, and one for all that it reads.
         """
         texts = json.dumps([inputs, outputs]), json.dumps([written, read])
         if self._proxy is None:
             self._proxy = import_module("pyodide.ffi").create_proxy(self._answered)
         self._run = self._module.run  # looking it up takes longer than calling it
         with _translated():
-            return self._module.runner(graph, *texts, shared, self._proxy)
+            runner = self._module.runner(graph, *texts, self._proxy)
+            return runner, [*self._module.buffers(runner)]
 
     def run(self, runner: int, prepare: Callable[[], Callable[[], Any]]) -> Answer:
         """Write, run and read once; return an awaitable of what a function makes of the results.

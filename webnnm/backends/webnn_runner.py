@@ -11,10 +11,7 @@ from webnnm.core.arrays import HostArray
 
 
 class WebNNRunner(Runner):
-    """Keeps the binding in the browser, and shares the memory that transfers the data with it.
-
-    Copying to or from a buffer of JavaScript would be a call of its own each time.
-    """
+    """Keeps the binding in the browser, with the buffers that transfer the data."""
 
     def __init__(
         self,
@@ -28,36 +25,30 @@ class WebNNRunner(Runner):
     ) -> None:
         super().__init__(backend, executable, inputs, outputs, given, wanted)
         self._bridge = bridge
-        self._types = [tensor.type for tensor in self._written]
-        self._results = [tensor.type for tensor in self._read]
-        shared = bytearray(sum(type.nbytes for type in [*self._types, *self._results]))
-        rest, self._given = memoryview(shared), list[memoryview[int]]()
-        for type in self._types:
-            self._given.append(rest[: type.nbytes])
-            rest = rest[type.nbytes :]
-        self._taken = rest
-        self._handle = bridge.runner(
+        self._handle, (*self._given, self._taken) = bridge.runner(
             executable.handle.built.graph,
             *handles(executable, inputs, outputs),
             [tensor.handle for tensor in self._written],
             [tensor.handle for tensor in self._read],
-            shared,
         )
+        self._types = [tensor.type for tensor in self._written]
+        self._results = [tensor.type for tensor in self._read]
+        self._bytes = sum(type.nbytes for type in self._results)
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
         """Write, run and read in one round trip."""
-        for type, array, memory in zip(self._types, data, self._given, strict=True):
+        for type, array, buffer in zip(self._types, data, self._given, strict=True):
             check_data(type, array)
-            memory[:] = array.data
+            buffer.assign(array.data)
         return self._bridge.run(self._handle, self._prepared)
 
     def _prepared(self) -> Callable[[], list[HostArray]]:
         """Allocate memory for results; return a function that copies those of a finished run."""
-        memory = memoryview(bytearray(len(self._taken)))
-        results = arrays_of(memory, self._results)
+        memory = bytearray(self._bytes)
+        results = arrays_of(memoryview(memory), self._results)
 
         def found() -> list[HostArray]:
-            memory[:] = self._taken
+            self._taken.assign_to(memory)
             return results
 
         return found
