@@ -9,7 +9,6 @@ what failed, and everything that runs can be imported from where it was.
 from __future__ import annotations
 
 import ast
-import gc
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -17,6 +16,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from typing import TypeVar
+
+from webnnm.core.garbage import uncollected
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
 """The annotations that dataclasses and typed dicts evaluate; all others have no effect."""
@@ -34,6 +35,7 @@ Anything = TypeVar("Anything", bound=ast.AST)
 Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+@uncollected()
 def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     """Return the sources of a package's modules, by file as given, without what readers need.
 
@@ -54,10 +56,8 @@ def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     _drop_imports(trees, wanted)
     shared = {name for _, name in wanted}
     texts = [ast.unparse(tree) for tree in trees.values()]
-    # Not forked: other steps of the set-up are running in threads. The processes live for seconds;
-    # looking for garbage, of which trees leave little, takes a fifth of them.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(mp_context=context, initializer=gc.disable) as pool:
+    # Not forked: other steps of the set-up are running in threads.
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         found = pool.map(partial(_minified, shared=shared), texts, chunksize=8)
         return dict(zip(trees, found, strict=True))
 
@@ -191,6 +191,7 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield block
 
 
+@uncollected()
 def _minified(source: str, shared: Set[str]) -> str:
     """Return a minified module; names that other modules import do not change."""
     import python_minifier

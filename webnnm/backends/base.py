@@ -172,8 +172,7 @@ class Backend(ABC):
     def claim(self, kind: str, *tensors: DeviceTensor) -> None:
         """Record the purpose of some tensors for the ledger: "parameters", "training data", …"""
         for tensor in tensors:
-            size = tensor.type.nbytes
-            self._owners[tensor.handle] = kind, size
+            self._owners[tensor.handle] = kind, tensor.type.nbytes
 
     def _kinds(self) -> dict[str, int]:
         """Return the bytes of each kind of tensors."""

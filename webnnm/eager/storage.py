@@ -20,7 +20,7 @@ KEPT_ON_HOST = 4096
 
 @lru_cache(4096)
 def size_of(type: TensorType) -> int:
-    """Return the bytes of a tensor."""
+    """Return the bytes of a tensor, which every operation asks for."""
     return type.nbytes
 
 
