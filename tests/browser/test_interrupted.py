@@ -57,13 +57,15 @@ CANCEL = """
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.trainer.tuner import DispatchTuner
 
-begun = 0
+begun, call, reached = 0, 0, asyncio.Event()
 run_steps = Bridge.steps
 tuned_steps, tuned_epochs = DispatchTuner.steps_per_call, DispatchTuner.epochs_per_call
 
 async def counted(self, *given):
     global begun
     begun += 1
+    if begun == call:
+        reached.set()
     return await run_steps(self, *given)
 
 Bridge.steps = counted
@@ -81,9 +83,11 @@ for call, turns in moments:
         model.parameters.set(name, array)
     model.step = 0
     training = asyncio.ensure_future(model.train(settings))
+    training.add_done_callback(lambda _: reached.set())
     begun = 0
-    while begun < call and not training.done():
-        await asyncio.sleep(0)
+    reached.clear()
+    if call:  # looking for it turn by turn would take ten times as long as the training
+        await reached.wait()
     for _ in range(turns):
         await asyncio.sleep(0)
     training.cancel()

@@ -208,29 +208,6 @@ async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
 
 
 @in_one_browser
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("camera.html", "speech.html", "transcribe.html", "chat.html", "search.html"),
-        *("ocr.html", "examples.html"),
-    ],
-)
-async def test_without_its_file_a_page_says_how_to_get_it(
-    page: Any, site_url: str, project: Any, name: str
-) -> None:
-    async def missing(route: Any) -> None:
-        await route.fulfill(status=404, body="")
-
-    await page.route("**/models/**", missing)
-    await open_site_page(page, site_url, name)
-    await page.locator("#download").click()
-    told = page.locator("#progress-text.warning")
-    await told.wait_for()
-    assert "make models" in await told.text_content()
-    assert await page.locator("#work:disabled").count() == 1
-
-
-@in_one_browser
 async def test_a_camera_that_is_refused_is_told(
     launch: Any, new_page: Any, site_url: str, project: Any
 ) -> None:

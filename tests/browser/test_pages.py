@@ -16,6 +16,7 @@ from tests.browser.site_pages import (
     PAGES,
     SHARES_DIFFER,
     WATCH_POLICY,
+    WITHOUT_PYTHON,
     backend_of,
     check_policy,
     check_usable,
@@ -36,6 +37,27 @@ in_one_browser = pytest.mark.projects("webnn")
 FETCHED = """
 performance.getEntriesByType("resource")
   .filter(({ name }) => name.includes("/webnnm_rest-")).map((entry) => entry.initiatorType)
+"""
+# Notes what a page has asked for when it can be used, and which of its scripts and programs it has
+# asked for only when its document had been parsed.
+WATCH_START = """
+addEventListener("webnnm:ready", () => {
+  const [{ domInteractive }] = performance.getEntriesByType("navigation");
+  const path = ({ name }) => new URL(name).pathname;
+  const asked = performance.getEntriesByType("resource");
+  globalThis.started = {
+    loaded: asked.map(path),
+    late: asked.filter(({ startTime }) => startTime >= domInteractive).map(path)
+      .filter((path) => /[.](py|json|m?js)$/.test(path)),
+  };
+});
+"""
+# What a page says, and whether one can train, if it trains.
+BEFORE_THE_START = """
+() => {
+  const train = document.querySelector("#train");
+  return [document.querySelector("#boot [role=status]").textContent, train && !train.disabled];
+}
 """
 # Notes what Hello shows as its output.
 NOTE_OUTPUTS = """
@@ -81,7 +103,9 @@ async def test_lines_for_ones_own_page_work(page: Any, site_url: str, project: A
 
 
 @in_both_browsers
-async def test_hello_squares_and_shows_the_casts(page: Any, site_url: str, project: Any) -> None:
+async def test_hello_squares_numbers_and_shows_the_casts(
+    page: Any, site_url: str, project: Any
+) -> None:
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, "hello.html")
     result = await result_of(page)
@@ -96,11 +120,6 @@ async def test_hello_squares_and_shows_the_casts(page: Any, site_url: str, proje
         ["cast2", "float32[1,", "5]", "cast(pow1,", "type=float32)"],
         ["model:output", "float32[1,", "5]", "cast2"],
     ]
-
-
-@in_one_browser
-async def test_hello_takes_other_numbers(page: Any, site_url: str, project: Any) -> None:
-    await open_site_page(page, site_url, "hello.html")
     await page.locator("#numbers").fill("0 1 2 3")
     await page.locator("#numbers").press("Enter")
     alert = page.locator("#alert pre")
@@ -263,7 +282,9 @@ async def test_three_findings_stand_first_and_the_training_has_its_own(
 
 
 @in_one_browser
-async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -> None:
+async def test_errors_of_a_model_and_of_its_training_come_and_go(
+    page: Any, site_url: str, project: Any
+) -> None:
     await open_site_page(page, site_url, "iris.html")
     source, diagnostics = page.locator("#source"), page.locator("#diagnostics")
     assert "No errors" in await diagnostics.text_content()
@@ -284,12 +305,7 @@ async def test_diagnostics_come_and_go(page: Any, site_url: str, project: Any) -
     await problem.wait_for(state="detached")
     assert await source.get_attribute("aria-invalid") == "false"
     assert await diagnostics.get_attribute("aria-live") == "polite"
-
-
-@in_one_browser
-async def test_errors_of_a_training_are_shown(page: Any, site_url: str, project: Any) -> None:
-    await open_site_page(page, site_url, "iris.html")
-    good = await page.locator("#source").input_value()
+    # What only a training can meet is told by it.
     await write_model(page, good.replace("shape=[4]", "shape=[5]"))
     await page.locator("#train").click()
     await page.locator("#alert pre").wait_for()
@@ -365,13 +381,17 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
 
 @every_page
 @in_one_browser
-async def test_page_is_usable_by_all_and_runs_under_its_policy(
+async def test_page_starts_is_usable_by_all_and_runs_under_its_policy(
     page: Any, site_url: str, project: Any, name: str
 ) -> None:
     await page.add_init_script(WATCH_POLICY)
-    await open_site_page(page, site_url, name)
+    if name in WITHOUT_PYTHON:
+        await open_site_page(page, site_url, name)
+    else:
+        await page.add_init_script(WATCH_START)
+        await open_and_see_the_start(page, site_url, name)
     assert await page.evaluate(ACCESSIBILITY) == []
-    if name != "notation.html":
+    if name not in WITHOUT_PYTHON:
         assert await page.locator("[role=alert]").count() == 1
         assert await page.locator("[aria-live], [role=status]").count() >= 1
         assert await page.locator("#boot").is_hidden()
@@ -385,6 +405,39 @@ async def test_page_is_usable_by_all_and_runs_under_its_policy(
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     await check_policy(page)
     assert await page.evaluate(FETCHED) in ([], ["fetch"]), "once, and without blocking the page"
+    if await page.locator("#download").count():
+        await download_what_is_missing(page)
+
+
+async def open_and_see_the_start(page: Any, site_url: str, name: str) -> None:
+    """Open a page that says what it is doing, and asks at once for all that it needs for it."""
+    await page.goto(f"{site_url}/{name}", wait_until="domcontentloaded")
+    words, can_train = await page.evaluate(BEFORE_THE_START)
+    assert "Getting ready" in words
+    assert can_train in (None, False)
+    await page.locator("html[data-ready]").wait_for(state="attached")
+    assert await page.locator("#train:disabled").count() == 0
+    started = await page.evaluate("started")
+    late = {path.rpartition("/")[2] for path in started["late"]}
+    assert late - {"trainer.py"} == {"pyodide-lock.json"}
+    assert "trainer.py" not in late or name == "worker.html", "a worker asks for its own files"
+    assert any("/webnnm-" in path for path in started["loaded"])
+    if name == "iris.html":  # what keeps trainings, among others, comes later
+        assert not any("/webnnm_rest-" in path for path in started["loaded"])
+
+
+async def download_what_is_missing(page: Any) -> None:
+    """Ask a page for a model that its site does not have: it says how to get it."""
+
+    async def missing(route: Route) -> None:
+        await route.fulfill(status=404, body="")
+
+    await page.route("**/models/**", missing)
+    await page.locator("#download").click()
+    told = page.locator("#progress-text.warning")
+    await told.wait_for()
+    assert "make models" in await told.text_content()
+    assert await page.locator("#work:disabled").count() == 1
 
 
 @in_one_browser
@@ -396,16 +449,6 @@ async def test_models_of_the_notation_page_are_right(
     assert len(models) == 3
     for text in models:
         assert elaborate(parse(text)).warnings == []
-
-
-@in_one_browser
-async def test_start_is_shown(page: Any, site_url: str, project: Any) -> None:
-    await page.goto(f"{site_url}/iris.html", wait_until="domcontentloaded")
-    status = page.locator("#boot [role=status]")
-    assert "Getting ready" in await status.text_content()
-    assert await page.locator("#train").is_disabled()
-    await page.locator("html[data-ready]").wait_for(state="attached")
-    assert await page.locator("#train").is_enabled()
 
 
 @in_one_browser

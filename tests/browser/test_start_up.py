@@ -8,7 +8,6 @@ import pytest
 from playwright.async_api import BrowserContext
 
 from tests.browser.harness import PageLog, PyodidePage, PythonError, open_pyodide_in
-from tests.browser.site_pages import open_site_page
 from tools import compile_wheel, page_wheel
 from tools.measure import LARGEST_COMPILED_KB, LARGEST_WHEEL_KB
 from tools.page_budget import LIMIT_KB, visit
@@ -99,28 +98,6 @@ async def test_the_largest_pages_load_little_before_they_can_be_used(
 ) -> None:
     found = await visit(await launch(project.name), site_url, name)
     assert found.own_kb <= LIMIT_KB
-
-
-# Notes which scripts and programs a page asks for only when its document has been parsed.
-WATCH_START = """
-addEventListener("webnnm:ready", () => {
-  const [{ domInteractive }] = performance.getEntriesByType("navigation");
-  globalThis.late = performance.getEntriesByType("resource")
-    .filter(({ startTime }) => startTime >= domInteractive)
-    .map(({ name }) => new URL(name).pathname).filter((path) => /[.](py|json|m?js)$/.test(path));
-});
-"""
-
-
-@pytest.mark.projects("webnn")
-@pytest.mark.parametrize("name", ["hello.html", "iris.html", "table.html"])
-async def test_a_page_asks_at_once_for_the_files_of_its_start(
-    page: Any, site_url: str, project: Any, name: str
-) -> None:
-    await page.add_init_script(WATCH_START)
-    await open_site_page(page, site_url, name)
-    late = {path.rpartition("/")[2] for path in await page.evaluate("late")}
-    assert late == {"pyodide-lock.json"}
 
 
 async def test_a_first_training_asks_for_the_second_wheel_once(

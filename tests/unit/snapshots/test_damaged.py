@@ -53,6 +53,12 @@ async def trained(width: int = 4, **settings: Any) -> NNModel:
     return model
 
 
+@pytest.fixture(scope="module")
+async def whole() -> bytes:
+    """The file of such a model."""
+    return await (await trained()).save()
+
+
 def values(model: NNModel) -> dict[str, bytes]:
     return {p.name: p.value.tobytes() for p in model.params()}
 
@@ -368,10 +374,9 @@ async def test_forged_files_are_refused_or_work(
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
 @pytest.mark.parametrize("key", ["cursor", "schedule", "best", "loss", "hyperparameters"])
-async def test_numbers_in_a_header_are_finite(key: str, number: str) -> None:
+async def test_numbers_in_a_header_are_finite(whole: bytes, key: str, number: str) -> None:
     """Also those that nothing is computed with before the training goes on."""
-    data = await (await trained()).save()
-    file = read(data)
+    file = read(whole)
     text = file.metadata[f"{KEY}{key}"]
     digits = re.search(r"\d+(\.\d+)?([eE]-?\d+)?", text)
     if digits is None:  # as the losses of a model whose loss has no numbers
@@ -449,9 +454,8 @@ def described(value: Any) -> str:
     return json.dumps(value)[:40]
 
 
-async def expect_refused(key: str, change: Callable[[dict[str, Any]], None]) -> None:
-    data = await (await trained()).save()
-    file = read(data)
+async def expect_refused(whole: bytes, key: str, change: Callable[[dict[str, Any]], None]) -> None:
+    file = read(whole)
     content = json.loads(file.metadata[KEY + key])
     change(content)
     metadata = {**file.metadata, KEY + key: json.dumps(content)}
@@ -460,20 +464,24 @@ async def expect_refused(key: str, change: Callable[[dict[str, Any]], None]) -> 
 
 
 @pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=described)
-async def test_a_standing_that_no_training_has_is_refused(key: str, name: str, value: Any) -> None:
-    await expect_refused(key, lambda content: content.update({name: value}))
+async def test_a_standing_that_no_training_has_is_refused(
+    whole: bytes, key: str, name: str, value: Any
+) -> None:
+    await expect_refused(whole, key, lambda content: content.update({name: value}))
 
 
 @pytest.mark.parametrize(("name", "value"), FORGED_SETTINGS, ids=described)
-async def test_hyperparameters_that_no_training_had_are_refused(name: str, value: Any) -> None:
+async def test_hyperparameters_that_no_training_had_are_refused(
+    whole: bytes, name: str, value: Any
+) -> None:
     await expect_refused(
-        "hyperparameters", lambda content: content["resolved"].update({name: value})
+        whole, "hyperparameters", lambda content: content["resolved"].update({name: value})
     )
 
 
 @pytest.mark.parametrize(("name", "value"), FORGED_LOSS, ids=described)
-async def test_losses_that_no_training_had_are_refused(name: str, value: Any) -> None:
-    await expect_refused("loss", lambda content: content["m"].update({name: value}))
+async def test_losses_that_no_training_had_are_refused(whole: bytes, name: str, value: Any) -> None:
+    await expect_refused(whole, "loss", lambda content: content["m"].update({name: value}))
 
 
 @pytest.mark.parametrize("name", ["norm", "loss/m", "rows/m"])
