@@ -146,8 +146,12 @@ async def test_digits_are_learnt_and_drawings_are_read(
 
 
 @in_one_browser
-async def test_digits_are_taken_by_keyboard(page: Any, site_url: str, project: Any) -> None:
+async def test_digits_are_taken_by_keyboard_and_a_finger_does_not_scroll(
+    page: Any, site_url: str, project: Any
+) -> None:
     await open_site_page(page, site_url, "digits.html")
+    style = "pad => getComputedStyle(pad).touchAction"
+    assert await page.locator("#pad").evaluate(style) == "none"
     await train_on(page, epochs=4)
     examples = page.locator("#examples button")
     assert await examples.count() == 10
@@ -158,13 +162,6 @@ async def test_digits_are_taken_by_keyboard(page: Any, site_url: str, project: A
         await page.wait_for_function(SHARES_DIFFER, arg=before)
         read += (await page.locator("#answer").text_content()).startswith(f"{digit} ")
     assert read >= 9
-
-
-@in_one_browser
-async def test_a_finger_draws_without_scrolling(page: Any, site_url: str, project: Any) -> None:
-    await open_site_page(page, site_url, "digits.html")
-    style = "pad => getComputedStyle(pad).touchAction"
-    assert await page.locator("#pad").evaluate(style) == "none"
 
 
 @pytest.mark.projects("worker")

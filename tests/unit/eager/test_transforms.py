@@ -241,6 +241,7 @@ def test_a_carry_stays_as_it_was(step: Any, after: str) -> None:
         scan(step, xp.asarray(0.0), vector(1, 2))
 
 
+@pytest.mark.alike
 def test_a_network_learns_by_hand() -> None:
     x = xp.reshape(xp.linspace(-1, 1, 64), (64, 1))
     y = xp.sin(3 * x)

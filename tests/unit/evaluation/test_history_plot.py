@@ -148,6 +148,7 @@ def test_continued_training_begins_at_its_epoch() -> None:
     assert below == ["11", "12", "13", "epoch"]
 
 
+@pytest.mark.alike
 def test_long_trainings_stay_small_and_keep_their_peaks() -> None:
     losses = [1.0 + (k == 12_345) for k in range(20_000)]
     text = course(losses).plot()

@@ -50,6 +50,7 @@ async def test_a_model_is_a_function_of_arrays() -> None:
         assert far(net.apply(other, x), wanted) == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.alike
 async def test_a_loop_by_hand_takes_the_steps_of_a_training() -> None:
     """So are the running statistics."""
     net = await create(NORMALISED, Dataset(ROWS, TARGETS, split=(1, 0, 0)))

@@ -195,6 +195,7 @@ async def test_losses_fall_and_the_test_tells_the_classes() -> None:
     assert (await model.test("training")).samples == 105
 
 
+@pytest.mark.alike
 async def test_inference_uses_the_trained_parameters() -> None:
     model = await iris()
     context = await model.create_context()
@@ -226,6 +227,7 @@ async def test_seed_of_the_training_decides_on_the_order() -> None:
     assert still[0].losses == still[1].losses
 
 
+@pytest.mark.alike
 async def test_a_second_training_with_another_optimizer_really_uses_it() -> None:
     once = await iris()
     await once.train(epochs=4, restore_best=False)
@@ -240,6 +242,7 @@ async def test_a_second_training_with_another_optimizer_really_uses_it() -> None
     assert (again.settings["optimizer"], again.settings["lr"]) == ("sgdm", 0.05)
 
 
+@pytest.mark.alike
 async def test_nothing_is_left_by_a_training_and_none_created_by_steps() -> None:
     model = await iris(data={"split": (0.6, 0.2, 0.2)})
     before = model.memory()
@@ -466,6 +469,7 @@ async def test_log_of_a_long_training_is_short() -> None:
     assert epochs == ["epoch 1", "epoch 50", "epoch 100"]
 
 
+@pytest.mark.alike
 async def test_steps_are_counted_over_trainings() -> None:
     model = await iris()
     await model.train(epochs=2, batch_size=50)

@@ -241,6 +241,7 @@ def rows() -> Dataset:
     return Dataset(x, labels, split=(1, 0, 0), standardize=True, labels=["a", "b", "c"])
 
 
+@pytest.mark.alike
 async def test_only_the_head_learns() -> None:
     model = await create(MLP)
     trunk, head = await split(model, "last")

@@ -129,6 +129,7 @@ async def test_nothing_is_taken_during_a_training() -> None:
     model.take_parameters(teacher)
 
 
+@pytest.mark.alike
 async def test_training_goes_on_from_there_unless_starts_are_asked_for() -> None:
     teacher, model = await pair()
     assert (await (await create()).train(epochs=1)).scouting is not None
@@ -173,6 +174,7 @@ async def test_frozen_parameters_stay_to_the_bit(way: str) -> None:
     assert history.losses[-1] < history.losses[0]
 
 
+@pytest.mark.alike
 async def test_multiplier_of_zero_and_not_trainable_are_the_same() -> None:
     results: list[Any] = []
     for way in ("lrm", "trainable"):
@@ -183,6 +185,7 @@ async def test_multiplier_of_zero_and_not_trainable_are_the_same() -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.alike
 async def test_frozen_parameters_have_no_state_on_the_device(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

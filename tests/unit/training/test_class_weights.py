@@ -92,6 +92,7 @@ async def test_a_resumed_training_has_the_same_weights() -> None:
         model.close()
 
 
+@pytest.mark.alike
 async def test_rare_classes_are_found_more_often() -> None:
     x, y = rows()
     found: dict[str, float] = {}

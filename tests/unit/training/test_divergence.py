@@ -204,6 +204,7 @@ async def test_float16_without_scaling_stops() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_no_epoch_without_a_loss_is_the_best() -> None:
     """A validation loss beyond float32 does not win over the finite ones that follow."""
     text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w, init=ones);"

@@ -80,6 +80,7 @@ async def test_weights_are_repetitions(loss: str) -> None:
     await same(text, weighted, repeated)
 
 
+@pytest.mark.alike
 async def test_only_proportions_count() -> None:
     x, y, weights = rows("classes")
     text = TEXT.format(3, "SCE", ", softmax()")

@@ -137,6 +137,7 @@ async def test_a_batch_that_overflows_changes_nothing(
         assert spoilt.grad_norm == pytest.approx(plain.grad_norm)
 
 
+@pytest.mark.alike
 async def test_scaling_does_not_change_the_result() -> None:
     xs = np.random.default_rng(2).normal(size=20).tolist()
     data = points(xs, [3 * x for x in xs], batch_size=4)

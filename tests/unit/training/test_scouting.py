@@ -81,6 +81,7 @@ def written(start: dict[str, Any], data: Dataset) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.alike
 async def test_every_candidate_is_measured_as_written(seed: int) -> None:
     data = classes(30)
     model, found, table = await scouted(dataset=data, seeds=8, model_seed=seed)
@@ -127,6 +128,7 @@ async def test_ties_go_to_the_lower_number() -> None:
     assert table["best"] == 0
 
 
+@pytest.mark.alike
 async def test_dead_starts_are_avoided() -> None:
     """Two thirds of the starts have a hidden unit that no row turns on."""
     text = "m:input shape=[4]; m:output shape=[3]; q:param b shape=[3] init=normal(4);"
@@ -155,6 +157,7 @@ async def test_candidate_zero_is_the_ordinary_start() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_candidate_zero_are_the_trained_parameters() -> None:
     model = await create(IRIS, classes())
     await model.train({**PLAIN, "epochs": 30, "lr": 0.5})
@@ -183,6 +186,7 @@ async def test_when_it_scouts(given: dict[str, Any], scouts: int) -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_a_trained_model_is_not_scouted_unless_asked() -> None:
     model = await create(IRIS, classes())
     settings = {name: value for name, value in SETTINGS.items() if name != "seeds"}
@@ -315,6 +319,7 @@ async def test_losses_of_several_outputs_are_made_alike() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_far_targets_do_not_stretch_the_delta_of_a_huber_loss() -> None:
     draw = np.random.default_rng(0)
     x = draw.normal(size=(60, 3))

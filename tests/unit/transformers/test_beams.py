@@ -96,6 +96,7 @@ def test_the_longest_text_ends_as_it_is_told() -> None:
     assert search.done and search.tokens() == [5, 9]
 
 
+@pytest.mark.alike
 async def test_wide_searches_find_the_likeliest_text() -> None:
     model = await NNModel.create(source=SOURCE, backend="numpy", seed=3, log=lambda _: None)
     for place, (name, type) in enumerate(model.parameters.types.items()):

@@ -104,6 +104,7 @@ async def test_tokens_are_those_without_a_cache(name: str) -> None:
     assert await whole(generator, PROMPTS, count) == alone
 
 
+@pytest.mark.alike
 async def test_a_conversation_adds_only_what_is_new() -> None:
     _, generator = await create()
     first = [1, 2, 3, 4, 5]
@@ -120,6 +121,7 @@ async def test_a_conversation_adds_only_what_is_new() -> None:
     assert generator.speed.prompt_tokens == 1
 
 
+@pytest.mark.alike
 async def test_other_parameters_leave_nothing_of_a_conversation() -> None:
     model, generator = await create()
     await whole(generator, [[1, 2, 3]], 5)
@@ -185,6 +187,7 @@ async def test_seeds_decide() -> None:
     assert await whole(generator, [[1, 2, 3]], 12, sampling=single, seed=2) == likely
 
 
+@pytest.mark.alike
 async def test_the_host_can_choose() -> None:
     _, generator = await create()
     lengths: list[list[int]] = []

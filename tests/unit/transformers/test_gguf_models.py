@@ -145,6 +145,7 @@ async def test_several_prompts_at_once(tmp_path: Path) -> None:
     assert [row[: len(start)] for row, start in zip(found, rows, strict=True)] == rows
 
 
+@pytest.mark.alike
 async def test_the_token_that_ends_texts_ends_them(tmp_path: Path) -> None:
     plain = await load(write(tmp_path))
     free = await plain.generate_ids([5, 8], max_new_tokens=20)

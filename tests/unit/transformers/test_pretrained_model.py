@@ -89,6 +89,7 @@ def test_padding_changes_nothing(tmp_path: Path) -> None:
     assert near(right[:4], alone) and near(left[1:], alone)
 
 
+@pytest.mark.alike
 def test_sizes_may_change_from_call_to_call(tmp_path: Path) -> None:
     model = loaded(write(tmp_path))
     first = logits(model, input_ids=IDS)

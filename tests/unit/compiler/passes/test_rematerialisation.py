@@ -103,6 +103,7 @@ def test_a_plan_that_cannot_get_smaller_stays_as_it_is() -> None:
     assert rematerialised(empty) is empty
 
 
+@pytest.mark.alike
 def test_a_step_of_adapters_takes_less() -> None:
     text = """m:input shape=[16] sequence=words; m:output shape=[16] sequence=words;
         m:layers unit(repeat=12); unit:layers rmsNorm(g),
