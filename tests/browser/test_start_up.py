@@ -81,11 +81,6 @@ def test_the_first_wheel_is_small() -> None:
     assert compile_wheel.current().stat().st_size < LARGEST_COMPILED_KB * 1000
 
 
-async def test_pages_load_bytecode(fresh: tuple[PyodidePage, list[str]]) -> None:
-    page, _ = fresh
-    assert await page.run_python(LOADED) == [compile_wheel.current().name, "first.code"]
-
-
 async def test_another_python_takes_the_texts(fresh: tuple[PyodidePage, list[str]]) -> None:
     page, _ = fresh
     assert await page.run_python(OTHER_PYTHON) == [0, True, True]
@@ -109,10 +104,11 @@ async def test_a_first_training_asks_for_the_second_wheel_once(
     assert [name for name in asked if name.startswith("webnnm")] == [page_wheel.current().rest.name]
 
 
-async def test_a_first_model_needs_the_first_wheel_alone(
+async def test_a_first_model_needs_the_bytecode_of_the_first_wheel_alone(
     fresh: tuple[PyodidePage, list[str]],
 ) -> None:
     page, _ = fresh
+    assert await page.run_python(LOADED) == [compile_wheel.current().name, "first.code"]
     await page.page.context.route(REST, lambda route: route.abort())
     assert await page.run_python(MODEL) == 27
 
@@ -178,13 +174,6 @@ async def test_an_error_says_what_to_do_without_the_second_wheel(
     assert await page.run_python(RARE) == "lstm.py"
 
 
-async def test_every_module_can_be_imported(fresh: tuple[PyodidePage, list[str]]) -> None:
-    page, _ = fresh
-    program = "import webnnm\n" + TREE + "[importlib.import_module(f'webnnm.{d}').__name__ "
-    found = await page.run_python(program + "for d in dotted]")
-    assert len(found) > 200
-
-
 async def test_operators_are_found_one_by_one(fresh: tuple[PyodidePage, list[str]]) -> None:
     """An operator that is used imports its own module, a word that nobody knows imports all."""
     page, _ = fresh
@@ -210,7 +199,7 @@ except AttributeError as error:
     assert "relu" in text
 
 
-async def test_tracebacks_and_inspection_show_the_text(
+async def test_tracebacks_show_the_text_and_every_module_can_be_imported(
     fresh: tuple[PyodidePage, list[str]],
 ) -> None:
     page, _ = fresh
@@ -227,6 +216,9 @@ except WebNNMError as error:
     assert 'webnnm/notation/cursor.py", line' in text
     assert "raise NotationError(" in text
     assert source.startswith("def lookup(word):")
+    program = "import webnnm\n" + TREE + "[importlib.import_module(f'webnnm.{d}').__name__ "
+    found = await page.run_python(program + "for d in dotted]")
+    assert len(found) > 200
 
 
 @pytest.mark.projects("worker")
