@@ -7,8 +7,8 @@ the event loop, and the package without docstrings and annotations. Which of the
 on the code that it goes through and on its types. More random numbers on the same way show nothing
 new: of a test that draws some, only the first draws run there. Nor do a training to its end, a text
 of a megabyte, or all combinations of options, where shorter tests go through the same code, nor a
-look at declarations: such a test is marked `alike` and stays on the desktop; each line of the
-package that it goes through is one that tests in Pyodide go through too. What asks for the depth of the stack, the width of a number, bits of random numbers, files or the event loop is not
+look at declarations: such a test is marked `alike` and stays on the desktop. What asks for the
+depth of the stack, the width of a number, bits of random numbers, files or the event loop is not
 marked so. Tests of whole models, of programs, passes and advice, in the folders `WHOLE`, choose by
 their parameters among options of the package's Python, whose functions of C other folders call with
 all types: of each such test one set of parameters runs there.
