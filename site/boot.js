@@ -22,6 +22,8 @@
   const LONG = 8000;
   /** Milliseconds in which a server has to confirm that it has a file. */
   const ANSWER = 5000;
+  /** Milliseconds without a click or a key after which the page counts as not being used. */
+  const QUIET = 5000;
   /** The smallest WebAssembly program. */
   const NOTHING = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
@@ -52,10 +54,14 @@
     keepForLater();
   });
 
-  /** Let a service worker keep the site for visits without a network, once the page has started. */
+  /**
+   * Let a service worker keep the site for visits without a network, once the page has started and
+   * is not being used: it fetches all files, while a first training waits for some of its own.
+   */
   async function keepForLater() {
     const workers = navigator.serviceWorker;
     if (!workers || navigator.connection?.saveData) return;
+    await quiet();
     try {
       await workers.register("./service-worker.js");
       await workers.ready;
@@ -63,6 +69,24 @@
     } catch (error) {
       console.log(`webnnm: this site is not available without a network: ${error}`);
     }
+  }
+
+  /** Wait until the page has not been used for a while. */
+  function quiet() {
+    return new Promise((resolve) => {
+      const watching = new AbortController();
+      const done = () => {
+        watching.abort();
+        resolve();
+      };
+      let timer = setTimeout(done, QUIET);
+      const wait = () => {
+        clearTimeout(timer);
+        timer = setTimeout(done, QUIET);
+      };
+      const { signal } = watching;
+      for (const use of ["click", "keydown"]) addEventListener(use, wait, { signal, capture: true });
+    });
   }
 
   /** Show that the page cannot start. The first cause in plain words is kept. */

@@ -25,6 +25,15 @@ PAGE = """<!doctype html><title>{}</title>
 </script>
 """
 
+# Holds the end of the time without clicks and keys after which a page is not being used.
+HOLD = """
+const later = globalThis.setTimeout;
+globalThis.held = [];
+globalThis.setTimeout = (work, wait, ...given) =>
+  wait === 5000 ? held.push(work) : later(work, wait, ...given);
+"""
+UNKEPT = "navigator.serviceWorker.getRegistration().then((found) => found === undefined)"
+
 
 @pytest.fixture
 async def visitor(launch: Launch) -> AsyncIterator[Any]:
@@ -36,8 +45,15 @@ async def visitor(launch: Launch) -> AsyncIterator[Any]:
 
 
 async def test_a_second_visit_trains_without_a_network(visitor: Any) -> None:
+    """The first one trains, and is then left alone."""
+    await visitor.add_init_script(HOLD)
     with SiteServer(SITE) as server:
         await open_site_page(visitor, server.url, "iris.html")
+        assert await visitor.evaluate("held.length") == 1
+        await train_on(visitor, epochs=5)
+        assert await visitor.evaluate("held.length") > 1, "a click is a use"
+        assert await visitor.evaluate(UNKEPT)
+        await visitor.evaluate("held.at(-1)()")
         await visitor.locator("html[data-offline]").wait_for(state="attached")
     # The server is gone.
     for address in ("iris.html", "iris.html?worker"):

@@ -21,6 +21,7 @@ from tests.browser.accessibility import violations
 from tests.browser.conftest import Launch
 from tests.browser.harness import PageLog
 from tests.browser.site_pages import WATCH_POLICY
+from tests.browser.test_boot import SOON
 from tools import release
 from tools.common import VENV_PYTHON, inside
 from tools.release import Release
@@ -109,7 +110,8 @@ async def visitor(launch: Launch) -> AsyncIterator[Any]:
     page = await context.new_page()
     log = PageLog()
     log.watch(page)
-    await page.add_init_script(WATCH_POLICY)
+    for script in (WATCH_POLICY, SOON):
+        await page.add_init_script(script)
     yield page
     log.check()
     await context.close()
