@@ -38,26 +38,23 @@ FETCHED = """
 performance.getEntriesByType("resource")
   .filter(({ name }) => name.includes("/webnnm_rest-")).map((entry) => entry.initiatorType)
 """
-# Notes what a page has asked for when it can be used, and which of its scripts and programs it has
-# asked for only when its document had been parsed.
+# Notes what a page says before it can be used, and whether one can train then; and once it can be
+# used, what it has asked for, and which scripts and programs only after its document was parsed.
 WATCH_START = """
+globalThis.started = {};
+addEventListener("DOMContentLoaded", () => {
+  const train = document.querySelector("#train");
+  started.words = document.querySelector("#boot [role=status]").textContent;
+  started.can_train = train !== null && !train.disabled;
+});
 addEventListener("webnnm:ready", () => {
   const [{ domInteractive }] = performance.getEntriesByType("navigation");
   const path = ({ name }) => new URL(name).pathname;
   const asked = performance.getEntriesByType("resource");
-  globalThis.started = {
-    loaded: asked.map(path),
-    late: asked.filter(({ startTime }) => startTime >= domInteractive).map(path)
-      .filter((path) => /[.](py|json|m?js)$/.test(path)),
-  };
+  started.loaded = asked.map(path);
+  started.late = asked.filter(({ startTime }) => startTime >= domInteractive).map(path)
+    .filter((path) => /[.](py|json|m?js)$/.test(path));
 });
-"""
-# What a page says, and whether one can train, if it trains.
-BEFORE_THE_START = """
-() => {
-  const train = document.querySelector("#train");
-  return [document.querySelector("#boot [role=status]").textContent, train && !train.disabled];
-}
 """
 # Notes what Hello shows as its output.
 NOTE_OUTPUTS = """
@@ -381,17 +378,16 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
 
 @every_page
 @in_one_browser
-async def test_page_starts_is_usable_by_all_and_runs_under_its_policy(
+async def test_page_starts_and_is_usable_by_all_under_its_policy(
     page: Any, site_url: str, project: Any, name: str
 ) -> None:
     await page.add_init_script(WATCH_POLICY)
-    if name in WITHOUT_PYTHON:
-        await open_site_page(page, site_url, name)
-    else:
+    if name not in WITHOUT_PYTHON:
         await page.add_init_script(WATCH_START)
-        await open_and_see_the_start(page, site_url, name)
+    await open_site_page(page, site_url, name)
     assert await page.evaluate(ACCESSIBILITY) == []
     if name not in WITHOUT_PYTHON:
+        await check_start(page, name)
         assert await page.locator("[role=alert]").count() == 1
         assert await page.locator("[aria-live], [role=status]").count() >= 1
         assert await page.locator("#boot").is_hidden()
@@ -409,15 +405,12 @@ async def test_page_starts_is_usable_by_all_and_runs_under_its_policy(
         await download_what_is_missing(page)
 
 
-async def open_and_see_the_start(page: Any, site_url: str, name: str) -> None:
-    """Open a page that says what it is doing, and asks at once for all that it needs for it."""
-    await page.goto(f"{site_url}/{name}", wait_until="domcontentloaded")
-    words, can_train = await page.evaluate(BEFORE_THE_START)
-    assert "Getting ready" in words
-    assert can_train in (None, False)
-    await page.locator("html[data-ready]").wait_for(state="attached")
-    assert await page.locator("#train:disabled").count() == 0
+async def check_start(page: Any, name: str) -> None:
+    """Check that a page said what it did, and asked at once for all that it needs for its start."""
     started = await page.evaluate("started")
+    assert "Getting ready" in started["words"]
+    assert not started["can_train"]
+    assert await page.locator("#train:disabled").count() == 0
     late = {path.rpartition("/")[2] for path in started["late"]}
     assert late - {"trainer.py"} == {"pyodide-lock.json"}
     assert "trainer.py" not in late or name == "worker.html", "a worker asks for its own files"
