@@ -102,7 +102,7 @@ style:
 
 types:
 	@$(VENV)/pyrefly check
-	@node_modules/.bin/tsc --project tsconfig.json --incremental --tsBuildInfoFile .cache/tsc.json
+	@node_modules/.bin/tsc --project tsconfig.json
 
 bench: ## measure size, start-up and speed, beside PyTorch, TensorFlow.js and jax-js in .cache
 	@$(SETUP) site

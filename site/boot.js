@@ -75,17 +75,15 @@
   function quiet() {
     return new Promise((resolve) => {
       const watching = new AbortController();
-      const done = () => {
-        watching.abort();
-        resolve();
-      };
-      let timer = setTimeout(done, QUIET);
+      const { signal } = watching;
+      signal.addEventListener("abort", resolve);
+      let timer;
       const wait = () => {
         clearTimeout(timer);
-        timer = setTimeout(done, QUIET);
+        timer = setTimeout(() => watching.abort(), QUIET);
       };
-      const { signal } = watching;
       for (const use of ["click", "keydown"]) addEventListener(use, wait, { signal, capture: true });
+      wait();
     });
   }
 

@@ -30,7 +30,7 @@ HOLD = """
 const later = globalThis.setTimeout;
 globalThis.held = [];
 globalThis.setTimeout = (work, wait, ...given) =>
-  wait === 5000 ? held.push(work) : later(work, wait, ...given);
+  wait === 5000 ? void held.push(work) : later(work, wait, ...given);
 """
 UNKEPT = "navigator.serviceWorker.getRegistration().then((found) => found === undefined)"
 

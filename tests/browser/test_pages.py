@@ -26,6 +26,7 @@ from tests.browser.site_pages import (
     train_on,
     write_model,
 )
+from tools.page_budget import WATCH
 from webnnm import parse
 from webnnm.graph.elaborate import elaborate
 
@@ -38,8 +39,8 @@ FETCHED = """
 performance.getEntriesByType("resource")
   .filter(({ name }) => name.includes("/webnnm_rest-")).map((entry) => entry.initiatorType)
 """
-# Notes what a page says before it can be used, and whether one can train then; and once it can be
-# used, what it has asked for, and which scripts and programs only after its document was parsed.
+# Notes what a page says before it can be used, and whether one can train then; and which scripts
+# and programs it has asked for only after its document was parsed.
 WATCH_START = """
 globalThis.started = {};
 addEventListener("DOMContentLoaded", () => {
@@ -49,11 +50,9 @@ addEventListener("DOMContentLoaded", () => {
 });
 addEventListener("webnnm:ready", () => {
   const [{ domInteractive }] = performance.getEntriesByType("navigation");
-  const path = ({ name }) => new URL(name).pathname;
-  const asked = performance.getEntriesByType("resource");
-  started.loaded = asked.map(path);
-  started.late = asked.filter(({ startTime }) => startTime >= domInteractive).map(path)
-    .filter((path) => /[.](py|json|m?js)$/.test(path));
+  started.late = performance.getEntriesByType("resource")
+    .filter(({ startTime }) => startTime >= domInteractive)
+    .map(({ name }) => new URL(name).pathname).filter((path) => /[.](py|json|m?js)$/.test(path));
 });
 """
 # Notes what Hello shows as its output.
@@ -381,9 +380,9 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
 async def test_page_starts_and_is_usable_by_all_under_its_policy(
     page: Any, site_url: str, project: Any, name: str
 ) -> None:
-    await page.add_init_script(WATCH_POLICY)
-    if name not in WITHOUT_PYTHON:
-        await page.add_init_script(WATCH_START)
+    scripts = (WATCH_POLICY,) if name in WITHOUT_PYTHON else (WATCH_POLICY, WATCH, WATCH_START)
+    for script in scripts:
+        await page.add_init_script(script)
     await open_site_page(page, site_url, name)
     assert await page.evaluate(ACCESSIBILITY) == []
     if name not in WITHOUT_PYTHON:
@@ -414,9 +413,10 @@ async def check_start(page: Any, name: str) -> None:
     late = {path.rpartition("/")[2] for path in started["late"]}
     assert late - {"trainer.py"} == {"pyodide-lock.json"}
     assert "trainer.py" not in late or name == "worker.html", "a worker asks for its own files"
-    assert any("/webnnm-" in path for path in started["loaded"])
+    loaded = await page.evaluate("usable.loaded")
+    assert any("/webnnm-" in path for path in loaded)
     if name == "iris.html":  # what keeps trainings, among others, comes later
-        assert not any("/webnnm_rest-" in path for path in started["loaded"])
+        assert not any("/webnnm_rest-" in path for path in loaded)
 
 
 async def download_what_is_missing(page: Any) -> None:

@@ -47,9 +47,9 @@ def batches() -> list[tuple[xp.Array, xp.Array]]:
     return [(x[at : at + BATCH], y[at : at + BATCH]) for at in range(0, len(ROWS), BATCH)] * EPOCHS
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("traced", [False, True], ids=["eager", "jit"])
 @pytest.mark.parametrize(("name", "kind", "more"), CASES, ids=[case[0] for case in CASES])
-@pytest.mark.alike
 async def test_steps_are_those_of_a_training(
     name: str, kind: str, more: dict[str, Any], traced: bool
 ) -> None:

@@ -199,15 +199,15 @@ def test_area_of_a_class_without_rows_is_undefined() -> None:
 NUMBERS = st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=12)
 
 
-@given(NUMBERS, NUMBERS)
 @pytest.mark.alike
+@given(NUMBERS, NUMBERS)
 def test_area_is_that_of_all_pairs(positives: list[float], negatives: list[float]) -> None:
     pairs = [(p > n) + 0.5 * (p == n) for p in positives for n in negatives]
     assert roc_auc(positives, negatives) == pytest.approx(sum(pairs) / len(pairs), abs=1e-15)
 
 
-@given(NUMBERS, NUMBERS)
 @pytest.mark.alike
+@given(NUMBERS, NUMBERS)
 def test_area_knows_order_alone(positives: list[float], negatives: list[float]) -> None:
     area = roc_auc(positives, negatives)
     for rising in (math.exp, math.atan, lambda x: x**3 - 7):
@@ -228,8 +228,8 @@ ROWS = st.integers(2, 7).flatmap(
 )
 
 
-@given(ROWS)
 @pytest.mark.alike
+@given(ROWS)
 def test_metrics_of_any_rows_are_in_range(rows: list[tuple[list[int], int]]) -> None:
     outputs, actual = [row for row, _ in rows], [number for _, number in rows]
     report = classification(outputs, actual, kind="classes", scale="logit")
@@ -246,8 +246,8 @@ def test_metrics_of_any_rows_are_in_range(rows: list[tuple[list[int], int]]) -> 
     json.dumps(report.to_dict(), allow_nan=False)
 
 
-@given(ROWS, st.integers(-3, 3))
 @pytest.mark.alike
+@given(ROWS, st.integers(-3, 3))
 def test_a_constant_added_to_logits_changes_nothing(
     rows: list[tuple[list[int], int]], shift: int
 ) -> None:

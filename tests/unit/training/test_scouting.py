@@ -80,8 +80,8 @@ def written(start: dict[str, Any], data: Dataset) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.alike
+@pytest.mark.parametrize("seed", [0, 7])
 async def test_every_candidate_is_measured_as_written(seed: int) -> None:
     data = classes(30)
     model, found, table = await scouted(dataset=data, seeds=8, model_seed=seed)
