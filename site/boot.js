@@ -22,8 +22,6 @@
   const LONG = 8000;
   /** Milliseconds in which a server has to confirm that it has a file. */
   const ANSWER = 5000;
-  /** Milliseconds without a click or a key after which the page counts as not being used. */
-  const QUIET = 5000;
   /** The smallest WebAssembly program. */
   const NOTHING = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
@@ -46,46 +44,14 @@
     waiting = setTimeout(slow, LONG);
   });
 
-  addEventListener("webnnm:ready", () => {
+  addEventListener("webnnm:ready", async () => {
     clearTimeout(waiting);
     for (const control of document.querySelectorAll("[data-waits]")) control.disabled = false;
     page.ready = "";
     boot.hidden = true;
-    keepForLater();
+    const { keepForLater } = await import("./offline.js");
+    await keepForLater();
   });
-
-  /**
-   * Let a service worker keep the site for visits without a network, once the page has started and
-   * is not being used: it fetches all files, while a first training waits for some of its own.
-   */
-  async function keepForLater() {
-    const workers = navigator.serviceWorker;
-    if (!workers || navigator.connection?.saveData) return;
-    await quiet();
-    try {
-      await workers.register("./service-worker.js");
-      await workers.ready;
-      page.offline = "";
-    } catch (error) {
-      console.log(`webnnm: this site is not available without a network: ${error}`);
-    }
-  }
-
-  /** Wait until the page has not been used for a while. */
-  function quiet() {
-    return new Promise((resolve) => {
-      const watching = new AbortController();
-      const { signal } = watching;
-      signal.addEventListener("abort", resolve);
-      let timer;
-      const wait = () => {
-        clearTimeout(timer);
-        timer = setTimeout(() => watching.abort(), QUIET);
-      };
-      for (const use of ["click", "keydown"]) addEventListener(use, wait, { signal, capture: true });
-      wait();
-    });
-  }
 
   /** Show that the page cannot start. The first cause in plain words is kept. */
   function tell(text, plain) {

@@ -8,8 +8,7 @@ from zipfile import ZipFile
 
 from tools import pyodide
 from tools.common import NODE_MODULES, ROOT, VENV
-from webnnm.cli.new import is_needed, place
-from webnnm.formats import service_worker
+from webnnm.cli.new import SCRIPTS, is_needed, place
 
 SOURCES = ROOT / "npm"
 """The pages that `webnnm new` writes."""
@@ -22,7 +21,7 @@ def write(site: Path) -> None:
     own = {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in _files(SOURCES)}
     own |= {f"licenses/{name}": text.encode() for name, text in licenses().items()}
     own["LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    own[service_worker.NAME] = (ROOT / "site" / service_worker.NAME).read_bytes()
+    own |= {name: (ROOT / "site" / name).read_bytes() for name in SCRIPTS}
     own = {path: text for path, text in own.items() if is_needed(path, KIND)}
     del own["package.json"]
     addresses: dict[str, str] = {}

@@ -21,11 +21,10 @@ from tools.common import (
     step,
 )
 from tools.element_page import SOURCES, licenses
-from webnnm.cli import runtime_package
-from webnnm.formats import service_worker
+from webnnm.cli import new, runtime_package
 
 FOLDER = ROOT / "build" / "release"
-SCRIPTS = (ROOT / "site" / "boot.js", ROOT / "site" / service_worker.NAME)
+SCRIPTS = [ROOT / "site" / name for name in new.SCRIPTS]
 RECORD = "webnnm/cli/runtime.json"
 
 

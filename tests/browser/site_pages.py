@@ -52,6 +52,24 @@ CLICK_ON_THE_WAY = """
 """
 
 
+# Holds the end of the time without clicks and keys after which a page is not being used.
+HOLD_QUIET = """
+const later = globalThis.setTimeout;
+globalThis.held = [];
+globalThis.setTimeout = (work, wait, ...given) =>
+  wait === 5000 ? void held.push(work) : later(work, wait, ...given);
+"""
+UNKEPT = "navigator.serviceWorker.getRegistration().then((found) => found === undefined)"
+
+
+async def leave_alone(page: Any) -> None:
+    """End the time that `HOLD_QUIET` holds; until then no service worker fetches anything."""
+    await page.wait_for_function("held.length > 0")
+    assert await page.evaluate(UNKEPT)
+    await page.evaluate("held.at(-1)()")
+    await page.locator("html[data-offline]").wait_for(state="attached")
+
+
 def needs(*models: str) -> None:
     """Skip a test of models that `make models` has not fetched."""
     for model in models:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Launch
-from tests.browser.site_pages import open_site_page, train_on
+from tests.browser.site_pages import HOLD_QUIET, leave_alone, open_site_page, train_on
 from tools.build_site import write_service_worker
 from tools.common import SITE, playwright_config
 from webnnm.cli.serve import SiteServer
@@ -25,15 +25,6 @@ PAGE = """<!doctype html><title>{}</title>
 </script>
 """
 
-# Holds the end of the time without clicks and keys after which a page is not being used.
-HOLD = """
-const later = globalThis.setTimeout;
-globalThis.held = [];
-globalThis.setTimeout = (work, wait, ...given) =>
-  wait === 5000 ? void held.push(work) : later(work, wait, ...given);
-"""
-UNKEPT = "navigator.serviceWorker.getRegistration().then((found) => found === undefined)"
-
 
 @pytest.fixture
 async def visitor(launch: Launch) -> AsyncIterator[Any]:
@@ -46,15 +37,13 @@ async def visitor(launch: Launch) -> AsyncIterator[Any]:
 
 async def test_a_second_visit_trains_without_a_network(visitor: Any) -> None:
     """The first one trains, and is then left alone."""
-    await visitor.add_init_script(HOLD)
+    await visitor.add_init_script(HOLD_QUIET)
     with SiteServer(SITE) as server:
         await open_site_page(visitor, server.url, "iris.html")
-        assert await visitor.evaluate("held.length") == 1
+        await visitor.wait_for_function("held.length === 1")
         await train_on(visitor, epochs=5)
         assert await visitor.evaluate("held.length") > 1, "a click is a use"
-        assert await visitor.evaluate(UNKEPT)
-        await visitor.evaluate("held.at(-1)()")
-        await visitor.locator("html[data-offline]").wait_for(state="attached")
+        await leave_alone(visitor)
     # The server is gone.
     for address in ("iris.html", "iris.html?worker"):
         await open_site_page(visitor, server.url, address)

@@ -20,8 +20,7 @@ from playwright.async_api import Error
 from tests.browser.accessibility import violations
 from tests.browser.conftest import Launch
 from tests.browser.harness import PageLog
-from tests.browser.site_pages import WATCH_POLICY
-from tests.browser.test_boot import SOON
+from tests.browser.site_pages import HOLD_QUIET, WATCH_POLICY, leave_alone
 from tools import release
 from tools.common import VENV_PYTHON, inside
 from tools.release import Release
@@ -110,7 +109,7 @@ async def visitor(launch: Launch) -> AsyncIterator[Any]:
     page = await context.new_page()
     log = PageLog()
     log.watch(page)
-    for script in (WATCH_POLICY, SOON):
+    for script in (WATCH_POLICY, HOLD_QUIET):
         await page.add_init_script(script)
     yield page
     log.check()
@@ -157,7 +156,7 @@ async def test_a_new_page_trains_with_and_then_without_a_network(
         await answer.wait_for()
         told = TRAINED.search(await answer.text_content())
         assert told is not None and float(told[1]) >= 0.8
-        await visitor.evaluate("navigator.serviceWorker.ready.then(() => null)")
+        await leave_alone(visitor)
         assert await violations(visitor) == []
         assert await visitor.evaluate("refused") == []
         # What the user changes is there offline, too, once it was seen.
@@ -193,7 +192,7 @@ async def test_a_saved_model_answers_with_and_then_without_a_network(
         with pytest.raises(Error, match=r"Error: NNM710: .*city"):
             await visitor.evaluate(ASK, {"area": 110})
         assert await visitor.evaluate("refused") == []
-        await visitor.evaluate("navigator.serviceWorker.ready.then(() => null)")
+        await leave_alone(visitor)
     # The server is gone.
     await visitor.reload()
     await area.fill("115")

@@ -40,7 +40,11 @@ ON_REQUEST = ("onnxruntime", "tokenizers")
 """Folders of vendor/ that pages need on request."""
 LICENSES = ("LICENSE", "licenses/")
 """The licence of webnnm, and those of others: `licenses/PART.txt` and `licenses/PART-….txt`."""
-SCRIPTS = {"boot.js": ("pyscript",), service_worker.NAME: tuple(KINDS)}
+SCRIPTS = {
+    "boot.js": ("pyscript",),
+    "offline.js": tuple(KINDS),
+    service_worker.NAME: tuple(KINDS),
+}
 """Scripts of the site, and the kinds of pages that have them."""
 SELDOM = "vendor/onnxruntime/"
 """Large files that browsers only cache once they were needed."""

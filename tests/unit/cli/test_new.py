@@ -28,6 +28,7 @@ FILES = {
     "LICENSE": "MIT",
     "boot.js": "boot",
     "service-worker.js": SERVICE_WORKER,
+    "offline.js": "later",
     "licenses/onnxruntime.txt": "MIT",
     "licenses/pyodide.txt": "MPL",
     "pages/common/style.css": "p {}",
@@ -64,7 +65,7 @@ def written(folder: Path) -> set[str]:
 
 
 def test_a_page_has_the_parts_of_its_kind(tmp_path: Path, package: str, capsys: Printed) -> None:
-    common = {"style.css", "index.html", "service-worker.js", "vendor/LICENSE"}
+    common = {"style.css", "index.html", "offline.js", "service-worker.js", "vendor/LICENSE"}
     common |= {"vendor/licenses/pyodide.txt", "vendor/pyodide/pyodide.mjs"}
     page = tmp_path / "new" / "page"
     assert main(["new", str(page), "--runtime", package]) == 0
