@@ -8,6 +8,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from tests.work import everything
@@ -39,6 +40,9 @@ settings.load_profile("webnnm")
 
 GARBAGE = 100_000
 """Allocations until garbage is collected: with as few as usual, unit tests take 7 % longer."""
+
+SHORT = 0.01
+"""Seconds; a set-up or an end of a test that takes less is not reported if nothing fails in it."""
 
 LONGEST = (
     "tests/browser/test_units_in_pyodide.py",
@@ -88,6 +92,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         leave_out_unusual(config, items)
     first = {ROOT / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
+
+
+@pytest.hookimpl
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run a test, and report its set-up and its end only if there is something to say about them.
+
+    Each report goes from a process to the one that began it: three of each test took as long as
+    most of the tests.
+    """
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration > SHORT:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def leave_out_unusual(config: pytest.Config, items: list[pytest.Item]) -> None:
