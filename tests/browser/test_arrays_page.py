@@ -113,14 +113,14 @@ async def test_every_program_reaches_its_goal_and_leaves_nothing(
     assert backend_of(project) in told
     assert int(told.rpartition(", ")[2].removesuffix(" graphs")) > 0
 
-    figures = await ran(page, "field", ("range(600)", "range(100)"))
+    figures = await ran(page, "field", ("range(600)", "range(60)"))
     assert figures["loss"] < 0.01
     assert await page.evaluate(COLOURS) > 100
 
     figures = await ran(page, "boundary", ("range(150)", "range(60)"))
     assert figures["right"] > 0.9
 
-    await ran(page, "cartpole", ("range(20)", "range(5)"))
+    await ran(page, "cartpole", ("range(20)", "range(5)"), ("BLOCK = 5", "BLOCK = 20"))
     told = (await page.locator("#printed").text_content()).splitlines()
     balanced = [int(line.partition("for ")[2].partition(" ")[0]) for line in told]
     assert len(balanced) == 5

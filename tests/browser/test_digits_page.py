@@ -19,8 +19,6 @@ from tests.browser.site_pages import (
     train_on,
 )
 
-in_one_browser = pytest.mark.projects("webnn")
-
 Points = list[tuple[float, float]]
 
 CIRCLE: Points = [
@@ -115,6 +113,19 @@ async def see_mistakes(page: Any) -> None:
     assert all(caption.startswith(f"{wrong} ") for caption in captions)
 
 
+async def read_examples(page: Any) -> None:
+    """Choose digits of the testing part by keyboard: the page reads them."""
+    examples = page.locator("#examples button")
+    assert await examples.count() == 10
+    read = 0
+    for digit in range(10):
+        before = "".join(await page.locator("#shares dd").all_text_contents())
+        await page.get_by_role("button", name=f"A {digit} of the testing part").press("Enter")
+        await page.wait_for_function(SHARES_DIFFER, arg=before)
+        read += (await page.locator("#answer").text_content()).startswith(f"{digit} ")
+    assert read >= 9
+
+
 @pytest.mark.projects("webnn", "no-webnn")
 async def test_digits_are_learnt_and_drawings_are_read(
     page: Any, site_url: str, project: Any
@@ -122,6 +133,8 @@ async def test_digits_are_learnt_and_drawings_are_read(
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, "digits.html")
     assert await page.locator("#clear").is_disabled()
+    style = "pad => getComputedStyle(pad).touchAction"
+    assert await page.locator("#pad").evaluate(style) == "none", "a finger draws"
     result = await train_on(page, epochs=4)
     assert float(await result.get_attribute("data-accuracy")) > 0.9
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project, much=True))
@@ -141,27 +154,9 @@ async def test_digits_are_learnt_and_drawings_are_read(
     await page.locator("#clear").click()
     await page.wait_for_function("!document.querySelector('#answer').textContent")
     await check_usable(page)
+    await read_examples(page)
     if not project.webnn:
         await live_while_it_trains(page)  # ONNX Runtime Web computes in the page's own thread
-
-
-@in_one_browser
-async def test_digits_are_taken_by_keyboard_and_a_finger_does_not_scroll(
-    page: Any, site_url: str, project: Any
-) -> None:
-    await open_site_page(page, site_url, "digits.html")
-    style = "pad => getComputedStyle(pad).touchAction"
-    assert await page.locator("#pad").evaluate(style) == "none"
-    await train_on(page, epochs=4)
-    examples = page.locator("#examples button")
-    assert await examples.count() == 10
-    read = 0
-    for digit in range(10):
-        before = "".join(await page.locator("#shares dd").all_text_contents())
-        await page.get_by_role("button", name=f"A {digit} of the testing part").press("Enter")
-        await page.wait_for_function(SHARES_DIFFER, arg=before)
-        read += (await page.locator("#answer").text_content()).startswith(f"{digit} ")
-    assert read >= 9
 
 
 @pytest.mark.projects("worker")

@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.browser.accessibility import violations
 from tests.browser.site_pages import WATCH_POLICY
-from tools.common import NODE_MODULES
 
 pytestmark = pytest.mark.projects("webnn")
-AXE = NODE_MODULES / "axe-core" / "axe.min.js"
-VIOLATIONS = """
-async () => (await axe.run()).violations.map(
-  ({ id, nodes }) => `${id}: ${nodes.length} times, such as ${nodes[0].html}`,
-)
-"""
 
 
 async def open_document(page: Any, site_url: str, name: str) -> None:
@@ -107,8 +101,7 @@ async def test_pages_are_accessible(
 ) -> None:
     await page.emulate_media(color_scheme=scheme)
     await open_document(page, site_url, name)
-    await page.evaluate(AXE.read_text())
-    assert await page.evaluate(VIOLATIONS) == []
+    assert await violations(page) == []
     for width in (1280, 390):
         await page.set_viewport_size({"width": width, "height": 800})
         fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"

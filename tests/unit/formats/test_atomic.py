@@ -304,7 +304,7 @@ def killed_at_every_moment(folder: str) -> tuple[int, list[int], list[int]]:
     seen: set[int] = set()
     left: set[int] = set()
     for moment in range(every + 1):
-        write_atomically(path, [bytes(size)])
+        path.write_bytes(bytes(size))
         run_and_kill(write, moment)
         found = path.read_bytes()
         assert found in whole
