@@ -117,6 +117,15 @@ async def train_on(page: Any, *, epochs: int = 60, **fields: str) -> Any:
     return await result_of(page)
 
 
+async def says_that_numpy_will_train(page: Any) -> None:
+    """Check what a page says before anybody trains."""
+    runs = page.locator("#runs", has_text="odels run on NumPy")
+    await runs.wait_for()
+    assert "browser has no WebNN" in await runs.text_content()
+    assert await page.locator("#train").is_enabled()
+    assert await page.locator("#result[data-done]").count() == 0
+
+
 async def look_closer(page: Any, first: str, *names: str) -> dict[str, str]:
     """Open the section of further charts; return what each says to those who do not see it.
 

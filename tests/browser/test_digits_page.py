@@ -15,6 +15,7 @@ from tests.browser.site_pages import (
     look_closer,
     open_site_page,
     result_of,
+    says_that_numpy_will_train,
     skip_where_nothing_runs,
     train_on,
 )
@@ -132,6 +133,8 @@ async def test_digits_are_learnt_and_drawings_are_read(
 ) -> None:
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, "digits.html")
+    if not project.webnn:
+        await says_that_numpy_will_train(page)
     assert await page.locator("#clear").is_disabled()
     style = "pad => getComputedStyle(pad).touchAction"
     assert await page.locator("#pad").evaluate(style) == "none", "a finger draws"

@@ -9,6 +9,7 @@ import pytest
 from tests.browser.site_pages import (
     open_site_page,
     result_of,
+    says_that_numpy_will_train,
     skip_where_nothing_runs,
     train_on,
 )
@@ -16,39 +17,14 @@ from tests.browser.site_pages import (
 THOSE_THAT_TRAIN = ("iris.html", "digits.html", "iris.html?worker", "worker.html")
 
 
-async def says_that_numpy_will_train(page: Any) -> None:
-    """Check what a page says before anybody trains."""
-    runs = page.locator("#runs", has_text="odels run on NumPy")
-    await runs.wait_for()
-    assert "browser has no WebNN" in await runs.text_content()
-    assert await page.locator("#train").is_enabled()
-    assert await page.locator("#result[data-done]").count() == 0
-
-
 @pytest.mark.projects("no-webnn")
-@pytest.mark.parametrize("name", [name for name in THOSE_THAT_TRAIN if name != "iris.html"])
+@pytest.mark.parametrize("name", ["iris.html?worker", "worker.html"])
 async def test_a_page_says_before_anybody_trains_that_numpy_will(
     page: Any, site_url: str, project: Any, name: str
 ) -> None:
     skip_where_nothing_runs(project)
     await open_site_page(page, site_url, name)
     await says_that_numpy_will_train(page)
-
-
-@pytest.mark.projects("no-webnn")
-async def test_without_webnn_a_page_says_so_and_loads_numpy_on_demand(
-    page: Any, site_url: str, project: Any
-) -> None:
-    skip_where_nothing_runs(project)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    await open_site_page(page, site_url, "iris.html")
-    await says_that_numpy_will_train(page)
-    assert not [url for url in asked if "numpy" in url]
-    result = await train_on(page, epochs=100)
-    assert [url for url in asked if "numpy" in url]
-    assert float(await result.get_attribute("data-accuracy")) >= 0.8
-    assert "NumPy" in await page.locator("#backend").text_content()
 
 
 @pytest.mark.projects("no-webnn")

@@ -44,6 +44,7 @@ async def second_tab(page: Any, page_log: Any, site_url: str, project: Any) -> A
     return tab
 
 
+@pytest.mark.usual("webnn")
 async def test_a_training_is_kept_soon_and_offered_after_a_reload(
     page: Any, site_url: str, project: Any
 ) -> None:

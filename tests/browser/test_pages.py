@@ -22,6 +22,7 @@ from tests.browser.site_pages import (
     check_usable,
     open_site_page,
     result_of,
+    says_that_numpy_will_train,
     skip_where_nothing_runs,
     train_on,
     write_model,
@@ -71,7 +72,9 @@ SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "p
 
 
 @in_both_browsers
-async def test_gallery_says_what_runs_here(page: Any, site_url: str, project: Any) -> None:
+async def test_gallery_says_what_runs_here_and_its_lines_work(
+    page: Any, site_url: str, project: Any
+) -> None:
     await open_site_page(page, site_url, "index.html")
     runs = page.locator("#runs")
     assert await runs.get_attribute("data-webnn") == str(project.webnn).lower()
@@ -83,14 +86,15 @@ async def test_gallery_says_what_runs_here(page: Any, site_url: str, project: An
         assert "odels run on NumPy" in sentence
     else:
         assert "has neither ONNX Runtime Web nor NumPy" in sentence
+    if project.webnn:
+        await run_lines(page, site_url)
 
 
-@in_one_browser
-async def test_lines_for_ones_own_page_work(page: Any, site_url: str, project: Any) -> None:
-    await open_site_page(page, site_url, "index.html")
+async def run_lines(page: Any, site_url: str) -> None:
+    """Make the lines for one's own page a page, and open it."""
     lines = await page.locator("#snippet").text_content()
 
-    async def answer(route: Any) -> None:
+    async def answer(route: Route) -> None:
         await route.fulfill(body=lines, content_type="text/html; charset=utf-8")
 
     await page.route("**/own.html", answer)
@@ -154,8 +158,14 @@ async def test_iris_trains_and_shows_the_test(
     page: Any, page_log: PageLog, site_url: str, project: Any
 ) -> None:
     skip_where_nothing_runs(project)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     await open_site_page(page, site_url, "iris.html")
+    if not project.webnn:
+        await says_that_numpy_will_train(page)
+    assert not any("numpy" in url for url in asked)
     result = await train_on(page, epochs=100)
+    assert any("numpy" in url for url in asked) == (not project.webnn)
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
     assert float(await result.get_attribute("data-seconds")) > 0
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
