@@ -4,8 +4,8 @@ trainer.py does the work, in the page or, with ?worker in the address, in a work
 """
 
 import json
+import os
 from base64 import b64decode, b64encode
-from uuid import uuid4
 
 import charting
 import findings
@@ -56,7 +56,7 @@ class TrainingPage:
         when("change", "#open")(self.load)
         when("visibilitychange", window.document)(self.look_away)
         when("beforeunload", window)(self.leave)
-        self.address = f"{name} {uuid4()}"
+        self.address = f"{name} {os.urandom(16).hex()}"
         self.channel = window.BroadcastChannel.new(self.address)
         self.channel.onmessage = ffi.create_proxy(self.hear)
 

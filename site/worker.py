@@ -1,12 +1,12 @@
 """Asks a worker to train, and shows what comes back; the page stays free meanwhile."""
 
 import json
-from uuid import uuid4
+import os
 
 from page import clear_error, element, log, ready, sentence, show_error_text
 from pyscript import ffi, when, window, workers
 
-CHANNEL = f"worker {uuid4()}"
+CHANNEL = f"worker {os.urandom(16).hex()}"
 EPOCHS = 200
 FETCHING = "fetching"
 """Lines of the log that begin so tell how far ONNX Runtime is, which the training waits for."""

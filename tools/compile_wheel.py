@@ -59,8 +59,7 @@ with (
             content = content.replace(b"py3-none-any", facts["tag"].encode())
         new.setdefault(name, content)
     for name, content in new.items():
-        packed = zipfile.ZIP_BZIP2 if name == facts["code"] else zipfile.ZIP_DEFLATED
-        compiled.writestr(zipfile.ZipInfo(name), content, packed, 9)
+        compiled.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
     record = "".join(f"{name},,\\\\n" for name in new)
     folder = next(name for name in new if name.endswith("/WHEEL")).removesuffix("WHEEL")
     compiled.writestr(zipfile.ZipInfo(folder + "RECORD"), record, zipfile.ZIP_DEFLATED, 9)

@@ -64,7 +64,8 @@ class InferenceContext:
         self._batch = _positive("batch_size", batch_size)
         self._sequence = dict(sequence)
         self._seed = seed
-        self._names = [vertex.block for vertex in network.inputs]
+        self._input_names = [vertex.block for vertex in network.inputs]
+        self._output_names = [output.name for output in network.outputs]
         self._types: dict[str, TensorType] = {}
         self._data: dict[str, HostArray] = {}
         self._lengths: dict[str, HostArray] = {}
@@ -207,20 +208,16 @@ class InferenceContext:
 
     async def input(self, name: str | None = None) -> Any:
         """Return the data of an input, by default the only one."""
-        name = self._known(name, "input", self._names)
-        if name not in self._data:
-            raise DataError("NNM702", f'input "{name}" has no data', hint="set_data or randomize")
-        return self._data[name].public()
+        return self._given(self._known(name, "input", self._input_names), self._data).public()
 
     async def output(self, name: str | None = None) -> Any:
         """Return an output of the last run, by default the first one."""
-        names = [output.name for output in self._network.outputs]
-        name = names[0] if name is None else self._known(name, "output", names)
-        return self._output(name)
+        names = self._output_names
+        return self._output(names[0] if name is None else self._known(name, "output", names))
 
     async def outputs(self) -> dict[str, Any]:
         """Return all outputs of the last run."""
-        return {output.name: self._output(output.name) for output in self._network.outputs}
+        return {name: self._output(name) for name in self._output_names}
 
     def _output(self, name: str) -> Any:
         if not self._found:
@@ -234,8 +231,10 @@ class InferenceContext:
 
     async def run(self) -> None:
         """Compute the outputs with the current parameters; the graph is compiled on first use."""
-        lengths = {LENGTH + name: array for name, array in self._lengths.items()}
-        self._found = await self.computed(self._data | lengths)
+        data = self._data
+        if self._lengths:
+            data = data | {LENGTH + name: array for name, array in self._lengths.items()}
+        self._found = await self.computed(data)
 
     async def computed(self, data: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return the outputs for these data, one array of its type for every input.
@@ -244,8 +243,8 @@ class InferenceContext:
         every output with padded positions, the number that count in each row is an output under
         `LENGTH`.
         """
-        self._parameters.readable()
         if not self.ready:
+            self._parameters.readable()
             await self._bind()
         found = await self.begin([self._given(name, data) for name in self._tensors])
         return dict(zip(self._results, found, strict=True))
@@ -393,10 +392,10 @@ class InferenceContext:
 
     def _name_and_rest(self, given: tuple[Any, ...]) -> tuple[str, Any]:
         if len(given) == 1:
-            return self._known(None, "input", self._names), given[0]
+            return self._known(None, "input", self._input_names), given[0]
         if len(given) != 2:
             raise DataError("NNM710", "pass the data, or a name and the data")
-        return self._known(given[0], "input", self._names), given[1]
+        return self._known(given[0], "input", self._input_names), given[1]
 
     def _known(self, name: str | None, what: str, names: list[str]) -> str:
         if name is None:
