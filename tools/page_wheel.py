@@ -1,7 +1,9 @@
 """Step that makes the wheels that pages load: the same modules without what only readers need.
 
-The modules are in one text, compressed with bzip2: that is well over a third smaller than modules
-that are compressed one by one. tools/page_modules.py, which is also in the wheel, finds them there.
+The modules are in one text, which compresses much better than modules one by one. It is packed with
+bzip2 in the first wheel, which has to be small, and deflated in the second one, which a first
+training waits for: that is a fifth larger, but WebAssembly unpacks it in a tenth of the time.
+tools/page_modules.py, which is also in the wheel, finds the modules there.
 
 The first wheel holds what a first visit needs, the second one the rest, which pages fetch
 automatically. The wheel on the package index keeps everything, as it was written.
@@ -235,7 +237,8 @@ def _write_wheel(
             slim.writestr(ZipInfo(name), data, method, 9)
 
         joined = "\0".join(part for name in sorted(texts) for part in (name, texts[name]))
-        add(f"{PACKAGE}{name}", joined.encode(), ZIP_BZIP2)
+        method = ZIP_BZIP2 if name == page_modules.FIRST else ZIP_DEFLATED
+        add(f"{PACKAGE}{name}", joined.encode(), method)
         for name, text in kept.items():
             add(name, text.encode())
         for name in whole.namelist():
