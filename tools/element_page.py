@@ -8,10 +8,12 @@ from zipfile import ZipFile
 
 from tools import pyodide
 from tools.common import NODE_MODULES, ROOT, VENV
-from webnnm.cli.new import SCRIPTS, is_needed, place
+from webnnm.cli import new
 
 SOURCES = ROOT / "npm"
 """The pages that `webnnm new` writes."""
+SCRIPTS = [ROOT / "site" / name for name in new.SCRIPTS]
+"""What these pages share with those of the site."""
 FOLDER, LIST = "element-page", "files.json"
 KIND = "element"
 
@@ -21,17 +23,17 @@ def write(site: Path) -> None:
     own = {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in _files(SOURCES)}
     own |= {f"licenses/{name}": text.encode() for name, text in licenses().items()}
     own["LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    own |= {name: (ROOT / "site" / name).read_bytes() for name in SCRIPTS}
-    own = {path: text for path, text in own.items() if is_needed(path, KIND)}
+    own |= {script.name: script.read_bytes() for script in SCRIPTS}
+    own = {path: text for path, text in own.items() if new.is_needed(path, KIND)}
     del own["package.json"]
     addresses: dict[str, str] = {}
     for path, content in own.items():
-        addresses[place(path)] = f"./{FOLDER}/{place(path)}"
-        target = site / FOLDER / place(path)
+        addresses[new.place(path)] = f"./{FOLDER}/{new.place(path)}"
+        target = site / FOLDER / new.place(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     vendored = (path.relative_to(site).as_posix() for path in _files(site / "vendor"))
-    addresses |= {path: f"./{path}" for path in vendored if is_needed(path, KIND)}
+    addresses |= {path: f"./{path}" for path in vendored if new.is_needed(path, KIND)}
     (site / FOLDER / LIST).write_text(json.dumps(addresses, indent=2), encoding="utf-8")
 
 

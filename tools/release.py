@@ -20,11 +20,10 @@ from tools.common import (
     say,
     step,
 )
-from tools.element_page import SOURCES, licenses
-from webnnm.cli import new, runtime_package
+from tools.element_page import SCRIPTS, SOURCES, licenses
+from webnnm.cli import runtime_package
 
 FOLDER = ROOT / "build" / "release"
-SCRIPTS = [ROOT / "site" / name for name in new.SCRIPTS]
 RECORD = "webnnm/cli/runtime.json"
 
 

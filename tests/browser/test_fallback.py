@@ -17,6 +17,7 @@ from tests.browser.site_pages import (
 THOSE_THAT_TRAIN = ("iris.html", "digits.html", "iris.html?worker", "worker.html")
 
 
+# Iris and digits say it in the tests that train them.
 @pytest.mark.projects("no-webnn")
 @pytest.mark.parametrize("name", ["iris.html?worker", "worker.html"])
 async def test_a_page_says_before_anybody_trains_that_numpy_will(

@@ -147,7 +147,7 @@ class InferenceContext:
                     )
             found[name] = HostArray.of([float(length) for length in given])
         self.mask(found)
-        self._lengths = found
+        self._lengths = {LENGTH + name: array for name, array in found.items()}
 
     def mask(self, sequences: Iterable[str]) -> None:
         """Take the lengths of rows for these sequences, with another graph if these change."""
@@ -231,10 +231,7 @@ class InferenceContext:
 
     async def run(self) -> None:
         """Compute the outputs with the current parameters; the graph is compiled on first use."""
-        data = self._data
-        if self._lengths:
-            data = data | {LENGTH + name: array for name, array in self._lengths.items()}
-        self._found = await self.computed(data)
+        self._found = await self.computed(self._data | self._lengths)
 
     async def computed(self, data: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return the outputs for these data, one array of its type for every input.
