@@ -41,7 +41,7 @@ class Playground:
         self.steps = None
         self.records, self.unshown = [], []
         self.paint_due = self.painted = 0
-        self.plane = self.curve = None
+        self.plane = self.curve = self.showing = None
         self.editor = ModelEditor(shared=False)
 
     async def open(self):
@@ -49,10 +49,11 @@ class Playground:
         await load_rest()
         self.offer_features()
         self.read_link()
+        self.showing = asyncio.ensure_future(self.show())
         page.ready()
         answer = json.loads(await where("{}"))
         element("runs").textContent = page.sentence(answer["sentence"])
-        await self.show()
+        await self.showing
 
     # What is set.
 
@@ -181,7 +182,7 @@ class Playground:
         element("accuracy").textContent = element("samples").textContent = ""
         element("review").hidden = True
         element("result").removeAttribute("data-done")
-        if self.plane:
+        if self.curve:
             self.plane.paint("grid", "p", json.dumps([0.5] * GRID**2))
             self.curve.set("epochs", "[]")
             self.curve.describe("Training loss, no epochs yet")
@@ -202,14 +203,13 @@ class Playground:
         if not self.valid():
             return
         page.clear_error()
-        if self.training and self.settings() == self.begun:
-            self.steps = steps
-            self.buttons(running=True)
-            self.training.resume()
-            return
-        await self.discard()
         self.steps = steps
         self.buttons(running=True)
+        if self.training and self.settings() == self.begun:
+            self.training.resume()
+            return
+        await self.showing  # a training paints on the charts
+        await self.discard()
         try:
             self.training = await self.begin()
         except WebNNMError as error:

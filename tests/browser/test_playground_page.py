@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
+from playwright.async_api import Route
 
 from tests.browser.accessibility import violations
 from tests.browser.site_pages import (
+    LIVE,
     check_usable,
     fill,
     open_site_page,
@@ -49,6 +52,27 @@ async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
     await open_site_page(page, site_url, f"playground.html{fragment}")
     await page.locator("#plane canvas").wait_for()
     await page.locator("#chart canvas").wait_for()
+
+
+@in_one_browser
+async def test_a_training_that_begins_at_once_waits_for_the_charts(
+    page: Any, site_url: str, project: Any
+) -> None:
+    come = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await come.wait()
+        await route.continue_()
+
+    await page.route("**/components/charts.js", late)
+    await open_site_page(page, site_url, "playground.html")
+    await page.locator("#epochs").fill("5")
+    await page.locator("#train").click()
+    await page.evaluate(LIVE)
+    assert await page.locator("#train").is_disabled()
+    come.set()
+    await result_of(page)
+    assert "Epoch 5 of 5" in await page.locator("#progress-text").text_content()
 
 
 @in_both_browsers
