@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tools import compile_wheel, components, element_page, models, page_wheel, pyodide, wheel
+from tools import compile_wheel, components, element_page, models, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.page_parts import write_parts
 from webnnm.formats import service_worker
@@ -89,7 +89,7 @@ def write_explanations(site: Path) -> None:
 
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
-    built, whole = [compile_wheel.current(), page_wheel.current().rest], wheel.current()
+    built, whole = compile_wheel.current(), wheel.current()
     inputs = [
         PAGES,
         BRIDGE,

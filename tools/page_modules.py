@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import bz2
+import dataclasses
 import marshal
 import sys
 from collections.abc import Sequence
+from hashlib import blake2b
 from importlib.abc import ExecutionLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import MAGIC_NUMBER, spec_from_file_location
@@ -28,7 +30,10 @@ PACKAGE = "webnnm"
 FIRST = "first.txt"
 REST = "rest.txt"
 CODE = "first.code"
-"""In a wheel that tools/compile_wheel.py made: bytecode by file, after the magic number."""
+REST_CODE = "rest.code"
+"""In wheels that tools/compile_wheel.py made: bytecode by file, after the magic number.
+
+That of what `dataclasses` generates is found by the hash of the text."""
 SOURCES = "sources.bz2"
 """The compressed sources of the bytecode: for tracebacks, and for another Python."""
 REST_PACKAGE = "webnnm-rest"
@@ -44,15 +49,10 @@ class Modules(ExecutionLoader):
         self.folder = folder
         self.rest = Path(folder, REST)
         self.texts = _texts(Path(folder, FIRST))
-        self.codes: dict[str, bytes] = {}
+        self.codes = self._compiled(CODE)
         self._fetching: asyncio.Future[None] | None = None
-        compiled = Path(folder, CODE)
-        if compiled.exists():
-            data = compiled.read_bytes()
-            if data.startswith(MAGIC_NUMBER):
-                self.codes = marshal.loads(data.removeprefix(MAGIC_NUMBER))
-            else:
-                self._read_sources()
+        if not self.codes and Path(folder, SOURCES).exists():
+            self._read_sources()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -85,6 +85,11 @@ class Modules(ExecutionLoader):
         """Return the bytecode of a module."""
         code = self.codes.get(self._file_of(fullname))
         return marshal.loads(code) if code else super().get_code(fullname)
+
+    def execute(self, text: str, names: dict[str, Any], made: dict[str, Any]) -> None:
+        """Execute a text that `dataclasses` generated, for which compiling it takes longest."""
+        code = self.codes.get(key_of(text))
+        exec(marshal.loads(code) if code else text, names, made)
 
     def get_data(self, path: str) -> bytes:
         """Return the content of a data file of the package."""
@@ -119,6 +124,13 @@ class Modules(ExecutionLoader):
         finally:
             self._fetching = None
 
+    def _compiled(self, name: str) -> dict[str, bytes]:
+        path = Path(self.folder, name)
+        data = path.read_bytes() if path.exists() else b""
+        if not data.startswith(MAGIC_NUMBER):
+            return {}
+        return marshal.loads(data.removeprefix(MAGIC_NUMBER))
+
     def _text(self, file: str) -> str:
         if file in self.codes and file not in self.texts:
             self._read_sources()
@@ -134,6 +146,7 @@ class Modules(ExecutionLoader):
         if not self.rest.exists():
             self._fetch_at_once(file)
         self.texts |= _texts(self.rest)
+        self.codes |= self._compiled(REST_CODE)
 
     def _fetch_at_once(self, file: str) -> None:
         from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
@@ -161,7 +174,7 @@ class Modules(ExecutionLoader):
 
     def _unpack(self, wheel: bytes) -> None:
         with ZipFile(BytesIO(wheel)) as archive:
-            self.rest.write_bytes(archive.read(f"{PACKAGE}/{REST}"))
+            archive.extractall(Path(self.folder).parent)
 
     def _file_of(self, name: str) -> str:
         package, _, module = name.partition(".")
@@ -173,6 +186,11 @@ class Modules(ExecutionLoader):
         if not any(file in self.texts or file in self.codes for file in files):
             self._read_rest(files[0])
         return next((file for file in files if file in self.texts or file in self.codes), "")
+
+
+def key_of(text: str) -> str:
+    """Return the name of a generated text's bytecode."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _texts(path: Path) -> dict[str, str]:
@@ -198,6 +216,9 @@ def install(folder: str) -> None:
     """Let Python find the modules whose sources are in a folder, and soon fetch all others."""
     modules = Modules(folder)
     sys.meta_path.insert(0, modules)
+    if modules.codes:
+        # The module looks for `exec` among its own names before it takes the built-in function.
+        vars(dataclasses)["exec"] = modules.execute
     modules.fetch_soon()
 
 

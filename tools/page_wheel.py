@@ -46,7 +46,7 @@ LATE = (
         f"{PACKAGE}backends/_bridge/{name}.js"
         for name in ("downloads", "onnxruntime", "sounds", "tokenizers", "webassembly", "webgpu")
     ),
-    f"{PACKAGE}model/graph_text.py",
+    *(f"{PACKAGE}{name}.py" for name in ("core/lru_cache", "model/graph_text")),
     *(f"{PACKAGE}diagram/_dagre/{name}" for name in ("LICENSE", "dagre.min.js")),
     *(
         f"{PACKAGE}backends/{name}.py"
@@ -125,9 +125,14 @@ class PageWheels(NamedTuple):
 
 def current() -> PageWheels:
     """Return the paths of the most recently built page wheels."""
-    first, rest = (sorted(FOLDER.glob(f"{name}-*-py3-none-any.whl")) for name in _names())
+    return newest(FOLDER, "run `make wheel`")
+
+
+def newest(folder: Path, remedy: str) -> PageWheels:
+    """Return the paths of the newest wheels in a folder; end the program if there are none."""
+    first, rest = (sorted(folder.glob(f"{name}-*-none-any.whl")) for name in _names())
     if not first or not rest:
-        fail("there is no wheel in dist/page/: run `make wheel`.")
+        fail(f"there are no wheels in {folder.relative_to(ROOT)}/: {remedy}.")
     return PageWheels(first[-1], rest[-1])
 
 

@@ -26,7 +26,7 @@ def install() -> None:
 
 def build(goal: str) -> None:
     """Build the wheel and, unless only the wheel is requested, everything made from it."""
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
     from tools import build_site, compile_wheel, page_wheel, pyodide, stdlib, wheel
     from tools.docs import documents
@@ -35,7 +35,7 @@ def build(goal: str) -> None:
         needs_no_wheel = (
             () if goal == "wheel" else (pyodide.download_wheels, stdlib.build, documents.build)
         )
-        beside = [pool.submit(each) for each in needs_no_wheel]
+        beside: list[Future[object]] = [pool.submit(each) for each in needs_no_wheel]
         built = page_wheel.build(wheel.build())
         if goal != "wheel":
             beside.append(pool.submit(compile_wheel.build))
