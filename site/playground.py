@@ -38,7 +38,7 @@ class Playground:
     def __init__(self):
         self.points, self.classes = [], []
         self.model = self.training = self.begun = None
-        self.steps = None
+        self.start = self.steps = None
         self.records, self.unshown = [], []
         self.paint_due = self.painted = 0
         self.plane = self.curve = self.showing = None
@@ -208,27 +208,38 @@ class Playground:
         if self.training and self.settings() == self.begun:
             self.training.resume()
             return
-        await self.showing  # a training paints on the charts
         await self.discard()
+        start = self.start = object()  # which whoever starts over meanwhile replaces
+        await self.showing  # a training paints on the charts
+        if self.start is not start:
+            return
         try:
-            self.training = await self.begin()
+            model = await self.create()
+            if self.start is not start:
+                model.close()
+                return
+            self.training = self.begin(model)
         except WebNNMError as error:
-            page.show_error(error)
-            self.buttons(running=False)
+            if self.start is start:
+                page.show_error(error)
+                self.buttons(running=False)
             return
         task = asyncio.ensure_future(self.run(self.training))
         task.add_done_callback(lambda done: done.result())
 
-    async def begin(self):
-        """Create the model and begin its training."""
+    async def create(self):
+        """Create a model of what is set."""
         self.begun = self.settings()
         self.write_link()
-        data = self.dataset()
         seed = int(element("seed").value)
-        self.model = await NNModel.create(
-            source=self.editor.text, dataset=data, seed=seed, log=page.log
+        return await NNModel.create(
+            source=self.editor.text, dataset=self.dataset(), seed=seed, log=page.log
         )
-        element("runs").textContent = page.sentence(f"runs on {self.model.backend.description}")
+
+    def begin(self, model):
+        """Begin the training of a model."""
+        self.model = model
+        element("runs").textContent = page.sentence(f"runs on {model.backend.description}")
         self.grid = self.inputs_of_grid()
         l2 = float(element("l2").value)
         hyperparameters = {
@@ -244,7 +255,7 @@ class Playground:
             hyperparameters["lr"] = float(element("lr").value)
         element("progress").max = hyperparameters["epochs"]
         element("progress-text").textContent = "Reviewing the model …"
-        return self.model.train(hyperparameters, on_epoch=self.epoch, progress="off")
+        return model.train(hyperparameters, on_epoch=self.epoch, progress="off")
 
     def dataset(self):
         """Return the points as the model is told them; 3 in 10 are kept apart for validation."""
@@ -353,7 +364,7 @@ class Playground:
 
     async def discard(self):
         """End the training that there is, and forget what it learnt."""
-        training, self.training, self.begun = self.training, None, None
+        training, self.training, self.begun, self.start = self.training, None, None, None
         if training:
             await training.stop()
         if self.model:

@@ -55,9 +55,10 @@ async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
 
 
 @in_one_browser
-async def test_a_training_that_begins_at_once_waits_for_the_charts(
+async def test_a_training_that_begins_at_once_waits_for_the_charts_and_starts_over_once(
     page: Any, site_url: str, project: Any
 ) -> None:
+    epochs = losses_of(page)
     come = asyncio.Event()
 
     async def late(route: Route) -> None:
@@ -66,13 +67,17 @@ async def test_a_training_that_begins_at_once_waits_for_the_charts(
 
     await page.route("**/components/charts.js", late)
     await open_site_page(page, site_url, "playground.html")
-    await page.locator("#epochs").fill("5")
     await page.locator("#train").click()
     await page.evaluate(LIVE)
     assert await page.locator("#train").is_disabled()
+    # What is set anew meanwhile is trained, and nothing else.
+    await page.locator("#epochs").fill("5")
+    await page.locator("#epochs").press("Tab")
+    await page.locator("#train:enabled").click()
     come.set()
     await result_of(page)
     assert "Epoch 5 of 5" in await page.locator("#progress-text").text_content()
+    assert [epoch for epoch, *_ in epochs] == [1, 2, 3, 4, 5]
 
 
 @in_both_browsers
