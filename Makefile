@@ -1,6 +1,6 @@
 # One command each: make demo, make test. `make` alone lists them.
 # The system's Python, if it is new enough and complete: distributions compile theirs with profiles,
-# which others seldom do, and tests take half as long again without.
+# and loops of Python run up to twice as fast in it as in one that was built by default.
 SYSTEM := /usr/bin/python3
 COMPLETE := import ensurepip, sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell $(SYSTEM) -c '$(COMPLETE)' 2>/dev/null && echo $(SYSTEM) || echo python3)
