@@ -2,10 +2,10 @@
 
 import asyncio
 
-from page import element, log, ready, sentence, show_error
+from page import element, log, ready, sentence, show_error, show_what_runs
 from pyscript import when, window
 
-from webnnm import load_onnx, probe
+from webnnm import load_onnx
 
 FOLDER = "./models/"
 MEGABYTE = 1e6
@@ -39,7 +39,7 @@ async def offered(get, start, make):
 async def started():
     """Say that the program runs, and what runs models."""
     ready()
-    element("runs").textContent = sentence((await probe(trials=False)).sentence)
+    await show_what_runs()
 
 
 async def nothing():

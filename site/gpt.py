@@ -5,10 +5,10 @@ import time
 
 import verses
 from loss_curve import LossCurve
-from page import clear_error, element, log, ready, sentence, show_error
+from page import clear_error, element, log, ready, show_error, show_what_runs
 from pyscript import when
 
-from webnnm import DataError, NNModel, TextDataset, probe
+from webnnm import DataError, NNModel, TextDataset
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 
@@ -188,4 +188,4 @@ async def write(event):
 
 element("text").value = verses.play(LETTERS)
 ready()
-element("runs").textContent = sentence((await probe(trials=False)).sentence)
+await show_what_runs()

@@ -1,10 +1,10 @@
 """Runs a model on numbers that the reader gives."""
 
 from model_editor import ModelEditor
-from page import clear_error, element, ready, sentence, show_error, table
+from page import clear_error, element, ready, sentence, show_error, show_what_runs, table
 from pyscript import when
 
-from webnnm import NNModel, probe
+from webnnm import NNModel
 from webnnm.page_modules import load_rest
 
 latest = None  # the run that was asked for last
@@ -64,4 +64,4 @@ async def submit(event):
 editor = ModelEditor()
 ready()
 await run()
-element("runs").textContent = sentence((await probe(trials=False)).sentence)
+await show_what_runs()

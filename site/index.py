@@ -1,9 +1,7 @@
 """Says what runs models in this browser."""
 
-from page import element, ready, sentence
+from page import element, ready, show_what_runs
 from pyscript import when, window
-
-from webnnm import probe
 
 
 @when("click", "#copy")
@@ -13,7 +11,6 @@ async def copy(event):
     element("copy").textContent = "Copied"
 
 
-found = await probe(trials=False)
-element("runs").textContent = sentence(found.sentence)
+found = await show_what_runs()
 element("runs").dataset.webnn = str(found.webnn).lower()
 ready()

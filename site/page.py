@@ -4,7 +4,8 @@ import traceback
 
 from pyscript import document, window
 
-from webnnm import WebNNMError
+from webnnm import WebNNMError, probe
+from webnnm.page_modules import load_rest
 
 
 def element(name):
@@ -34,6 +35,18 @@ def log(text):
 def sentence(text):
     """Return a text as a sentence: a capital letter first, a full stop last."""
     return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+async def show_what_runs():
+    """Show what runs models here, and return it.
+
+    Without WebNN the second wheel knows that: importing it before it has come holds up the page.
+    """
+    if not hasattr(window.navigator, "ml"):
+        await load_rest()
+    found = await probe(trials=False)
+    element("runs").textContent = sentence(found.sentence)
+    return found
 
 
 def show_error(error):

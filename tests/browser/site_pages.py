@@ -78,10 +78,19 @@ def needs(*models: str) -> None:
 
 
 async def open_site_page(page: Any, site_url: str, name: str) -> None:
-    """Open a page of the site and wait until its program runs."""
+    """Open a page of the site and wait until its program runs; no request may hold it up."""
+    synchronous: list[str] = []
+
+    def note(request: Any) -> None:
+        if request.resource_type == "xhr":
+            synchronous.append(request.url)
+
+    page.on("request", note)
     await page.goto(f"{site_url}/{name}")
     if name not in WITHOUT_PYTHON:
         await page.locator("html[data-ready]").wait_for(state="attached")
+    page.remove_listener("request", note)
+    assert not synchronous, f"requests that hold up the page: {synchronous}"
 
 
 async def write_model(page: Any, text: str) -> None:
