@@ -38,7 +38,7 @@ def compile_wheels(first: str, rest: str, soon: Sequence[str], tag: str) -> None
     vars(dataclasses)["exec"] = execute
     page_modules = importlib.import_module("webnnm.page_modules")
 
-    texts = parts_of(page_modules.FIRST)
+    texts = page_modules.texts_of(FOLDER / page_modules.FIRST)
     codes = compiled(texts, texts)
     sources = joined({file: texts[file] for file in texts if file.endswith(".py")})
     new = {
@@ -48,15 +48,9 @@ def compile_wheels(first: str, rest: str, soon: Sequence[str], tag: str) -> None
     }
     write(first, tag, new)
 
-    texts = parts_of(page_modules.REST)
+    texts = page_modules.texts_of(FOLDER / page_modules.REST)
     codes = compiled(texts, [file for file in texts if file.startswith(tuple(soon))])
     write(rest, tag, {page_modules.REST_CODE: MAGIC_NUMBER + marshal.dumps(codes)})
-
-
-def parts_of(name: str) -> dict[str, str]:
-    """Return the files that are in one file of the package."""
-    parts = (FOLDER / name).read_text().split("\0")
-    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def joined(texts: Mapping[str, str]) -> bytes:

@@ -48,7 +48,7 @@ class Modules(ExecutionLoader):
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.rest = Path(folder, REST)
-        self.texts = _texts(Path(folder, FIRST))
+        self.texts = texts_of(Path(folder, FIRST))
         self.codes = self._compiled(CODE)
         self._fetching: asyncio.Future[None] | None = None
         if not self.codes and Path(folder, SOURCES).exists():
@@ -145,7 +145,7 @@ class Modules(ExecutionLoader):
     def _read_rest(self, file: str) -> None:
         if not self.rest.exists():
             self._fetch_at_once(file)
-        self.texts |= _texts(self.rest)
+        self.texts |= texts_of(self.rest)
         self.codes |= self._compiled(REST_CODE)
 
     def _fetch_at_once(self, file: str) -> None:
@@ -193,7 +193,8 @@ def key_of(text: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _texts(path: Path) -> dict[str, str]:
+def texts_of(path: Path) -> dict[str, str]:
+    """Return the files that are in one file."""
     return _parts(path.read_text(encoding="utf-8"))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+from playwright.async_api import Route
 
 from tests.browser.harness import pages_have_numpy
 from tools.common import SITE
@@ -91,6 +93,18 @@ async def open_site_page(page: Any, site_url: str, name: str) -> None:
         await page.locator("html[data-ready]").wait_for(state="attached")
     page.remove_listener("request", note)
     assert not synchronous, f"requests that hold up the page: {synchronous}"
+
+
+async def hold_back(page: Any, files: str) -> asyncio.Event:
+    """Hold back what a page asks for until an event, which is returned, is set."""
+    come = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await come.wait()
+        await route.continue_()
+
+    await page.route(files, late)
+    return come
 
 
 async def write_model(page: Any, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.browser.site_pages import (
     backend_of,
     check_policy,
     check_usable,
+    hold_back,
     open_site_page,
     result_of,
     says_that_numpy_will_train,
@@ -134,13 +134,7 @@ async def test_hello_squares_numbers_and_shows_the_casts(
 @in_one_browser
 async def test_hello_shows_the_latest_numbers_alone(page: Any, site_url: str, project: Any) -> None:
     """A run that began with others is still waiting when the page can be used."""
-    come = asyncio.Event()
-
-    async def late(route: Route) -> None:
-        await come.wait()
-        await route.continue_()
-
-    await page.route("**/webnnm_rest-*.whl", late)
+    come = await hold_back(page, "**/webnnm_rest-*.whl")
     await open_site_page(page, site_url, "hello.html")
     await page.evaluate(NOTE_OUTPUTS)
     for numbers in ("0 1 2 3", "0 1 2 3 4"):

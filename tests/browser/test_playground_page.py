@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
 import pytest
-from playwright.async_api import Route
 
 from tests.browser.accessibility import violations
 from tests.browser.site_pages import (
     LIVE,
     check_usable,
     fill,
+    hold_back,
     open_site_page,
     result_of,
     skip_where_nothing_runs,
@@ -59,13 +58,7 @@ async def test_a_training_that_begins_at_once_waits_for_the_charts_and_starts_ov
     page: Any, site_url: str, project: Any
 ) -> None:
     epochs = losses_of(page)
-    come = asyncio.Event()
-
-    async def late(route: Route) -> None:
-        await come.wait()
-        await route.continue_()
-
-    await page.route("**/components/charts.js", late)
+    come = await hold_back(page, "**/components/charts.js")
     await open_site_page(page, site_url, "playground.html")
     await page.locator("#train").click()
     await page.evaluate(LIVE)

@@ -34,11 +34,14 @@ async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None)
 count
 """
 )
-WATCHED = """
-import dataclasses, sys, webnnm
-from webnnm.page_modules import key_of
-
+FINDER = """
+import sys
 (modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
+"""
+WATCHED = f"""
+import dataclasses, webnnm
+from webnnm.page_modules import key_of
+{FINDER}
 execute = dataclasses.exec
 generated = []
 
@@ -59,9 +62,9 @@ missing = [file for file in here if file not in modules.codes]
 """
 WAIT = "import webnnm\nfrom webnnm.page_modules import load_rest\n"
 RARE = "from webnnm.ops import lstm\nlstm.__file__.rpartition('/')[2]"
-COME = """
-import asyncio, sys
-(modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
+COME = f"""
+import asyncio
+{FINDER}
 while not modules.rest.exists():
     await asyncio.sleep(0)
 """
@@ -70,20 +73,20 @@ import pathlib, pyodide_js, webnnm
 file = pyodide_js.lockfile.packages.webnnm.file_name
 [file, *(path.name for path in pathlib.Path(webnnm.__path__[0]).glob("*.code"))]
 """
-OTHER_PYTHON = """
+OTHER_PYTHON = f"""
 import pathlib, site
 place = pathlib.Path(site.getsitepackages()[0], "webnnm", "first.code")
 place.write_bytes(b"mark" + place.read_bytes()[4:])
-import sys, webnnm
+import webnnm
 from webnnm import parse
-(modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
+{FINDER}
 [len(modules.codes), "notation/parser.py" in modules.texts, parse("m:input shape=[2];") is not None]
 """
-TREE = """
-import importlib, sys
+TREE = f"""
+import importlib
 import webnnm.ops.lstm  # of the second wheel
-(modules,) = (each for each in sys.meta_path if type(each).__name__ == "Modules")
-names = sorted(name for name in {**modules.texts, **modules.codes} if name.endswith(".py"))
+{FINDER}
+names = sorted(name for name in {{**modules.texts, **modules.codes}} if name.endswith(".py"))
 dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
 """
 
