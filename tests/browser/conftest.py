@@ -23,7 +23,7 @@ from webnnm.cli.serve import SiteServer
 
 Launch = Callable[..., Awaitable[Browser]]
 NewPage = Callable[[Browser], Awaitable[Page]]
-Visit = Callable[[Browser], Awaitable[Visits]]
+Visit = Callable[..., Awaitable[Visits]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -101,20 +101,26 @@ async def page_log() -> AsyncIterator[PageLog]:
 
 @pytest.fixture(scope="session")
 async def visit(launch: Launch, site_url: str) -> AsyncIterator[Visit]:
-    """A function that gives the context of a browser that its tests share, empty."""
-    shared: dict[Browser, Visits] = {}
+    """A function that gives the context of a browser that its tests share, empty.
 
-    async def begin(browser: Browser) -> Visits:
-        found = shared.get(browser)
+    Another one lets service workers in.
+    """
+    shared: dict[tuple[Browser, bool], Visits] = {}
+
+    async def begin(browser: Browser, *, service_workers: bool = False) -> Visits:
+        key = browser, service_workers
+        found = shared.get(key)
         if found and not await found.is_alive():
-            await shared.pop(browser).context.close()
-        if browser not in shared:
+            await shared.pop(key).context.close()
+        if key not in shared:
             # Where there is no WebNN, pages take NumPy.
             needs_numpy = browser is await launch("no-webnn") and pages_have_numpy()
             packages = ["numpy"] if needs_numpy else []
-            shared[browser] = await Visits.begin(browser, site_url, packages)
-        await shared[browser].empty()
-        return shared[browser]
+            shared[key] = await Visits.begin(
+                browser, site_url, packages, service_workers=service_workers
+            )
+        await shared[key].empty()
+        return shared[key]
 
     yield begin
     for visits in shared.values():
@@ -122,9 +128,11 @@ async def visit(launch: Launch, site_url: str) -> AsyncIterator[Visit]:
 
 
 @asynccontextmanager
-async def as_new(browser: Browser, visit: Visit) -> AsyncIterator[BrowserContext]:
+async def as_new(
+    browser: Browser, visit: Visit, *, service_workers: bool = False
+) -> AsyncIterator[BrowserContext]:
     """Give the context of a browser that tests share, empty, and leave it so."""
-    visits = await visit(browser)
+    visits = await visit(browser, service_workers=service_workers)
     yield visits.context
     await visits.empty()
 
@@ -148,6 +156,15 @@ async def context_without_webnn(launch: Launch, visit: Visit) -> AsyncIterator[B
     """A context without WebNN as if it were new."""
     async with as_new(await launch("no-webnn"), visit) as context:
         yield context
+
+
+@pytest.fixture
+async def visitor(launch: Launch, visit: Visit, page_log: PageLog) -> AsyncIterator[Page]:
+    """An empty page of a browser with WebNN that lets service workers in."""
+    async with as_new(await launch("webnn"), visit, service_workers=True) as context:
+        page = await context.new_page()
+        page_log.watch(page)
+        yield page
 
 
 @pytest.fixture

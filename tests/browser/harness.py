@@ -232,11 +232,14 @@ async def hide_numpy(context: BrowserContext) -> None:
     await context.route("**/pyodide-lock.json", rewrite)
 
 
-async def new_context(browser: Any) -> BrowserContext:
-    """Open a browser context with the settings of playwright.config.py."""
+async def new_context(browser: Any, *, service_workers: bool = False) -> BrowserContext:
+    """Open a browser context with the settings of playwright.config.py.
+
+    Requests of service workers, if it lets them in, pass the routes that tests put in their way.
+    """
     config = playwright_config()
-    # Requests of a service worker pass the routes that tests put in their way.
-    context = await browser.new_context(viewport=config.VIEWPORT, service_workers="block")
+    policy = "allow" if service_workers else "block"
+    context = await browser.new_context(viewport=config.VIEWPORT, service_workers=policy)
     context.set_default_timeout(config.ACTION_TIMEOUT_SECONDS * 1000)
     context.set_default_navigation_timeout(config.NAVIGATION_TIMEOUT_SECONDS * 1000)
     return context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.browser.site_pages import open_site_page
+from tests.browser.first_look import check_policy, open_and_look
 
 FAKE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 """What has the browser see and hear something that is made up, without asking."""
@@ -28,7 +28,8 @@ WAYS = 6
 
 async def begun(page: Any, site_url: str, name: str, button: str) -> list[str]:
     """Open a page, begin, and return the list that further requests are noted in."""
-    await open_site_page(page, site_url, name)
+    await open_and_look(page, site_url, name)
+    await check_policy(page)
     await page.locator(button).click()
     await page.locator("#work:enabled").wait_for()
     requests: list[str] = []

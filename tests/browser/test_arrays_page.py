@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.site_pages import (
     backend_of,
     check_usable,
@@ -102,7 +103,7 @@ async def test_every_program_reaches_its_goal_and_leaves_nothing(
     page: Any, site_url: str, project: Any
 ) -> None:
     skip_where_nothing_runs(project)
-    await open_site_page(page, site_url, "arrays.html")
+    await open_and_look(page, site_url, "arrays.html")
     await page.get_by_text(f"Arrays live on {backend_of(project)}").wait_for()
     memory = page.locator("#memory")
 
@@ -140,6 +141,7 @@ async def test_every_program_reaches_its_goal_and_leaves_nothing(
 
     assert await memory.get_attribute("data-arrays") == "0"
     assert await memory.get_attribute("data-bytes") == "0"
+    await check_policy(page)
     await check_usable(page)
 
 

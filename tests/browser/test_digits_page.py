@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.site_pages import (
     LIVE,
     SHARES_DIFFER,
@@ -132,7 +133,7 @@ async def test_digits_are_learnt_and_drawings_are_read(
     page: Any, site_url: str, project: Any
 ) -> None:
     skip_where_nothing_runs(project)
-    await open_site_page(page, site_url, "digits.html")
+    await open_and_look(page, site_url, "digits.html")
     if not project.webnn:
         await says_that_numpy_will_train(page)
     assert await page.locator("#clear").is_disabled()
@@ -156,6 +157,7 @@ async def test_digits_are_learnt_and_drawings_are_read(
     assert await page.locator("#shares dd").count() == 10
     await page.locator("#clear").click()
     await page.wait_for_function("!document.querySelector('#answer').textContent")
+    await check_policy(page)
     await check_usable(page)
     await read_examples(page)
     if not project.webnn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.site_pages import check_usable, open_site_page
 from tests.browser.test_model_pages import in_one_browser
 
@@ -24,7 +25,7 @@ async def ended(page: Any) -> None:
 
 @in_one_browser
 async def test_a_tiny_gpt_learns_and_writes(page: Any, site_url: str) -> None:
-    await open_site_page(page, site_url, "gpt.html")
+    await open_and_look(page, site_url, "gpt.html")
     assert "KING:" in await page.locator("#text").input_value()
     assert await page.locator("#write").is_disabled()
     await quickly(page)
@@ -40,6 +41,7 @@ async def test_a_tiny_gpt_learns_and_writes(page: Any, site_url: str) -> None:
     await page.locator("#prompt").fill("K")
     await page.locator("#write:enabled").click()
     await page.locator("#alert", has_text="NNM711: the training text has no 'K'").wait_for()
+    await check_policy(page)
     await check_usable(page)
 
 

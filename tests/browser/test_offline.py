@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.browser.conftest import Launch
 from tests.browser.site_pages import HOLD_QUIET, leave_alone, open_site_page, train_on
 from tools.build_site import write_service_worker
-from tools.common import SITE, playwright_config
+from tools.common import SITE
 from webnnm.cli.serve import SiteServer
 
 KEPT = "async () => (await caches.keys()).filter((name) => name.startsWith('webnnm '))"
@@ -24,15 +20,6 @@ PAGE = """<!doctype html><title>{}</title>
   }});
 </script>
 """
-
-
-@pytest.fixture
-async def visitor(launch: Launch) -> AsyncIterator[Any]:
-    """A page of a browser that lets service workers in."""
-    context = await (await launch("webnn")).new_context(service_workers="allow")
-    context.set_default_timeout(playwright_config().ACTION_TIMEOUT_SECONDS * 1000)
-    yield await context.new_page()
-    await context.close()
 
 
 async def test_a_second_visit_trains_without_a_network(visitor: Any) -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,6 @@ import pytest
 from playwright.async_api import Error
 
 from tests.browser.accessibility import violations
-from tests.browser.conftest import Launch
-from tests.browser.harness import PageLog
 from tests.browser.site_pages import HOLD_QUIET, WATCH_POLICY, leave_alone
 from tools import release
 from tools.common import VENV_PYTHON, inside
@@ -101,19 +99,11 @@ def user(installed: Path, tmp_path: Path) -> User:
     return User(installed, tmp_path)
 
 
-@pytest.fixture
-async def visitor(launch: Launch) -> AsyncIterator[Any]:
-    """A page of a browser with WebNN that lets service workers in."""
-    context = await (await launch("webnn")).new_context(service_workers="allow")
-    context.set_default_timeout(30_000)
-    page = await context.new_page()
-    log = PageLog()
-    log.watch(page)
+@pytest.fixture(autouse=True)
+async def watched(visitor: Any) -> None:
+    """Has the visitor's page note what its policy refuses, and hold the end of its quiet time."""
     for script in (WATCH_POLICY, HOLD_QUIET):
-        await page.add_init_script(script)
-    yield page
-    log.check()
-    await context.close()
+        await visitor.add_init_script(script)
 
 
 @pytest.fixture

@@ -8,16 +8,14 @@ from typing import Any
 import pytest
 from playwright.async_api import Route
 
+from tests.browser.first_look import FETCHED, check_policy, looked_at_elsewhere, open_and_look
 from tests.browser.harness import PageLog, pages_have_numpy
 from tests.browser.site_pages import (
     ACCESSIBILITY,
     CONTRAST,
     PAGES,
     SHARES_DIFFER,
-    WATCH_POLICY,
-    WITHOUT_PYTHON,
     backend_of,
-    check_policy,
     check_usable,
     hold_back,
     open_site_page,
@@ -27,35 +25,12 @@ from tests.browser.site_pages import (
     train_on,
     write_model,
 )
-from tools.page_budget import WATCH
 from webnnm import parse
 from webnnm.graph.elaborate import elaborate
 
-every_page = pytest.mark.parametrize("name", PAGES)
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 in_one_browser = pytest.mark.projects("webnn")
 
-# How a page has fetched the second wheel.
-FETCHED = """
-performance.getEntriesByType("resource")
-  .filter(({ name }) => name.includes("/webnnm_rest-")).map((entry) => entry.initiatorType)
-"""
-# Notes what a page says before it can be used, and whether one can train then; and which scripts
-# and programs it has asked for only after its document was parsed.
-WATCH_START = """
-globalThis.started = {};
-addEventListener("DOMContentLoaded", () => {
-  const train = document.querySelector("#train");
-  started.words = document.querySelector("#boot [role=status]").textContent;
-  started.can_train = train !== null && !train.disabled;
-});
-addEventListener("webnnm:ready", () => {
-  const [{ domInteractive }] = performance.getEntriesByType("navigation");
-  started.late = performance.getEntriesByType("resource")
-    .filter(({ startTime }) => startTime >= domInteractive)
-    .map(({ name }) => new URL(name).pathname).filter((path) => /[.](py|json|m?js)$/.test(path));
-});
-"""
 # Notes what Hello shows as its output.
 NOTE_OUTPUTS = """
 () => {
@@ -75,7 +50,8 @@ SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "p
 async def test_gallery_says_what_runs_here_and_its_lines_work(
     page: Any, site_url: str, project: Any
 ) -> None:
-    await open_site_page(page, site_url, "index.html")
+    await open_and_look(page, site_url, "index.html")
+    await check_policy(page)
     runs = page.locator("#runs")
     assert await runs.get_attribute("data-webnn") == str(project.webnn).lower()
     sentence = await runs.text_content()
@@ -106,7 +82,7 @@ async def test_hello_squares_numbers_and_shows_the_casts(
     page: Any, site_url: str, project: Any
 ) -> None:
     skip_where_nothing_runs(project)
-    await open_site_page(page, site_url, "hello.html")
+    await open_and_look(page, site_url, "hello.html")
     result = await result_of(page)
     assert await result.get_attribute("data-output") == "4, 9, 16, 25, 36"
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
@@ -129,6 +105,7 @@ async def test_hello_squares_numbers_and_shows_the_casts(
     result = await result_of(page)
     assert await result.get_attribute("data-output") == "1, 4, 9, 16, 25"
     assert await page.locator("#alert").text_content() == ""
+    await check_policy(page)
 
 
 @in_one_browser
@@ -153,7 +130,7 @@ async def test_iris_trains_and_shows_the_test(
     skip_where_nothing_runs(project)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    await open_site_page(page, site_url, "iris.html")
+    await open_and_look(page, site_url, "iris.html")
     if not project.webnn:
         await says_that_numpy_will_train(page)
     assert not any("numpy" in url for url in asked)
@@ -176,6 +153,7 @@ async def test_iris_trains_and_shows_the_test(
     assert [state["epochs"] for state in states] == [100] * len(states)
     assert states[0]["loss"] > states[-1]["loss"]
     assert await page.evaluate(FETCHED) == ["fetch"], "a click at once does not block the page"
+    await check_policy(page)
     await check_usable(page)
 
 
@@ -378,48 +356,16 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
     await page.wait_for_function("document.activeElement.id === 'train'")
 
 
-@every_page
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in looked_at_elsewhere()])
 @in_one_browser
 async def test_page_starts_and_is_usable_by_all_under_its_policy(
     page: Any, site_url: str, project: Any, name: str
 ) -> None:
-    scripts = (WATCH_POLICY,) if name in WITHOUT_PYTHON else (WATCH_POLICY, WATCH, WATCH_START)
-    for script in scripts:
-        await page.add_init_script(script)
-    await open_site_page(page, site_url, name)
-    assert await page.evaluate(ACCESSIBILITY) == []
-    if name not in WITHOUT_PYTHON:
-        await check_start(page, name)
-        assert await page.locator("[role=alert]").count() == 1
-        assert await page.locator("[aria-live], [role=status]").count() >= 1
-        assert await page.locator("#boot").is_hidden()
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await page.evaluate(CONTRAST) == []
-    moving = "[...document.querySelectorAll('*')].map(e => getComputedStyle(e).transitionDuration)"
-    assert set(await page.evaluate(moving)) == {"0s"}
-    await page.set_viewport_size({"width": 360, "height": 740})
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    """Pages whose own tests look at them are left out here."""
+    await open_and_look(page, site_url, name)
     await check_policy(page)
-    assert await page.evaluate(FETCHED) in ([], ["fetch"]), "once, and without blocking the page"
     if await page.locator("#download").count():
         await download_what_is_missing(page)
-
-
-async def check_start(page: Any, name: str) -> None:
-    """Check that a page said what it did, and asked at once for all that it needs for its start."""
-    started = await page.evaluate("started")
-    assert "Getting ready" in started["words"]
-    assert not started["can_train"]
-    assert await page.locator("#train:disabled").count() == 0
-    late = {path.rpartition("/")[2] for path in started["late"]}
-    assert late - {"trainer.py"} == {"pyodide-lock.json"}
-    assert "trainer.py" not in late or name == "worker.html", "a worker asks for its own files"
-    loaded = await page.evaluate("usable.loaded")
-    assert any("/webnnm-" in path for path in loaded)
-    if name == "iris.html":  # what keeps trainings, among others, comes later
-        assert not any("/webnnm_rest-" in path for path in loaded)
 
 
 async def download_what_is_missing(page: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.accessibility import violations
+from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.site_pages import (
     LIVE,
     check_usable,
@@ -49,6 +50,10 @@ def losses_of(page: Any) -> list[tuple[int, float, float]]:
 async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
     """Open the page, and wait until both charts are drawn."""
     await open_site_page(page, site_url, f"playground.html{fragment}")
+    await charts_are_drawn(page)
+
+
+async def charts_are_drawn(page: Any) -> None:
     await page.locator("#plane canvas").wait_for()
     await page.locator("#chart canvas").wait_for()
 
@@ -117,7 +122,8 @@ async def test_the_boundary_changes_from_step_to_step_and_a_link_gives_the_same_
 async def test_points_are_drawn_and_learnt_and_the_page_suits_all(
     page: Any, site_url: str, project: Any
 ) -> None:
-    await open_playground(page, site_url)
+    await open_and_look(page, site_url, "playground.html")
+    await charts_are_drawn(page)
     assert await violations(page) == []
     await fill(page, data="drawn")
     await page.locator("#clear-points").click()
@@ -154,4 +160,5 @@ async def test_points_are_drawn_and_learnt_and_the_page_suits_all(
     await page.locator("#again").click()
     await page.get_by_text("Not trained yet").first.wait_for()
     assert await violations(page) == []
+    await check_policy(page)
     await check_usable(page)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import WATCH_POLICY, check_policy, open_site_page
+from tests.browser.site_pages import WATCH_POLICY
 from tools.common import ROOT, SITE
 from webnnm.cli.serve import SiteServer
 
@@ -113,13 +113,3 @@ async def test_an_error_says_which_word_of_the_policy_or_which_file_is_missing(
         assert f"this needs {lacking} in the script-src" in text
         assert f'registerJsModule("webnnm_{name}", await import("./{name}.js"))' in text
     assert "bridge.js could not be loaded" in sentence
-
-
-@in_one_browser
-async def test_a_page_that_trains_in_a_worker_runs_under_its_policy(
-    page: Any, site_url: str, project: Any
-) -> None:
-    """What the others do under theirs, `test_pages.py` looks at."""
-    await page.add_init_script(WATCH_POLICY)
-    await open_site_page(page, site_url, "iris.html?worker")
-    await check_policy(page)

@@ -11,9 +11,8 @@ from zipfile import ZipFile
 import pytest
 
 from tests.browser.accessibility import violations
+from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.site_pages import (
-    WATCH_POLICY,
-    check_policy,
     fill,
     look_closer,
     open_site_page,
@@ -64,8 +63,7 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
     page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:
     page.set_default_timeout(30_000)
-    await page.add_init_script(WATCH_POLICY)
-    await open_site_page(page, site_url, "table.html")
+    await open_and_look(page, site_url, "table.html")
     await read(page, loans())
     await page.get_by_text("loans.csv: 240 rows, 6 columns.").wait_for()
     rows = await page.locator("#columns tbody tr").all()

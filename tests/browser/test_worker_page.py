@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.site_pages import (
     LIVE,
+    WATCH_POLICY,
     backend_of,
     open_site_page,
     result_of,
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.projects("worker")
 
 
 async def test_worker_page_trains(page: Any, site_url: str, project: Any) -> None:
-    await open_site_page(page, site_url, "worker.html")
+    await open_and_look(page, site_url, "worker.html")
     assert await page.evaluate("crossOriginIsolated") is False
     await page.locator("#train:enabled").click()
     result = await result_of(page)
@@ -30,9 +32,13 @@ async def test_worker_page_trains(page: Any, site_url: str, project: Any) -> Non
     assert (await result.get_attribute("data-backend")).startswith(backend_of(project))
     assert "in a worker" in await page.locator("#answer").text_content()
     assert await page.locator("#progress").evaluate("bar => bar.value") == 200
+    await check_policy(page)
 
 
-async def test_iris_page_trains_in_a_worker(page: Any, site_url: str, project: Any) -> None:
+async def test_iris_page_trains_in_a_worker_under_its_policy(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.add_init_script(WATCH_POLICY)
     await open_site_page(page, site_url, "iris.html?worker")
     result = await train_on(page, epochs=100)
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
@@ -43,6 +49,7 @@ async def test_iris_page_trains_in_a_worker(page: Any, site_url: str, project: A
     await page.locator("#train").click()
     await page.locator("#alert pre").wait_for()
     assert (await page.locator("#alert pre").text_content()).startswith("NNM")
+    await check_policy(page)
 
 
 async def test_the_page_stays_free_and_stop_reaches_the_worker(

@@ -31,10 +31,17 @@ class Visits:
     session: CDPSession
 
     @classmethod
-    async def begin(cls, browser: Browser, site_url: str, packages: list[str]) -> Visits:
+    async def begin(
+        cls,
+        browser: Browser,
+        site_url: str,
+        packages: list[str],
+        *,
+        service_workers: bool = False,
+    ) -> Visits:
         """Make the context, and compile Python and these packages in it."""
         log = PageLog()
-        context = await new_context(browser)
+        context = await new_context(browser, service_workers=service_workers)
         keeper = await context.new_page()
         log.watch(keeper)
         await keeper.goto(f"{site_url}/tests/empty.html")

@@ -73,6 +73,7 @@ async def test_both_tasks_are_learnt(name: str) -> None:
     assert all(isinstance(task["s"], float) for task in history.loss_settings.values())
 
 
+@pytest.mark.alike
 async def test_columns_of_both_tasks() -> None:
     history = await (await create()).train(epochs=2, seeds=0)
     header = history.to_csv().splitlines()[0].split(",")
@@ -180,6 +181,7 @@ async def test_uncertainty_beats_equal_weights() -> None:
     assert await accuracy("auto") > await accuracy("off") + 0.2
 
 
+@pytest.mark.alike
 async def test_predictions_of_dicts() -> None:
     model = await create()
     await model.train(epochs=2, seeds=0)

@@ -233,6 +233,7 @@ def test_of_very_many_elements_some_rows_are_measured(monkeypatch: pytest.Monkey
     assert not second.constant
 
 
+@pytest.mark.alike
 def test_ten_thousand_rows_of_a_hundred_columns_are_read_once_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

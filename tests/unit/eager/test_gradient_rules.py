@@ -131,6 +131,7 @@ def test_an_array_that_is_two_arguments_gets_both_gradients() -> None:
     assert grad(lambda a: product(a, a))(x()).tolist() == [3.0, 12.0]
 
 
+@pytest.mark.alike
 def test_intermediate_results_are_not_kept_but_computed_again() -> None:
     w, a = arguments()
 

@@ -53,6 +53,7 @@ def test_what_nobody_refers_to_is_not_computed(device: Device) -> None:
     assert len(program.outputs) == 1
 
 
+@pytest.mark.alike
 def test_memory_goes_with_the_last_name(device: Device) -> None:
     kept = xp.ones(100) * 2
     float((kept * 3 + kept)[0])

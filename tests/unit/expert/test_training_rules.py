@@ -295,6 +295,7 @@ def test_a_good_training_is_told_nothing() -> None:
     assert ids(after(FALLING, FALLING, predictions=good, held_out=good, subset="validation")) == []
 
 
+@pytest.mark.alike
 def test_a_review_of_a_training_tells_what_happened_in_it() -> None:
     found = review(after(moved={"w": 80.0, "v": 0.7}))
     assert "E912" in [finding.id for finding in found.findings]

@@ -19,6 +19,7 @@ def chain() -> str:
     return model("unit(repeat=1000), matmul(w)", UNIT)
 
 
+@pytest.mark.alike
 def test_a_thousand_chained_residual_blocks(chain: str) -> None:
     found = network(chain)
     assert len(found.layers) == 4001
@@ -26,6 +27,7 @@ def test_a_thousand_chained_residual_blocks(chain: str) -> None:
     assert max(depth.from_input for depth in depths(found).values()) == 4001
 
 
+@pytest.mark.alike
 def test_elaboration_does_not_look_for_garbage_again_and_again(chain: str) -> None:
     collected: list[str] = []
 

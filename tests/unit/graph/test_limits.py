@@ -35,6 +35,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None
 # Work that grows with the text, and no faster.
 
 
+@pytest.mark.alike
 def test_many_errors_scan_the_text_once() -> None:
     text = model(", ".join(["matmul(w)"] * MANY))
     before = errors.line_starts.cache_info().misses
@@ -75,6 +76,7 @@ def names(count: int) -> list[str]:
     return [f"abcdefgh{k}" for k in range(count)]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "text",
     [

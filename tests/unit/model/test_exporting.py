@@ -64,6 +64,7 @@ async def test_without_chlo_erf_is_a_polynomial() -> None:
         assert "chlo" not in tags.export_stablehlo(batch=1, sequence=2, chlo=False)
 
 
+@pytest.mark.alike
 async def test_recurrent_layers_become_loops() -> None:
     source = SOURCE.replace("matmul(w, shape=[8])", "gru(w, r, hiddenSize=8, returnSequence=true)")
     async with await model(source) as tags:

@@ -212,6 +212,7 @@ async def test_inference_uses_the_trained_parameters() -> None:
     assert after[0] == pytest.approx((e / e.sum()).tolist(), abs=1e-5)
 
 
+@pytest.mark.alike
 async def test_equal_seeds_give_equal_histories() -> None:
     first, second = [await (await iris()).train(epochs=6) for _ in range(2)]
     other = await (await iris(seed=1)).train(epochs=6)
@@ -327,6 +328,7 @@ async def test_stop() -> None:
     assert (await model.test()).samples == 45
 
 
+@pytest.mark.alike
 async def test_pause_and_resume() -> None:
     model = await iris()
     seen: list[int] = []
@@ -345,6 +347,7 @@ async def test_pause_and_resume() -> None:
     assert history.losses == other.losses
 
 
+@pytest.mark.alike
 async def test_one_training_at_a_time() -> None:
     model = await iris()
     first = model.train(epochs=50)

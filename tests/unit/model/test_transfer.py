@@ -48,6 +48,7 @@ async def test_all_parameters_make_the_same_model() -> None:
     assert (await model.test("training")).loss == (await teacher.test("training")).loss
 
 
+@pytest.mark.alike
 async def test_the_giver_keeps_its_own() -> None:
     teacher, model = await pair()
     before = values(teacher)

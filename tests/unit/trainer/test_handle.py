@@ -124,6 +124,7 @@ async def test_pause_before_the_first_step() -> None:
     assert len((await training).epochs) == 2
 
 
+@pytest.mark.alike
 async def test_stop_keeps_the_best_parameters() -> None:
     model = await create(PLAIN)
     training = model.train(epochs=1000, optimizer="sgdm", lr=0.5, weight_decay=0, **QUICK)
@@ -251,6 +252,7 @@ def untimed(value: Any) -> Any:
     return [untimed(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("optimizer", ["rlion", "lion", "nesterov", "sgdm", "adam", "adamw"])
 async def test_one_seed_gives_one_training_to_the_bit(optimizer: str) -> None:
     """With starts, shuffling, dropout, validation, clipping and scaling."""
@@ -270,6 +272,7 @@ async def test_one_seed_gives_one_training_to_the_bit(optimizer: str) -> None:
     assert runs[0] != runs[2]
 
 
+@pytest.mark.alike
 async def test_trainings_before_leave_no_trace_in_a_training() -> None:
     """What a model did before does not matter, but for its parameters."""
     fresh, used = await create(), await create()
@@ -304,12 +307,14 @@ async def in_parts(*parts: int, source: str = PLAIN, **settings: Any) -> tuple[A
     return losses, values(model)
 
 
+@pytest.mark.alike
 async def test_ten_epochs_are_five_twice_where_nothing_depends_on_the_length() -> None:
     whole = await in_parts(10)
     assert await in_parts(5, 5) == whole
     assert await in_parts(3, 7) == whole
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "settings",
     [

@@ -42,6 +42,7 @@ def ids(found: list[Finding]) -> set[str]:
     return {finding.id for finding in found}
 
 
+@pytest.mark.alike
 async def test_layers_that_died_are_named() -> None:
     log: list[str] = []
     model, history = await trained(log, optimizer="sgdm", lr=5.0, gradient_clipping="off")

@@ -66,6 +66,7 @@ def line(**settings: Any) -> Dataset:
     return Dataset({"m": numbers(20, 2).tolist()}, {"m": numbers(20, 1).tolist()}, **given)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("shuffle", [True, False])
 async def test_every_epoch_has_other_rows_and_validation_its_own(shuffle: bool) -> None:
     data = line().augment(noisy)

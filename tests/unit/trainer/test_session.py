@@ -90,6 +90,7 @@ async def test_stop_ends_a_paused_training() -> None:
     assert (await training.stop()).stopped == "stop"
 
 
+@pytest.mark.alike
 async def test_several_inputs_and_outputs() -> None:
     text = """
     left:input shape=[2]; right:input shape=[3];
@@ -117,6 +118,7 @@ async def test_several_inputs_and_outputs() -> None:
     assert set(result.outputs) == {"sum", "class"}
 
 
+@pytest.mark.alike
 async def test_training_over_sequences() -> None:
     text = """
     m:input shape=[2] sequence=words; m:output shape=[1];

@@ -95,6 +95,7 @@ async def test_streams_train_as_rows_in_memory(
     assert epochs[-3:] == [1, 2, 3]
 
 
+@pytest.mark.alike
 async def test_padded_sequences_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
     given = ragged(17)
@@ -264,6 +265,7 @@ async def test_a_source_is_closed_when_a_training_ends_early(
     assert model.memory() == before
 
 
+@pytest.mark.alike
 async def test_nothing_is_left_behind() -> None:
     model = await create(await stream_of(rows(50), rows(6)))
     await model.train(**SETTINGS, batch_size=4)

@@ -43,6 +43,7 @@ async def test_a_training_validates_and_the_dataset_is_as_before() -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_a_resumed_training_holds_the_same_rows_back() -> None:
     rows = data()
     settings: dict[str, Any] = {"epochs": 6, "validation_split": 0.25, "progress": "off"}

@@ -82,6 +82,7 @@ async def test_it_stops_where_it_diverged(
     model.close()
 
 
+@pytest.mark.alike
 async def test_exp_that_overflows() -> None:
     """The first layer is still finite, its value is in the message."""
     data = points([1.0, 100.0, 1000.0], [0.0, 0.0, 0.0], batch_size=1)
@@ -177,6 +178,7 @@ async def test_float16_recovers_from_overflows(batch: int) -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_float16_goes_on_after_an_overflow_in_between() -> None:
     """S grows too far every ten batches and comes back."""
     model = await create(HALF, regression(32, batch_size=8))

@@ -121,6 +121,7 @@ async def test_padded_positions_do_not_count(of: str) -> None:
     await same(text, Dataset(x, y, **options, sample_weight=weights), repeated)
 
 
+@pytest.mark.alike
 async def test_weights_of_classes_are_multiplied_in() -> None:
     x, y, weights = rows("classes")
     text = TEXT.format(3, "SCE", ", softmax()")

@@ -97,6 +97,7 @@ async def test_every_candidate_is_measured_as_written(seed: int) -> None:
     model.close()
 
 
+@pytest.mark.alike
 async def test_it_is_reproducible_by_seed() -> None:
     tables = []
     for seed in (3, 3, 4):
@@ -108,6 +109,7 @@ async def test_it_is_reproducible_by_seed() -> None:
     assert all(a["loss"] != b["loss"] for a, b in zip(ours, theirs, strict=True))
 
 
+@pytest.mark.alike
 async def test_more_seeds_do_not_change_the_first_ones() -> None:
     _, _, few = await scouted(seeds=4)
     _, _, many = await scouted(seeds=9)
@@ -240,6 +242,7 @@ def test_the_budget_of_the_specification() -> None:
     assert (BUDGET, TRIAL_PARAMETERS, PILOT_ROWS) == (2 * 10**7, 10**6, 64)
 
 
+@pytest.mark.alike
 async def test_tensors_of_losers_are_released() -> None:
     model = await create(IRIS, classes())
     before = model.memory()

@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 import webnnm
 from tests.unit.transformers.folders import CONFIG, packed, weights
 
@@ -27,6 +29,7 @@ def written(**said: Any) -> list[int]:
     return asyncio.run(tokens())
 
 
+@pytest.mark.alike
 def test_tokens_that_no_text_begins_with_come_later() -> None:
     plain = written()
     found = written(begin_suppress_tokens=[plain[0], 10**6])

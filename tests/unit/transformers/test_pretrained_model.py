@@ -56,6 +56,7 @@ def test_a_model_tells_what_it_is(tmp_path: Path) -> None:
     model.close()
 
 
+@pytest.mark.alike
 def test_shards_and_halves_of_numbers_give_the_same(tmp_path: Path) -> None:
     names = ("whole", "shards", "bfloat16", "float16")
     folders = [tmp_path / name for name in names]
@@ -98,6 +99,7 @@ def test_sizes_may_change_from_call_to_call(tmp_path: Path) -> None:
     assert logits(model, input_ids=IDS) == first
 
 
+@pytest.mark.alike
 def test_tensors_do_not_grow_with_calls(tmp_path: Path) -> None:
     model = loaded(write(tmp_path))
     for length in range(1, 7):

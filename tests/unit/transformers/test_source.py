@@ -147,6 +147,7 @@ async def test_the_encoder_runs_once_for_each_source(monkeypatch: pytest.MonkeyP
     assert sum(ran) == 3
 
 
+@pytest.mark.alike
 async def test_memory_stays_as_it_is() -> None:
     model, generator = await create("translates")
     sampling = Sampling(temperature=1.0, top_p=0.9, suppress_tokens=[3])

@@ -78,6 +78,7 @@ def test_a_deep_network_takes_less_and_computes_the_same(layers: str, share: flo
     assert before < after < 1.6 * before
 
 
+@pytest.mark.alike
 def test_memory_falls_towards_the_root_of_the_depth() -> None:
     peaks = [
         peak_bytes(rematerialised(step(deep(depth, LAYERS["dense"][0]), 256))) for depth in (16, 64)
