@@ -167,6 +167,32 @@ async def look_closer(page: Any, first: str, *names: str) -> dict[str, str]:
     return dict(zip(titles, words, strict=True))
 
 
+async def live_while_it_trains(page: Any, **fields: str) -> None:
+    """Begin a training of many minutes, let the page live, and stop the training.
+
+    Further charts that are open are those of this training, and grow with it.
+    """
+    await fill(page, **fields)
+    await page.locator("#result").evaluate("result => delete result.dataset.done")
+    await page.locator("#train:enabled").click()
+    await page.get_by_text("s left").wait_for()
+    await page.evaluate(LIVE)
+    if await page.locator("#closer").get_attribute("open") is not None:
+        followed = page.locator("#closer-charts .chart[aria-label^='Learning rate over']").first
+        await page.locator("#closer-charts h3", has_text="ROC").wait_for(state="detached")
+        before = await followed.get_attribute("aria-label")
+        await page.wait_for_function(
+            "(old) => document.querySelector('#closer-charts .chart')?.ariaLabel !== old",
+            arg=before,
+        )
+        # What passes through the layers has a column for each epoch that was looked at.
+        course = page.locator("#closer-charts .chart[aria-label^='Distributions at ']")
+        await course.nth(2).wait_for()
+    await page.locator("#stop").click()
+    await result_of(page)
+    assert "stopped by you" in await page.locator("#progress-text").text_content()
+
+
 async def result_of(page: Any) -> Any:
     """Wait for a page's result."""
     result = page.locator("#result[data-done]")

@@ -9,13 +9,12 @@ import pytest
 
 from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.site_pages import (
-    LIVE,
     SHARES_DIFFER,
     backend_of,
     check_usable,
+    live_while_it_trains,
     look_closer,
     open_site_page,
-    result_of,
     says_that_numpy_will_train,
     skip_where_nothing_runs,
     train_on,
@@ -32,30 +31,6 @@ DRAWINGS: dict[str, Points] = {
     "1": [(0.5, 0.15), (0.5, 0.85)],
     "7": [(0.25, 0.2), (0.75, 0.2), (0.45, 0.85)],
 }
-
-
-async def live_while_it_trains(page: Any) -> None:
-    """Begin a training of many minutes, let the page live, and stop the training."""
-    await page.locator("#epochs").fill("10000")
-    await page.locator("#result").evaluate("result => delete result.dataset.done")
-    await page.locator("#train:enabled").click()
-    await page.get_by_text("s left").wait_for()
-    await page.evaluate(LIVE)
-    if await page.locator("#closer").get_attribute("open") is not None:
-        # The charts that are open are those of this training, and grow with it.
-        followed = page.locator("#closer-charts .chart[aria-label^='Learning rate over']").first
-        await page.locator("#closer-charts h3", has_text="ROC").wait_for(state="detached")
-        before = await followed.get_attribute("aria-label")
-        await page.wait_for_function(
-            "(old) => document.querySelector('#closer-charts .chart')?.ariaLabel !== old",
-            arg=before,
-        )
-        # What passes through the layers has a column for each epoch that was looked at.
-        course = page.locator("#closer-charts .chart[aria-label^='Distributions at ']")
-        await course.nth(2).wait_for()
-    await page.locator("#stop").click()
-    await result_of(page)
-    assert "stopped by you" in await page.locator("#progress-text").text_content()
 
 
 async def draw(page: Any, points: Points) -> None:
@@ -161,7 +136,9 @@ async def test_digits_are_learnt_and_drawings_are_read(
     await check_usable(page)
     await read_examples(page)
     if not project.webnn:
-        await live_while_it_trains(page)  # ONNX Runtime Web computes in the page's own thread
+        await live_while_it_trains(
+            page, epochs="10000"
+        )  # ONNX Runtime Web computes in the page's own thread
 
 
 @pytest.mark.projects("worker")
@@ -172,4 +149,3 @@ async def test_a_worker_learns_digits_too(page: Any, site_url: str, project: Any
     await draw(page, DRAWINGS["1"])
     await page.locator("#answer", has_text="1 (").wait_for()
     await see_more(page)
-    await live_while_it_trains(page)

@@ -299,7 +299,7 @@ async (bar) => {
   let before = -1;
   while (bar.value !== before) {
     before = bar.value;
-    for (let frame = 0; frame < 60; frame += 1) {
+    for (let frame = 0; frame < 30; frame += 1) {
       await new Promise((resolve) => { requestAnimationFrame(resolve); });
     }
   }
