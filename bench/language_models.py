@@ -37,7 +37,6 @@ def write_model() -> None:
 
 async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
     """Return the median tokens per second of all contestants, for prompts and for what follows."""
-    write_model()
     speeds: dict[str, dict[str, list[float]]] = {}
     equal = prompt_tokens = 0
     for number in range(rounds):

@@ -106,7 +106,6 @@ async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, An
     Each time a contestant has a page of its own, in which its runtime has been started with a
     model of one operator. Raises `Unequal` if results differ.
     """
-    write_models()
     found: dict[str, Any] = {}
     for net in NETS:
         first: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
