@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.site_pages import open_site_page, result_of, train_on
 from tests.browser.test_kept_files import REFUSING, quota
-from tests.browser.test_kept_trainings import KEPT, OFFER
+from tests.browser.test_kept_trainings import HIDE, KEPT, OFFER
 
 pytestmark = pytest.mark.projects("webnn", "worker")
 
@@ -165,6 +165,7 @@ async def test_what_cannot_be_read_now_stays_and_is_told(
     await open_site_page(page, site_url, "iris.html")
     await begin(page)
     await hold(page)
+    await page.evaluate(HIDE)  # which has it kept at once
     await until_kept(page)
     refusing = await page.context.new_page()
     await page.close()

@@ -1,11 +1,12 @@
 """Processes that end at a chosen moment of what they do, the same one in every run.
 
-A moment is a call or a return of a function, Python's or C's: between them nothing happens that
-reaches a file.
+A moment is a call or a return of a function, Python's or C's, but for those of C that reach no file
+whatever they are given: between moments nothing happens that reaches one.
 """
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import signal
@@ -36,14 +37,21 @@ def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
     return json.loads(ended.stdout)
 
 
+IN_MEMORY = (str, bytes, list, tuple, dict, set, type)
+"""Whose methods reach no file."""
+
+
 def watched(function: Callable[[], object], at: Callable[[str, str], object]) -> None:
-    """Run a function; `at` is told every moment: "call" or "return", and the name of what."""
+    """Run a function; `at` is told every moment: what it is, and the name of the function.
+
+    It is "call" or "return" of a function of Python, "c_call", "c_return" or "c_exception" of C.
+    """
 
     def note(frame: Any, event: str, argument: Any) -> None:
-        if event.startswith("c_"):
-            at(event.removeprefix("c_"), argument.__name__)
-        else:
+        if not event.startswith("c_"):
             at(event, frame.f_code.co_name)
+        elif (owner := argument.__self__) is not builtins and not isinstance(owner, IN_MEMORY):
+            at(event, argument.__name__)
 
     sys.setprofile(note)
     try:
