@@ -235,7 +235,7 @@ async def hide_numpy(context: BrowserContext) -> None:
 async def new_context(browser: Any, *, service_workers: bool = False) -> BrowserContext:
     """Open a browser context with the settings of playwright.config.py.
 
-    Requests of service workers, if it lets them in, pass the routes that tests put in their way.
+    Requests of service workers, if it lets them in, bypass the routes of tests.
     """
     config = playwright_config()
     policy = "allow" if service_workers else "block"

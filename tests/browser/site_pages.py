@@ -308,10 +308,16 @@ CONTRAST = """
 async def check_usable(page: Any) -> None:
     """Check that a page is usable by all, wide and narrow, light and dark; it stays narrow."""
     assert await page.evaluate(ACCESSIBILITY) == []
+    await check_contrast(page)
+    await page.set_viewport_size({"width": 360, "height": 740})
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    await check_contrast(page)
+
+
+async def check_contrast(page: Any) -> None:
+    """Check that texts can be read in both schemes; the page stays dark."""
     # Without motion colours do not fade from one scheme to the other.
     await page.emulate_media(reduced_motion="reduce")
     for scheme in ("light", "dark"):
         await page.emulate_media(color_scheme=scheme)
         assert await page.evaluate(CONTRAST) == []
-    await page.set_viewport_size({"width": 360, "height": 740})
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -136,9 +136,8 @@ async def test_digits_are_learnt_and_drawings_are_read(
     await check_usable(page)
     await read_examples(page)
     if not project.webnn:
-        await live_while_it_trains(
-            page, epochs="10000"
-        )  # ONNX Runtime Web computes in the page's own thread
+        # ONNX Runtime Web computes in the thread of the page itself.
+        await live_while_it_trains(page, epochs="10000")
 
 
 @pytest.mark.projects("worker")

@@ -16,7 +16,7 @@ from tests.browser.harness import PageLog, PyodidePage, new_context, open_pyodid
 from tests.work import everything
 
 NAME = "browser:kept.webnnm.safetensors"
-PAGES = 11 if everything() else 6
+PAGES = 11 if everything() else 7
 """Pages that are closed while they save."""
 WITHOUT_FILES = "delete FileSystemFileHandle.prototype.createWritable;"
 """Makes the browser keep files in IndexedDB, as one without a private file system."""

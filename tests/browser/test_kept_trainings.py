@@ -13,7 +13,7 @@ from tests.browser.harness import PageLog
 from tests.browser.site_pages import (
     ACCESSIBILITY,
     CLICK_ON_THE_WAY,
-    CONTRAST,
+    check_contrast,
     open_site_page,
     result_of,
     skip_where_nothing_runs,
@@ -118,10 +118,7 @@ async def test_the_offer_is_usable_by_all_and_can_be_declined(
     await interrupt(page, site_url, "iris.html", PATIENT["iris"])
     assert await page.locator("#offer-text").get_attribute("role") == "status"
     assert await page.evaluate(ACCESSIBILITY) == []
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
-        assert await page.evaluate(CONTRAST) == []
+    await check_contrast(page)
     await page.set_viewport_size({"width": 360, "height": 740})
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     await page.locator("#discard").press("Enter")

@@ -102,6 +102,7 @@ def user(installed: Path, tmp_path: Path) -> User:
 @pytest.fixture(autouse=True)
 async def watched(visitor: Any) -> None:
     """Has the visitor's page note what its policy refuses, and hold the end of its quiet time."""
+    visitor.set_default_timeout(30_000)
     for script in (WATCH_POLICY, HOLD_QUIET):
         await visitor.add_init_script(script)
 
