@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz operators models parity quality teach serve wheel release lint bench clean
+.PHONY: help setup demo test fuzz operators locks models parity quality teach serve wheel release lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -57,6 +57,9 @@ docs: ## build the documentation site into build/docs; links and anchors are che
 jupyter: ## build JupyterLite with the notebooks into build/jupyter, for make serve
 	@$(SETUP) site
 	@$(VENV)/python -m tools.jupyter
+
+locks: ## write the lock files of Python's packages anew, with the newest releases in their ranges
+	@$(PYTHON) -m tools.renew_locks $(ARGS)
 
 models: ## fetch packages with trained models into .cache, for tests that use them
 	@$(VENV)/python -m tools.models

@@ -9,7 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tools.common import CACHE, ROOT, SITE, playwright_config, python_of
+from tools.common import CACHE, ROOT, SITE, playwright_config
+from tools.environment import python_of
 from webnnm.cli.serve import SiteServer
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import subprocess
 from typing import Any
 
 from bench.contest import MODELS, Contest
-from tools.common import ROOT, python_of, say
+from tools.common import ROOT, say
+from tools.environment import python_of
 from tools.models import file_in_cache
 
 CONTESTANTS = ("ours", "wllama")

@@ -14,12 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.common import ROOT, VENV_PYTHON, fail, python_with
+from tools.common import ROOT, VENV_PYTHON, fail
+from tools.environment import python_with
 
-REQUIREMENTS = (
-    *("numpy>=2.1,<3", "hypothesis>=6.151,<7", "ndindex==1.8"),
-    *("pytest>=8,<10", "pytest-json-report>=1.5,<2", "pytest-xdist>=3.8,<4"),
-)
 LACKING = ("fft",)
 """Extensions of the standard that take complex numbers."""
 
@@ -29,7 +26,7 @@ def main() -> None:
     suite = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else Path()
     if not (suite / "array_api_tests").is_dir():
         fail("make array-api SUITE=path: a checkout of github.com/data-apis/array-api-tests")
-    python = python_with("array-api", REQUIREMENTS)
+    python = python_with("array-api")
     given = sys.argv[2:]
     options = ["array_api_tests", "--disable-deadline", "--disable-extension", *LACKING]
     if "--on" in given:

@@ -26,8 +26,9 @@ SITE = ROOT / "build" / "site"
 DOCUMENTS = ROOT / "build" / "docs"
 JUPYTER = ROOT / "build" / "jupyter"
 DISTRIBUTION = CACHE / "pyodide"
-_PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
-VENV_PYTHON = VENV / _PYTHON
+PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
+"""The interpreter of a virtual environment, in its folder."""
+VENV_PYTHON = VENV / PYTHON
 
 
 def say(message: str) -> None:
@@ -120,23 +121,3 @@ def playwright_config() -> ModuleType:
         sys.modules[name] = module
         spec.loader.exec_module(module)
     return sys.modules[name]
-
-
-def python_of(name: str) -> Path:
-    """Return the Python of a virtual environment in .cache, which `python_with` creates."""
-    return CACHE / name / "venv" / _PYTHON
-
-
-def python_with(name: str, requirements: Sequence[str]) -> Path:
-    """Return the Python of a virtual environment in .cache with the requirements installed.
-
-    It holds the packages that webnnm is compared with, which nothing else in the checkout needs.
-    """
-    python = python_of(name)
-    with step(name, fingerprint([], *requirements, sys.version, str(ROOT)), python) as needed:
-        if needed:
-            venv = python.parents[1]
-            run([sys.executable, "-m", "venv", "--clear", venv], f"creating {venv}")
-            install = [python, "-m", "pip", "install", "--quiet"]
-            run([*install, *requirements], f"installing {', '.join(requirements)}")
-    return python

@@ -50,7 +50,7 @@ def licenses() -> dict[str, str]:
     The npm packages of Pyodide and ONNX Runtime have none; micropip is Pyodide's, under its
     licence, and the wheel of ONNX Runtime is of the same sources.
     """
-    (micropip,) = pyodide.wheels_for((pyodide.PAGE_WHEELS[0],))
+    (micropip,) = (it for it in pyodide.wheels_of(pyodide.PAGES) if it.name.startswith("micropip-"))
     with ZipFile(micropip) as archive:
         (name,) = (it for it in archive.namelist() if it.endswith("dist-info/licenses/LICENSE"))
         mozilla = archive.read(name).decode()

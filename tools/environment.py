@@ -6,10 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
+from tools import locks
 from tools.common import (
+    CACHE,
     NODE_MODULES,
     NPM_INSIDE,
+    PYTHON,
     ROOT,
     VENV,
     VENV_PYTHON,
@@ -42,15 +47,19 @@ def check_tools() -> None:
 
 
 def python_environment() -> None:
-    """Create .venv and install this checkout in it with its development tools."""
-    key = fingerprint([ROOT / "pyproject.toml"], sys.version, str(ROOT))
+    """Create .venv and install in it the locked development tools, then this checkout."""
+    lock = locks.lock_file("development")
+    key = fingerprint([ROOT / "pyproject.toml", lock], sys.version, str(ROOT))
     with step("python-environment", key, VENV_PYTHON) as needed:
         if needed:
             run([sys.executable, "-m", "venv", "--clear", VENV], "creating .venv")
             pip = [VENV_PYTHON, "-m", "pip"]
             # Python compiles what is imported; compiling everything takes longer.
             flags = ["--quiet", "--no-compile"]
-            run([*pip, "install", *flags, "--editable", ".[dev]"], "pip install")
+            run([*pip, "install", *flags, *locks.pip_arguments("development")], "pip install")
+            # Hatchling, which the checkout is installed with, came with the lock file.
+            own = ["--no-deps", "--no-build-isolation", "--editable", ROOT]
+            run([*pip, "install", *flags, *own], "installing the checkout")
 
 
 def npm_packages() -> None:
@@ -60,3 +69,26 @@ def npm_packages() -> None:
         if needed:
             flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
             run(["npm", "ci", *flags, *NPM_INSIDE], "npm ci")
+
+
+def python_of(name: str) -> Path:
+    """Return the Python of a virtual environment in .cache, which `python_with` creates."""
+    return CACHE / name / "venv" / PYTHON
+
+
+def python_with(name: str, requirements: Sequence[str] = ()) -> Path:
+    """Return the Python of a virtual environment in .cache, which holds what its lock file lists.
+
+    Instead of a lock file it can have requirements: for packages whose builds depend on the
+    machine, as PyTorch's do.
+    """
+    python = python_of(name)
+    key = fingerprint([] if requirements else [locks.lock_file(name)], *requirements, sys.version)
+    with step(name, f"{key} {ROOT}", python) as needed:
+        if needed:
+            venv = python.parents[1]
+            run([sys.executable, "-m", "venv", "--clear", venv], f"creating {venv}")
+            packages = requirements or locks.pip_arguments(name)
+            install = [python, "-m", "pip", "install", "--quiet", *packages]
+            run(install, f"installing the packages of {name}")
+    return python

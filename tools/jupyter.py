@@ -9,18 +9,14 @@ from __future__ import annotations
 import json
 import shutil
 
-from tools.common import CACHE, JUPYTER, ROOT, fingerprint, python_with, run, say, step
+from tools import locks
+from tools.common import CACHE, JUPYTER, ROOT, fingerprint, run, say, step
+from tools.environment import python_with
 
-REQUIREMENTS = (
-    "jupyterlite-core==0.8.6",
-    "jupyterlite-pyodide-kernel==0.8.6",
-    # Lists the notebooks.
-    "jupyter-server==2.21.1",
-)
-"""The packages that build it, in a separate environment. The kernel is for Pyodide 314.0."""
-KERNEL = ("ipython==9.12.0", "comm==0.2.3")
-"""The packages that the kernel loads, for Pyodide's Python."""
+TOOLS, KERNEL = "jupyterlite", "jupyterlite-kernel"
+"""The lock files of what builds it, in a separate environment, and of what its kernel loads."""
 PYTHON_VERSION = "3.14"
+"""Of the Pyodide for which that kernel is."""
 NOTEBOOKS = ROOT / "docs" / "notebooks"
 FOLDER = CACHE / "jupyterlite"
 SETTINGS = {
@@ -40,8 +36,9 @@ SETTINGS = {
 
 def build() -> None:
     """Build build/jupyter if a notebook or the settings have changed."""
-    python = python_with("jupyterlite-tools", REQUIREMENTS)
-    key = fingerprint([NOTEBOOKS], *REQUIREMENTS, *KERNEL, json.dumps(SETTINGS))
+    python = python_with(TOOLS)
+    inputs = [NOTEBOOKS, locks.lock_file(TOOLS), locks.lock_file(KERNEL)]
+    key = fingerprint(inputs, json.dumps(SETTINGS))
     with step("jupyterlite", key, JUPYTER / "lab" / "index.html") as needed:
         if not needed:
             return
@@ -50,9 +47,7 @@ def build() -> None:
         lite, wheels = FOLDER / "lite", FOLDER / "wheels"
         lite.mkdir(parents=True)
         (lite / "jupyter-lite.json").write_text(json.dumps(SETTINGS, indent=2))
-        download = [python, "-m", "pip", "download", "--quiet", "--only-binary", ":all:"]
-        download += ["--python-version", PYTHON_VERSION, "--platform", "any", "--dest", wheels]
-        run([*download, *KERNEL], "downloading the packages of the kernel")
+        locks.download(python, KERNEL, wheels, python_version=PYTHON_VERSION)
         command = [python, "-m", "jupyterlite_core", "build", "--lite-dir", lite]
         command += ["--output-dir", JUPYTER, "--contents", NOTEBOOKS, "--no-sourcemaps"]
         command += [part for w in sorted(wheels.iterdir()) for part in ("--piplite-wheels", w)]

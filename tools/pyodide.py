@@ -8,11 +8,11 @@ import os
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools import stdlib
+from tools import locks, stdlib
 from tools.common import (
     CACHE,
     DISTRIBUTION,
@@ -21,7 +21,6 @@ from tools.common import (
     VENV_PYTHON,
     fail,
     fingerprint,
-    run,
     say,
     step,
 )
@@ -31,16 +30,14 @@ WHEELS = CACHE / "wheels"
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 NEIGHBOUR = ROOT.parent / "shared" / "pyodide"
 
-# Pages need micropip, which needs packaging; the others run the unit tests inside Pyodide.
-PAGE_WHEELS = ("micropip==0.11.1", "packaging==26.3")
-TEST_WHEELS = (
-    "pytest==9.2.0",
-    "iniconfig==2.3.1",
-    "pluggy==1.7.0",
-    "pygments==2.21.0",
-    "hypothesis==6.155.7",
-    "sortedcontainers==2.4.0",
-)
+PAGES, TESTS = "pages", "page-tests"
+"""The lock files of the wheels that pages load, and of those that run tests inside Pyodide."""
+NUMPY_BUILDS = {
+    "numpy-2.4.6-cp314-cp314-pyemscripten_2026_0_wasm32.whl": (
+        "ce6a2ddc6266fe7f96733163a11fd1a62593928308e14f5445c844d85a44e531"
+    ),
+}
+"""The hashes of the wheels that may lie beside the checkout."""
 
 
 def lock_of_package() -> dict[str, Any]:
@@ -60,14 +57,12 @@ def python_version() -> str:
 
 def download_wheels() -> None:
     """Fetch the pure wheels for Pyodide's Python from the package index."""
-    wanted = [*PAGE_WHEELS, *TEST_WHEELS]
-    with step("pyodide-wheels", " ".join([python_version(), *wanted]), WHEELS) as needed:
+    key = fingerprint([locks.lock_file(name) for name in (PAGES, TESTS)], python_version())
+    with step("pyodide-wheels", key, WHEELS) as needed:
         if needed:
             shutil.rmtree(WHEELS, ignore_errors=True)
-            command = [VENV_PYTHON, "-m", "pip", "download"]
-            flags = ["--quiet", "--no-deps", "--only-binary=:all:", "--platform", "any"]
-            place = ["--python-version", python_version(), "--dest", WHEELS]
-            run([*command, *flags, *place, *wanted], "downloading wheels for Pyodide")
+            for name in (PAGES, TESTS):
+                locks.download(VENV_PYTHON, name, WHEELS, python_version=python_version())
 
 
 def find_numpy() -> Path | None:
@@ -80,7 +75,17 @@ def find_numpy() -> Path | None:
             fail(f"WEBNNM_NUMPY_WHEEL names {named}, which is not a file.")
         return Path(named).resolve()
     beside = sorted(NEIGHBOUR.glob("numpy-*wasm32.whl"))
-    return beside[-1] if beside else download_numpy()
+    return recorded(beside[-1], NUMPY_BUILDS) if beside else download_numpy()
+
+
+def recorded(wheel: Path, hashes: Mapping[str, str]) -> Path:
+    """Return a wheel if it has the hash that is recorded for its name; end the program if not."""
+    if hashes.get(wheel.name) != sha256(wheel):
+        fail(
+            f"{wheel} does not have a hash that tools/pyodide.py records: remove it, or name a "
+            "wheel that you trust with WEBNNM_NUMPY_WHEEL."
+        )
+    return wheel
 
 
 def download_numpy() -> Path | None:
@@ -111,13 +116,10 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def wheels_for(requirements: tuple[str, ...]) -> list[Path]:
-    """Return the downloaded wheels of requirements of the form name==version."""
-    found: list[Path] = []
-    for requirement in requirements:
-        name, _, number = requirement.partition("==")
-        found += WHEELS.glob(f"{name}-{number}-*.whl")
-    return found
+def wheels_of(lock: str) -> list[Path]:
+    """Return the downloaded wheels of a lock file."""
+    versions = locks.pinned(lock).items()
+    return [path for name, number in versions for path in WHEELS.glob(f"{name}-{number}-*.whl")]
 
 
 def write_distribution(target: Path, wheels: list[Path]) -> None:
@@ -150,8 +152,8 @@ def build(built: Sequence[Path]) -> None:
     """Build the distribution for tests, with pytest in it, in the cache."""
     download_wheels()
     numpy = find_numpy()
-    wheels = [*wheels_for(PAGE_WHEELS), *built, *([numpy] if numpy else [])]
-    everything = [*wheels, *wheels_for(TEST_WHEELS)]
+    wheels = [*wheels_of(PAGES), *built, *([numpy] if numpy else [])]
+    everything = list(dict.fromkeys([*wheels, *wheels_of(TESTS)]))
     recipe = ROOT / "tools" / "pyodide.py"
     inputs = [*built, recipe, stdlib.build()]
     key = fingerprint(inputs, version(), " ".join(path.name for path in everything))
@@ -165,4 +167,4 @@ def build(built: Sequence[Path]) -> None:
 def page_wheels(built: Sequence[Path]) -> list[Path]:
     """Return the wheels that are served with the pages."""
     numpy = sorted(DISTRIBUTION.glob("numpy-*.whl"))
-    return [*wheels_for(PAGE_WHEELS), *built, *numpy]
+    return [*wheels_of(PAGES), *built, *numpy]

@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-from tools.common import ROOT, python_with
+from tools.common import ROOT
+from tools.environment import python_with
 
 REQUIREMENTS = (
     *("scikit-learn>=1.6,<2", "torch==2.13.0"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tools.common import DOCUMENTS, ROOT, fingerprint, python_with, run, step
+from tools.common import DOCUMENTS, ROOT, fingerprint, run, step
+from tools.environment import python_with
 
-REQUIREMENTS = ("mkdocs==1.6.1", "mkdocs-material==9.8.1")
-"""The packages that build the site, in a separate environment."""
 INPUTS = (
     "docs",
     "mkdocs.yml",
     "tools/docs",
+    "tools/locks/docs.txt",
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
@@ -19,8 +19,8 @@ INPUTS = (
 
 def build() -> None:
     """Build build/docs if a document or the theme of the site has changed."""
-    python = python_with("docs", REQUIREMENTS)
-    key = fingerprint([ROOT / name for name in INPUTS], *REQUIREMENTS)
+    python = python_with("docs")
+    key = fingerprint([ROOT / name for name in INPUTS])
     with step("docs site", key, DOCUMENTS / "index.html") as needed:
         if needed:
             command = [python, "-m", "mkdocs", "build", "--strict"]
