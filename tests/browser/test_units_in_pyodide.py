@@ -23,8 +23,9 @@ IN_NODE = (
     "trainer/test_progress.py",
 )
 """Tests of what asks where it runs, reads and writes files, or hands memory over."""
-ENVIRONMENT = {EVERYTHING: os.environ.get(EVERYTHING, "")}
-"""What the tests are told: `tests/work.py` says which draws they leave out."""
+ENVIRONMENT = {EVERYTHING: os.environ.get(EVERYTHING, ""), "WEBNNM_STRICT": "1"}
+"""What the tests are told: `tests/work.py` says which draws they leave out; rules that fail are
+errors."""
 TEXT_FILES = (".py", ".json", ".nnm", ".txt", ".csv", ".md", ".abnf")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from webnnm.cli.common import FINE, CommandError, Parsers, command, print_json
 from webnnm.cli.error_meanings import MEANINGS
 from webnnm.core.errors import suggestion
+from webnnm.expert.failing import PARTS, REMEDY
 from webnnm.expert.rule import Rule
 from webnnm.expert.rules import RULES
 
@@ -69,6 +70,11 @@ def _run(given: argparse.Namespace) -> int:
         meaning, remedy = MEANINGS[code]
         parts = {"id": code, "meaning": meaning, "remedy": remedy}
         text = [f"{code}", meaning, f"→ {remedy}"]
+    elif code in PARTS:
+        part = f"{PARTS[code].capitalize()} failed by a fault of webnnm itself."
+        remedy = REMEDY.format(silence="")
+        parts = {"id": code, "meaning": part, "remedy": remedy}
+        text = [code, part, f"→ {remedy}"]
     elif code in RULES:
         rule = RULES[code]
         found = explanation(rule)

@@ -40,6 +40,7 @@ class Finding:
     - `confidence`: 0 … 1, how likely it is that the problem costs accuracy or time.
     - `evidence`: the numbers behind it.
     - `places`: line and column of the nodes in the model text.
+    - `failed`: the rule itself failed, which is a fault of webnnm and says nothing of the model.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Finding:
     nodes: tuple[str, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
     places: tuple[tuple[int, int], ...] = ()
+    failed: bool = False
 
     @property
     def area(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from webnnm.data.dataset import Dataset
 from webnnm.expert.augmented import turned
@@ -74,8 +75,13 @@ SPOILED = {
 rounds has whole numbers. Each fact is reported once."""
 
 
-def examine(dataset: Dataset) -> dict[str, Suspicion]:
+def examine(
+    dataset: Dataset, failed: Callable[[str, Exception], None] | None = None
+) -> dict[str, Suspicion]:
     """Return what is suspicious about the rows of a dataset in memory, by rule.
+
+    `failed` is told of a check that raised an error, and the others go on; without it, it is
+    raised.
 
     >>> rows = [[float(row % 7), float(row)] for row in range(40)]
     >>> found = examine(Dataset(rows, [row % 2 for row in range(40)]))
@@ -83,12 +89,26 @@ def examine(dataset: Dataset) -> dict[str, Suspicion]:
     'column 1 numbers the rows, from 0 to 39'
     """
     rows = rows_of(dataset)
-    found = {id: check(rows) for id, check in (CHECKS | MEASURES).items()}
-    found["E615"] = averaged(rows) or within_windows(found["E615"], rows) or marking(rows)
-    found["E627"] = unrelated(found["E922"], found["E903"])
-    found["E619"] = found["E619"] or shared(rows)
+
+    def check(id: str, search: Callable[[], Suspicion | None]) -> Suspicion | None:
+        try:
+            return search()
+        except Exception as error:
+            if failed is None:
+                raise
+            failed(id, error)
+            return None
+
+    checks = CHECKS | MEASURES
+    found = {id: check(id, partial(search, rows)) for id, search in checks.items()}
+    plain = found["E615"]
+    found["E615"] = check(
+        "E615", lambda: averaged(rows) or within_windows(plain, rows) or marking(rows)
+    )
+    found["E627"] = check("E627", lambda: unrelated(found["E922"], found["E903"]))
+    found["E619"] = found["E619"] or check("E619", lambda: shared(rows))
     if not found["E619"]:
-        found["E620"] = found["E620"] or apart(found["E922"], rows)
+        found["E620"] = found["E620"] or check("E620", lambda: apart(found["E922"], rows))
     for first, others in SPOILED.items():
         if found[first]:
             found |= dict.fromkeys(others)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from webnnm.core.finding import Finding
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.expert.profile import Profile, profile
 from webnnm.graph.vertices import Network
@@ -86,6 +87,7 @@ class DataFacts:
     - `sorted`: the rows are sorted by class.
     - `fitted_on`: the subset whose statistics standardise it; "" if nothing is standardised.
     - `non_finite`: where a value is NaN or infinite: "row 3, column mass is nan".
+    - `failures`: findings that something here could not be measured, by a fault of webnnm.
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -106,6 +108,7 @@ class DataFacts:
     sorted: bool = False
     fitted_on: str = ""
     non_finite: str = ""
+    failures: Sequence[Finding] = ()
 
     @property
     def training(self) -> int:
@@ -235,6 +238,7 @@ class Facts:
     - `trained_before`: the parameters were trained or loaded.
     - `diverged`: where a loss was not finite, "epoch 2, batch 7".
     - `history`: the course of the training, None before it.
+    - `failures`: findings that something could not be measured, by a fault of webnnm.
     """
 
     network: Network
@@ -248,6 +252,7 @@ class Facts:
     trained_before: bool = False
     diverged: str = ""
     history: HistoryFacts | None = None
+    failures: Sequence[Finding] = ()
 
     @cached_property
     def profile(self) -> Profile:

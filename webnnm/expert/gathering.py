@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from webnnm.backends.base import Backend
+from webnnm.core.errors import WebNNMError
+from webnnm.core.finding import Finding
 from webnnm.core.shapes import count
 from webnnm.data.binding import DataBinding
 from webnnm.data.dataset import Dataset
@@ -91,10 +93,25 @@ def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
     dataset = binding.dataset
     sizes = {part: dataset.size(part) for part in ("training", "validation", "testing")}
     length = max(binding.sequence.values(), default=0)
+    bare = DataFacts(
+        sizes=sizes, batch_size=dataset.batch_size, length=length, non_finite=non_finite
+    )
     if not isinstance(dataset, Dataset) or not sizes["training"]:
-        bare = DataFacts(sizes=sizes, batch_size=dataset.batch_size, length=length)
-        return replace(bare, non_finite=non_finite)
+        return bare
+    try:
+        return _measured(bare, binding, dataset)
+    except WebNNMError:
+        raise  # as a training would
+    except Exception as error:
+        from webnnm.expert.failing import failure
+
+        return replace(bare, failures=[failure("E600", error)])
+
+
+def _measured(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFacts:
+    """Return the facts with what takes a look at the rows."""
     quality = measure_quality(dataset)
+    failures: list[Finding] = []
     block_of = {bound.field: block for block, bound in binding.inputs.items()}
     output_of = {bound.field: block for block, bound in binding.outputs.items()}
     features: dict[str, list[FeatureFacts]] = {}
@@ -105,31 +122,31 @@ def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
             f.name or str(f.index), f.mean, f.std, f.binary, f.minimum, f.maximum, raw
         )
         features.setdefault(block_of.get(f.block, f.block), []).append(found)
-    return DataFacts(
-        sizes=sizes,
-        batch_size=dataset.batch_size,
-        length=length,
+    return replace(
+        bare,
         features=features,
         class_counts={output_of.get(c.output, c.output): c.counts for c in quality.classes},
         class_names={output_of.get(c.output, c.output): c.names for c in quality.classes},
         shared_rows=quality.repeated_share(),
         coarse=quality.coarse,
         method=quality.method,
-        non_finite=non_finite,
-        suspicions={} if non_finite else _suspicions(dataset),
+        suspicions={} if bare.non_finite else _suspicions(dataset, failures),
         unknown=_unknown(dataset),
         sorted=any(c.in_order for c in quality.classes),
         fitted_on="full" if quality.foreign else "training" if binding.standardization else "",
+        failures=failures,
     )
 
 
-def _suspicions(dataset: Dataset) -> dict[str, Suspicion]:
-    """Return what an examination finds; the rows of Iris are known to be sound."""
+def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicion]:
+    """Return what an examination finds, and add its failures; the rows of Iris are known to be
+    sound."""
     if isinstance(dataset, IrisDataset):
         return {}
     from webnnm.expert.examination import examine
+    from webnnm.expert.failing import failure
 
-    return examine(dataset)
+    return examine(dataset, lambda id, error: failures.append(failure(id, error)))
 
 
 def _unknown(dataset: Dataset) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from webnnm.core.errors import DataError, Span, suggestion
@@ -183,12 +184,11 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
     findings: list[Finding] = []
     place = _places(facts.network)
     for rule in RULES.about(facts):
-        hit = None if rule.id in off else rule.test(facts)
-        if hit is not None:
-            done = _decide(rule.id, hit.changes, given, settings, origins)
-            findings.append(_finding(rule, hit, done, place))
+        if rule.id not in off:
+            decide = partial(_decide, rule.id, given=given, settings=settings, origins=origins)
+            findings += _apply(rule, facts, place, decide)
     _strengths(settings, origins)
-    findings = consistent(tried(findings, facts))
+    findings = consistent(tried(_merged(findings, facts), facts))
     return Review(findings=findings, settings=settings, origins=origins)
 
 
@@ -201,12 +201,36 @@ def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -
         return []
     place = _places(facts.network)
     found: list[Finding] = []
-    for rule in RULES.about(facts):
-        if rule.area == AREAS[-1] and rule.id not in off and (rule.early or not early):
-            hit = rule.test(facts)
-            if hit is not None:
-                found.append(_finding(rule, hit, (), place))
-    return tried(found, facts)
+    for rule in RULES.on_trainings():
+        if rule.id not in off and (rule.early or not early):
+            found += _apply(rule, facts, place, lambda _: ())  # decides nothing any more
+    return tried(_merged(found, facts), facts)
+
+
+def _apply(
+    rule: Rule,
+    facts: Facts,
+    place: Callable[[str], Any],
+    decide: Callable[[Mapping[str, Any]], Sequence[str]],
+) -> list[Finding]:
+    """Return what a rule finds: nothing, a finding, or that the rule itself failed."""
+    try:
+        hit = rule.test(facts)
+        return [] if hit is None else [_finding(rule, hit, decide(hit.changes), place)]
+    except Exception as error:
+        from webnnm.expert.failing import failure
+
+        return [failure(rule.id, error)]
+
+
+def _merged(findings: list[Finding], facts: Facts) -> list[Finding]:
+    """Return findings with the failures among the facts; equal failures are one."""
+    failures = [*facts.failures, *facts.data.failures]
+    if not failures and not any(finding.failed for finding in findings):
+        return findings
+    from webnnm.expert.failing import merge_failures
+
+    return sorted(merge_failures([*findings, *failures]), key=lambda finding: finding.id)
 
 
 def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
@@ -224,7 +248,8 @@ def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     if not skills or any(known is None or known < PROVEN for known in skills):
         return [*findings]
     return [
-        replace(found, severity="info") if RULES[found.id].refuted else found for found in findings
+        replace(found, severity="info") if not found.failed and RULES[found.id].refuted else found
+        for found in findings
     ]
 
 
@@ -237,11 +262,12 @@ def consistent(findings: Sequence[Finding]) -> list[Finding]:
     ['E305']
     """
     kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda finding: finding.rank):
+    own = [finding for finding in findings if not finding.failed]
+    for finding in sorted(own, key=lambda finding: finding.rank):
         rule = RULES[finding.id]
         if not any(rule.contradicts(RULES[other.id]) for other in kept):
             kept.append(finding)
-    return [finding for finding in findings if finding in kept]
+    return [finding for finding in findings if finding.failed or finding in kept]
 
 
 def _origin(name: str, given: Collection[str], facts: Facts) -> str:

@@ -256,7 +256,12 @@ def with_history(facts: Facts, history: History) -> Facts:
     """Return the facts with the course of a training."""
     from webnnm.expert.hindsight import history_facts
 
-    return replace(facts, history=history_facts(history))
+    try:
+        return replace(facts, history=history_facts(history))
+    except Exception as error:
+        from webnnm.expert.failing import failure
+
+        return replace(facts, failures=[failure("E900", error)])
 
 
 class Draft:

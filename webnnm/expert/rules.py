@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 
+from webnnm.core.finding import AREAS
 from webnnm.expert import (
     rules_capacity,
     rules_data,
@@ -25,6 +26,8 @@ MODULES = (
     rules_schedule,
 )
 """The modules whose rules are applied to every model; importing one declares its rules."""
+
+PACKAGE = "webnnm.expert"
 
 USUAL = {"epochs", "optimizer", "seed", "optimize_for", "progress", "on_epoch", "on_batch"}
 """Hyperparameters that most trainings set."""
@@ -77,10 +80,6 @@ def _unusual_target(facts: Facts) -> bool:
     return wide or large or get("optimize_for") == "edge"
 
 
-def _trained(facts: Facts) -> bool:
-    return facts.history is not None
-
-
 LATER: Mapping[str, Callable[[Facts], bool]] = {
     "rules_stability": _unusual_gradients,
     "rules_precision": _unusual_types,
@@ -94,10 +93,13 @@ LATER: Mapping[str, Callable[[Facts], bool]] = {
     "rules_starts": _unusual_starts,
     "rules_layers": _unusual_layers,
     "rules_scores": _unusual_layers,
-    "rules_training": _trained,
 }
-"""Modules that are imported when a model or a training has something that their rules are about;
-other pages need not load them. Where the condition does not hold, none of the rules does."""
+"""Modules that are imported when a model or a training has something that the rules of one of them
+are about; other pages need not load them. Where the condition does not hold, none of the rules
+does."""
+
+AFTER = "rules_training"
+"""The module on the course of a training, imported once there is one."""
 
 
 class Rules(Mapping[str, Rule]):
@@ -105,25 +107,45 @@ class Rules(Mapping[str, Rule]):
 
     def __getitem__(self, id: str) -> Rule:
         if id not in FOUND:
-            self.load(LATER)
+            self.load([*LATER, AFTER])
         return FOUND[id]
 
     def __iter__(self) -> Iterator[str]:
-        self.load(LATER)
+        self.load([*LATER, AFTER])
         return iter(sorted(FOUND))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def load(self, names: Mapping[str, object]) -> None:
+    def load(self, names: Iterable[str]) -> None:
         """Import modules, which declares their rules."""
         for name in names:
-            import_module(f"webnnm.expert.{name}")
+            import_module(f"{PACKAGE}.{name}")
 
     def about(self, facts: Facts) -> list[Rule]:
-        """Return the rules that may hold for these facts, in the order of their ids."""
-        self.load({name: True for name, needed in LATER.items() if needed(facts)})
-        return [FOUND[id] for id in sorted(FOUND)]
+        """Return the rules that may hold for these facts, in the order of their ids.
+
+        Those of all modules in `LATER` are asked, or of none of them: what a review finds depends
+        on the facts alone, not on what was imported before.
+        """
+        later = any(_holds(needed, facts) for needed in LATER.values())
+        names = [*LATER] * later + [AFTER] * (facts.history is not None)
+        self.load(names)
+        asked = {module.__name__ for module in MODULES}.union(f"{PACKAGE}.{n}" for n in names)
+        return [FOUND[id] for id in sorted(FOUND) if FOUND[id].test.__module__ in asked]
+
+    def on_trainings(self) -> list[Rule]:
+        """Return the rules on the course of a training, in the order of their ids."""
+        self.load([AFTER])
+        return [FOUND[id] for id in sorted(FOUND) if FOUND[id].area == AREAS[-1]]
+
+
+def _holds(needed: Callable[[Facts], bool], facts: Facts) -> bool:
+    """Return whether a condition holds, or cannot be told: the rules then say what is wrong."""
+    try:
+        return needed(facts)
+    except Exception:
+        return True
 
 
 RULES = Rules()

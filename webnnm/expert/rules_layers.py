@@ -235,8 +235,9 @@ def _taps(layer: LayerVertex) -> Sequence[tuple[int, int]]:
     """Return for each dimension how many values a window takes, and how far apart they are."""
     options = layer.options
     kernel: Any = options.get("kernel") or options.get("window_dimensions")
-    if kernel is None:
-        kernel = layer.operands[1].features.sizes()[2:]
+    if kernel is None:  # that of the filters; a pool without a window takes the whole picture
+        filters = layer.operands[1].features.sizes()[2:] if len(layer.operands) > 1 else ()
+        kernel = filters or _spatial(layer)
     return [*zip(_numbers(kernel), _numbers(options["dilations"]), strict=False)]
 
 

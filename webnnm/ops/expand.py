@@ -45,6 +45,8 @@ def _shape(layer: ShapeView) -> None:
         return
     sources = _sources(layer, flow.names)
     dims = target_sizes(layer, "new_shape")
+    if {*range(len(flow.dims))} - {*sources}:
+        layer.fail("NNM401", f"{flow} does not expand to {show(dims)}")
     for source, size in zip(sources, dims, strict=True):
         own = 1 if source is None else flow.dims[source]
         if own is not None and size is not None and own not in (1, size):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import ContextLost, DataError, WebNNMError
-from webnnm.core.finding import Findings
+from webnnm.core.finding import Finding, Findings
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
 from webnnm.evaluation.epoch import BatchRecord, EpochRecord
 from webnnm.evaluation.history import History, plain
@@ -339,6 +339,7 @@ class Training:
     async def _judge(self, run: ResidentTraining, before: Mapping[str, HostArray]) -> None:
         """Measure the outcome of the training, and report what the expert system finds in it."""
         state, history, settings = self._state, self.history, self._settings
+        failures: list[Finding] = []
         try:
             from webnnm.trainer.outcome import measure_outcome
 
@@ -348,7 +349,11 @@ class Training:
         # Device memory, unsupported labels or the network may fail: the training itself succeeded.
         except (WebNNMError, ImportError) as error:
             self._warn(f"the results of the training could not be measured: {error}")
-        found = self._reviewer.hindsight(history)
+        except Exception as error:
+            from webnnm.expert.failing import failure
+
+            failures = [failure("E900", error)]
+        found = [*self._reviewer.hindsight(history), *failures]
         for line in brief(finding for finding in found if finding.id not in self._told):
             self._reporter.note(line)
         history.findings = Findings(self._reviewer.settled(history, found))
