@@ -21,14 +21,7 @@ REMEDY = (
 
 
 def failure(id: str, error: Exception) -> Finding:
-    """Return the finding that a rule, or one of `PARTS`, failed; raises it where that is asked for.
-
-    >>> found = failure("E321", IndexError("tuple index out of range"))
-    >>> found.message
-    'the rule E321 of webnnm failed: IndexError: tuple index out of range'
-    >>> found.severity, found.failed
-    ('warning', True)
-    """
+    """Return the finding that a rule, or one of `PARTS`, failed; raises it where that is asked for."""
     if os.environ.get(STRICT) == "1":
         raise error
     what = f"{PARTS[id]} failed" if id in PARTS else f"the rule {id} of webnnm failed"
