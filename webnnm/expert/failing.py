@@ -21,7 +21,7 @@ REMEDY = (
 
 
 def failure(id: str, error: Exception) -> Finding:
-    """Return the finding that a rule, or one of `PARTS`, failed; raises it where that is asked for."""
+    """Return the finding that a rule, or one of `PARTS`, failed; raises the error if `STRICT`."""
     if os.environ.get(STRICT) == "1":
         raise error
     what = f"{PARTS[id]} failed" if id in PARTS else f"the rule {id} of webnnm failed"
