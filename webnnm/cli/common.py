@@ -16,7 +16,15 @@ from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.csv_dataset import CSVDataset
 from webnnm.data.source import read_text
 from webnnm.evaluation.history import plain
-from webnnm.formats.kinds import BEGINNING, TABLE, TEXT, Kind, is_safetensors, recognised
+from webnnm.formats.kinds import (
+    BEGINNING,
+    COMPRESSED,
+    TABLE,
+    TEXT,
+    Kind,
+    is_safetensors,
+    recognised,
+)
 from webnnm.model.text_files import with_files
 from webnnm.notation import parse
 from webnnm.training.hyperparameters import HYPERPARAMETERS
@@ -86,22 +94,46 @@ def add_table(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
     data.add_argument("--data", metavar="CSV", required=required, help="path or URL of a table")
     data.add_argument("--label", metavar="COLUMN", help="name or number from 0; default: the last")
     data.add_argument("--features", metavar="COLUMNS", help="as a,b; default: all others")
-    add_delimiter(data)
+    add_dialect(data)
+    help = "columns of numbers that are categories, as a,b"
+    data.add_argument("--categorical", default="", metavar="COLUMNS", help=help)
     data.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
     data.add_argument("--missing", choices=("error", "drop", "mean"), default="error")
     data.add_argument(
         "--split", type=parts, metavar="PARTS", default="0.7,0,0.3", help="default: %(default)s"
     )
-    data.add_argument("--standardize", action="store_true")
+    help = "scale the columns of numbers to mean 0 and standard deviation 1"
+    data.add_argument("--standardize", action="store_true", help=help)
 
 
-def add_delimiter(parser: Any) -> None:
-    """Add the options for the delimiter of a table, and whether it has a header."""
-    help = 'between columns, such as "tab"; default: a comma'
-    parser.add_argument("--delimiter", default=",", metavar="C", type=_delimiter, help=help)
+def add_dialect(parser: Any) -> None:
+    """Add the options that say how the text of a table is written."""
+    found = "default: detected, and remembered by the snapshot"
+    parser.add_argument(
+        "--delimiter",
+        default="auto",
+        metavar="C",
+        type=_delimiter,
+        help=f'between columns, such as ";" or "tab"; {found}',
+    )
     header = argparse.BooleanOptionalAction
     help = "whether the first row names the columns; default: detected"
     parser.add_argument("--header", action=header, default="auto", help=help)
+    help = "of the file, such as cp1252; default: detected"
+    parser.add_argument("--encoding", default="auto", metavar="NAME", help=help)
+    help = f'decimal mark, "." or ","; {found}, by column'
+    parser.add_argument("--decimal", default="auto", metavar="C", help=help)
+    help = f'beginning of lines that are no rows, "" for none; {found}'
+    parser.add_argument("--comment", default="auto", metavar="C", help=help)
+    help = "words for missing cells, as -,k.A."
+    parser.add_argument("--missing-values", default="", metavar="WORDS", help=help)
+
+
+def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_dialect` as those of `read_csv`."""
+    names = ("delimiter", "header", "encoding", "decimal", "comment")
+    words = [word for word in arguments.missing_values.split(",") if word]
+    return {name: getattr(arguments, name) for name in names} | {"missing_values": words}
 
 
 def _delimiter(text: str) -> str:
@@ -125,19 +157,25 @@ def table(given: argparse.Namespace) -> CSVDataset:
     """Return the dataset that the options of `add_table` describe."""
     check_table(given.data)
     with asked_for("NNM710"):
-        return asyncio.run(
+        dataset = asyncio.run(
             CSVDataset.create(
                 given.data,
                 features=given.features and [column(word) for word in given.features.split(",")],
                 label=None if given.label is None else column(given.label),
-                header=given.header,
-                delimiter=given.delimiter,
+                **dialect(given),
                 split=given.split,
                 standardize=given.standardize,
                 task=given.task,
                 missing=given.missing,
+                categorical=[column(word) for word in given.categorical.split(",") if word],
             )
         )
+    if dataset.dialect is not None and not dataset.dialect.usual:
+        say(f"{given.data}: {dataset.dialect}")
+    for report in dataset.report.columns:
+        if report.written:
+            say(f"{given.data}, column {report.name}: {report.written}")
+    return dataset
 
 
 def add_hyperparameters(parser: argparse.ArgumentParser) -> None:
@@ -217,6 +255,12 @@ def typed() -> str:
         raise DataError("NNM715", f"the standard input is not text: {error}") from error
 
 
+def piped() -> bytes | str:
+    """Return the bytes of the standard input, whose encoding is that of a table."""
+    buffer = getattr(sys.stdin, "buffer", None)
+    return typed() if buffer is None else buffer.read()
+
+
 def mistaken(place: str, kind: Kind, wanted: str) -> DataError:
     """Return the error for a file of a different kind than a command needs."""
     return DataError("NNM715", f'"{place}" is {kind.name}, not {wanted}', hint=kind.remedy)
@@ -227,7 +271,10 @@ def check_table(place: str) -> None:
     if not Path(place).is_file():
         return
     with Path(place).open("rb") as file:
-        kind = recognised(file.read(BEGINNING), place)
+        begin = file.read(BEGINNING)
+    kind = recognised(begin, place)
+    if kind == COMPRESSED and begin[:2] in (b"\x1f\x8b", b"PK"):  # the reader knows more of these
+        return
     if kind is not None and kind != TABLE:
         raise mistaken(place, kind, "a table")
 

@@ -14,17 +14,17 @@ from webnnm.cli.common import (
     FINE,
     Parsers,
     add_backend,
-    add_delimiter,
+    add_dialect,
     add_model,
     check_table,
     command,
     opened,
-    typed,
+    piped,
 )
 from webnnm.cli.places import write
 from webnnm.cli.rows import csv_table, inputs_of, json_rows
 from webnnm.core.errors import DataError
-from webnnm.data.source import read_text
+from webnnm.data.source_bytes import read_bytes
 from webnnm.evaluation.history import plain
 from webnnm.runtime.answers import Prediction
 from webnnm.runtime.restored import Restored
@@ -41,7 +41,7 @@ def add(commands: Parsers) -> None:
         default="-",
         help="path or URL of a table or of JSON, or - for the standard input, the default",
     )
-    add_delimiter(one)
+    add_dialect(one)
     one.add_argument("--out", metavar="FILE", help="default: the output")
     one.add_argument("--batch-size", type=int, metavar="N", help="rows computed at a time")
     add_backend(one)
@@ -63,14 +63,14 @@ def _predict(given: argparse.Namespace) -> int:
 async def _predicted(given: argparse.Namespace) -> dict[str, Any]:
     """Return output → its numbers, and the class of every row if there are classes."""
     check_table(given.rows)
-    text = typed() if given.rows == "-" else await read_text(given.rows)
+    source = piped() if given.rows == "-" else await read_bytes(given.rows)
+    begin = source[:4096].lstrip()[:1]
     async with await opened(given.model, learnt=True, backend=given.backend) as model:
         kept = model.state.restored or Restored()
-        if text.lstrip()[:1] in ("[", "{"):
-            rows = json_rows(text)
+        if begin in ("[", "{", b"[", b"{"):
+            rows = json_rows(source)
         else:
-            encoders = kept.columns.get(model.inputs()[0], ())
-            rows = csv_table(text, given, encoders)
+            rows = csv_table(source, given, kept, model.inputs()[0])
         inputs = inputs_of(model, rows)
         values = await model.predict(inputs, batch_size=given.batch_size)
         return {name: _answer(answer) for name, answer in values.items()}

@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from webnnm.cli.common import asked_for, column
+from webnnm.cli.common import asked_for, column, dialect
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.data.columns import Table, read_column
+from webnnm.data.columns import Table, read_column, table_of
 from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
 from webnnm.data.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
@@ -18,10 +18,13 @@ from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
 
 
-def csv_table(text: str, given: argparse.Namespace, encoders: Sequence[Encoder]) -> Table:
-    """Read a table; a first row with the names of all features names the columns."""
-    known = [encoder.name for encoder in encoders]
-    table = read_csv(text, delimiter=given.delimiter, header=given.header, known=known)
+def csv_table(source: Any, given: argparse.Namespace, kept: Restored, block: str) -> Table:
+    """Read a table as that of the training was written, unless it is seen or told to differ.
+
+    A first row with the names of all features names the columns.
+    """
+    known = [encoder.name for encoder in kept.columns.get(block, ())]
+    table = read_csv(source, known=known, like=kept.dialect, **dialect(given))
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
     return table
@@ -42,7 +45,7 @@ def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
 
 def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
     if isinstance(rows, list) and isinstance(cast("list[Any]", rows)[0], dict):
-        rows = _table_of(cast("list[dict[str, Any]]", rows))
+        rows = table_of(rows)
     if not encoders:
         if isinstance(rows, Table):
             return encode_rows([NumberEncoder(name) for name in rows.names], rows)
@@ -52,17 +55,7 @@ def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
     return encode_rows(encoders, rows)
 
 
-def _table_of(rows: Sequence[dict[str, Any]]) -> Table:
-    names = tuple(rows[0])
-    for number, row in enumerate(rows):
-        if row.keys() != rows[0].keys():
-            raise DataError(
-                "NNM702", f"row {number} has {', '.join(row)}, row 0 has {', '.join(names)}"
-            )
-    return Table(names, tuple([row[name] for row in rows] for name in names))
-
-
-def json_rows(text: str) -> Any:
+def json_rows(text: str | bytes) -> Any:
     """Return rows of a JSON text: a list of lists, numbers or objects, or input → such a list."""
     try:
         found = json.loads(text)
@@ -93,6 +86,7 @@ def labelled(
         tuple(table.columns[place] for place in rest),
         table.first_row,
         table.lines,
+        table.dialect,
     )
     inputs = _encoded(features, encoders)
     if block in kept.inputs:
@@ -100,10 +94,10 @@ def labelled(
     answers, scale = kept.answers.get(output), kept.targets.get(output)
     labels: tuple[str, ...] | None = None
     if answers is None:
-        numbers = read_column(table, target, True)
+        numbers = read_column(table, target, True, kept.label_format)
         if numbers.missing:
             raise DataError("NNM713", f"{table.place(numbers.missing[0], target)} is empty")
-        values = HostArray.of(list(numbers.numbers or ()))
+        values = HostArray.of(list(numbers.numbers or ()), "float64")
         outputs = values if scale is None else scale.apply(values)
     else:
         labels = answers.names or tuple(map(str, range(answers.classes)))

@@ -10,7 +10,7 @@ from webnnm.cli.common import (
     FINE,
     Parsers,
     add_backend,
-    add_delimiter,
+    add_dialect,
     add_model,
     check_table,
     command,
@@ -20,7 +20,7 @@ from webnnm.cli.common import (
 )
 from webnnm.cli.rows import csv_table, labelled
 from webnnm.data.field import SUBSETS
-from webnnm.data.source import read_text
+from webnnm.data.source_bytes import read_bytes
 from webnnm.evaluation.result import TestResult
 from webnnm.runtime.restored import Restored
 
@@ -33,7 +33,7 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "--label", metavar="COLUMN", help="name or number from 0; default: that of the training"
     )
-    add_delimiter(one)
+    add_dialect(one)
     one.add_argument(
         "--subset", choices=SUBSETS, default="testing", help="of the split; default: %(default)s"
     )
@@ -58,7 +58,6 @@ async def _tested(given: argparse.Namespace) -> TestResult:
     check_table(given.data)
     async with await opened(given.model, learnt=True, **settings) as model:
         kept = model.state.restored or Restored()
-        encoders = kept.columns.get(model.inputs()[0], ())
-        table = csv_table(await read_text(given.data), given, encoders)
+        table = csv_table(await read_bytes(given.data), given, kept, model.inputs()[0])
         model.set_dataset(labelled(model, table, given.label, given.split))
         return await model.test(given.subset)

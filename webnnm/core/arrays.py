@@ -7,7 +7,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.dtypes import FORMATS, DataType, byte_length, holds
 from webnnm.core.errors import DataError
@@ -143,7 +143,8 @@ class HostArray:
 
     @classmethod
     def _from_nested(cls, value: Any, dtype: DataType) -> HostArray:
-        found = _floats(value) if dtype == "float32" and type(value) is list else None
+        plain = dtype in ("float32", "float64") and type(value) is list
+        found = _floats(value, FORMATS[dtype]) if plain else None
         if found is not None:
             return cls(dtype, *found)
         shape: list[int] = []
@@ -281,7 +282,7 @@ class HostArray:
         )
 
 
-def _floats(value: list[Any]) -> tuple[tuple[int, ...], array[float]] | None:
+def _floats(value: list[Any], code: str) -> tuple[tuple[int, ...], array[float]] | None:
     """Return shape and elements of a list of numbers, or of equally long lists, in one step.
 
     None for everything else, and if something is wrong: who looks at each element reports it.
@@ -290,16 +291,40 @@ def _floats(value: list[Any]) -> tuple[tuple[int, ...], array[float]] | None:
     row: list[Any] = first if type(first) is list else []
     try:
         if isinstance(first, _NUMBERS):
-            return (len(value),), array("f", value)
+            return (len(value),), array(code, value)
         if not row or not isinstance(row[0], _NUMBERS):
             return None
-        found, width = array("f"), len(row)
+        found, width = array(code), len(row)
         for row in value:
             found.fromlist(row)
             if len(row) != width:
                 return None
         return (len(value), width), found
     except (TypeError, OverflowError):
+        return None
+
+
+def exact_type(value: Any) -> DataType | None:
+    """Return "float64" for data that float32 would round, None for anything else.
+
+    >>> exact_type([1e7 + 0.1]), exact_type(array("f", [0.1])), exact_type(array("d", [0.1]))
+    ('float64', None, 'float64')
+
+    Lists of Python numbers are such, and buffers, arrays and data frames of float64.
+    """
+    if isinstance(value, (list, tuple)):
+        rows = cast("Sequence[Any]", value)
+        return exact_type(rows[0]) if rows else None
+    if isinstance(value, (range, *_NUMBERS)):
+        return "float64"
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return "float64" if str(dtype) == "float64" else None
+    if hasattr(value, "__array__"):  # a data frame
+        return "float64"
+    try:
+        return "float64" if memoryview(value).format.lstrip("@=<") == "d" else None
+    except TypeError:
         return None
 
 

@@ -7,8 +7,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.data.csv_table import DELIMITERS, Header, read_csv
-from webnnm.data.source import read_text
+from webnnm.data.columns import Table
+from webnnm.data.csv_table import Header, read_csv
+from webnnm.data.source_bytes import read_bytes
 from webnnm.data.table_dataset import Missing, TableDataset, Task, chosen_columns
 
 
@@ -28,7 +29,7 @@ class CSVDataset(TableDataset):
         features: Sequence[str | int] | None = None,
         label: str | int | None = None,
         header: Header = "auto",
-        delimiter: str = ",",
+        delimiter: str = "auto",
         split: Sequence[Any] = (0.7, 0, 0.3),
         seed: int = 0,
         standardize: bool | Sequence[str] = False,
@@ -36,35 +37,44 @@ class CSVDataset(TableDataset):
         missing: Missing = "error",
         *,
         path: str | Path | None = None,
-        text: str | None = None,
+        text: Any = None,
         name: str | None = None,
+        encoding: str = "auto",
+        quote: str = "auto",
+        comment: str = "auto",
+        decimal: str = "auto",
+        missing_values: Sequence[str] = (),
         **options: Any,
     ) -> CSVDataset:
         """Read a table from a `url`, a `path` or a `text`; give exactly one of them.
 
-        `header` and `delimiter` are those of `read_csv`, all other options those of `TableDataset`
-        and `Dataset`. `name` defaults to the file name. Raises the errors of `TableDataset`, and
-        `DataError` NNM713 if the text is not a valid table, NNM715 if the source cannot be read or
-        several sources are given.
+        `text` may also be bytes or an open file. `header`, `delimiter`, `encoding`, `quote`,
+        `comment`, `decimal` and `missing_values` are those of `read_csv`, all other options those
+        of `TableDataset` and `Dataset`. `name` defaults to the file name. Raises the errors of
+        `TableDataset`, and `DataError` NNM713 if the text is not a valid table, NNM715 if the
+        source cannot be read or several sources are given.
         """
-        given = [place for place in (url, path, text) if place is not None]
-        if len(given) != 1:
+        sources = [source for source in (url, path, text) if source is not None]
+        if len(sources) != 1:
             raise DataError(
-                "NNM715", f"{len(given)} of url, path and text", hint="give exactly one of them"
+                "NNM715", f"{len(sources)} of url, path and text", hint="give exactly one of them"
             )
         if text is None:
-            text = await read_text(given[0])
-            name = name or PurePosixPath(str(given[0])).stem
+            text = await read_bytes(sources[0])
+            name = name or PurePosixPath(str(sources[0])).stem
         known = [*chosen_columns("features", features), *([] if label is None else [label])]
-        table = read_csv(text, delimiter=delimiter, header=header, known=known)
-        if not table.names:
-            raise DataError("NNM713", "the text has no row 1", hint="is it the right file?")
-        if len(table.names) == 1:
-            raise DataError(
-                "NNM713",
-                f'row 1 has one column only, "{table.names[0]}": no features',
-                hint=_other_delimiter(text, delimiter),
-            )
+        table = read_csv(
+            text,
+            delimiter=delimiter,
+            header=header,
+            known=known,
+            encoding=encoding,
+            quote=quote,
+            comment=comment,
+            decimal=decimal,
+            missing_values=missing_values,
+        )
+        check_table(table)
         return cls(
             table,
             features,
@@ -79,9 +89,14 @@ class CSVDataset(TableDataset):
         )
 
 
-def _other_delimiter(text: str, delimiter: str) -> str:
-    counts = {mark: text.count(mark) for mark in DELIMITERS if mark != delimiter}
-    best = max(counts, key=counts.__getitem__)
-    if not counts[best]:
-        return "a table needs a label and at least one feature"
-    return f"set delimiter={best!r} if it separates the columns"
+def check_table(table: Table) -> None:
+    """Refuse a table without rows, or with one column alone (NNM713)."""
+    if not table.names:
+        raise DataError("NNM713", "the text has no row 1", hint="is it the right file?")
+    if len(table.names) == 1:
+        raise DataError(
+            "NNM713",
+            f'row 1 has one column only, "{table.names[0]}": no features',
+            hint="a table needs a label and at least one feature; delimiter= sets what separates "
+            "them",
+        )

@@ -12,6 +12,7 @@ from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
+from webnnm.data.precision import Loss, lost_values
 from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
 from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
 from webnnm.data.standardize import Scale, Unscaled, warn
@@ -66,7 +67,8 @@ class Dataset:
     Attributes: `name`; `inputs` and `outputs`, block → `Field`; `seed`; `method` of the split
     ("explicit" for lists of rows); `sample_weight`, float32 `[rows]` or None; `standardization` and
     `target_standardization`, block → `Standardization`, empty by default; `augmentation`, a
-    function or None; `without_targets`, outputs of a model that are not trained, empty by default.
+    function or None; `without_targets`, outputs of a model that are not trained, empty by default;
+    `came_as_float32`, the inputs whose numbers were float32 before.
     """
 
     without_targets: Collection[str] = ()
@@ -111,6 +113,10 @@ class Dataset:
         self.method = division.applied(classes)
         self._given_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)
         self._given_outputs = Unscaled.of(self.outputs, self._outputs, standardize_targets, scale)
+        # What comes as float32 may have lost digits before.
+        self.came_as_float32 = frozenset(
+            block for block, values in self._inputs.items() if values.dtype == "float32"
+        )
         if scale != "standard" and standardize is False and not standardize_targets:
             raise DataError(
                 "NNM704",
@@ -167,6 +173,22 @@ class Dataset:
     def num_batches(self, subset: str) -> int:
         """Return the number of batches in a subset: ⌈size/batch_size⌉."""
         return -(-self.size(subset) // self.batch_size)
+
+    def lost_values(self) -> dict[str, Mapping[int, Loss]]:
+        """Return the columns that lost distinct values as float32: block → column → `Loss`.
+
+        The blocks are named "input NAME" and "output NAME".
+        """
+        lost: dict[str, Mapping[int, Loss]] = {}
+        for role, given, arrays in (
+            ("input", self._given_inputs, self._inputs),
+            ("output", self._given_outputs, self._outputs),
+        ):
+            lost |= {f"{role} {block}": found for block, found in given.lost.items()}
+            for block in given.chosen:
+                found = lost_values(given.arrays[block], arrays[block])
+                lost |= {f"{role} {block}": found} if found else {}
+        return lost
 
     def statistics(self, subset: str = "training") -> Statistics:
         """Return statistics of a subset, computed from the values that its batches contain."""
@@ -300,6 +322,7 @@ class Dataset:
         other._labels = renamed(self._labels)
         other.standardization = renamed(self.standardization)
         other.target_standardization = renamed(self.target_standardization)
+        other.came_as_float32 = frozenset(renamed(dict.fromkeys(self.came_as_float32)))
         other._given_inputs = self._given_inputs.renamed(renamed)
         other._given_outputs = self._given_outputs.renamed(renamed)
         return other

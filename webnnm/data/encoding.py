@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.data.columns import Column, Table, as_number, read_column, table_of
+from webnnm.data.number_format import PLAIN, NumberFormat, format_from_dict, format_to_dict
 
 Unknown = Literal["error", "zeros"]
 """What happens to a word that no training row has."""
@@ -29,13 +30,15 @@ class NumberEncoder:
     """Passes numbers through; replaces missing numbers with `fill`, if it is not None.
 
     >>> NumberEncoder("age", fill=30.0).encode(Column("age", array("d", [math.nan, 4]), (), [0]))
-    [array('f', [30.0, 4.0])]
+    [array('d', [30.0, 4.0])]
 
-    Attributes: `name` of the column, `fill`.
+    Attributes: `name` of the column, `fill`, and the `number_format` in which its numbers were
+    written, which decides where those of new rows may be read in two ways.
     """
 
     name: str
     fill: float | None = None
+    number_format: NumberFormat = PLAIN
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -44,7 +47,7 @@ class NumberEncoder:
 
     def encode(self, column: Column, place: str = "row") -> list[array[float]]:
         """Return one number per row. Raises `DataError` NNM713 if one is missing without `fill`."""
-        numbers = array("f", column.numbers or ())
+        numbers = array("d", column.numbers or ())
         if column.missing and self.fill is None:
             raise _absent(place, column)
         for row in column.missing:
@@ -53,7 +56,7 @@ class NumberEncoder:
 
     def filled(self, shares: Sequence[float]) -> NumberEncoder:
         """Return the same encoder with the mean of the training rows for missing numbers."""
-        return NumberEncoder(self.name, *shares)
+        return replace(self, fill=shares[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ class OneHotEncoder:
 
     def filled(self, shares: Sequence[float]) -> OneHotEncoder:
         """Return the same encoder with the shares of the categories for missing words."""
-        return OneHotEncoder(self.name, self.categories, self.unknown, tuple(shares))
+        return replace(self, fill=tuple(shares))
 
 
 Encoder = NumberEncoder | OneHotEncoder
@@ -183,7 +186,7 @@ class LabelEncoder:
 
 
 def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
-    """Return rows of a table, or lists with one cell for each encoder, as float32.
+    """Return rows of a table, or lists with one cell for each encoder, as float64.
 
     >>> encode_rows([NumberEncoder("a"), OneHotEncoder("b", ("x", "y"))], [[5, "y"]]).tolist()
     [[5.0, 0.0, 1.0]]
@@ -207,19 +210,22 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
     places = {name: place for place, name in enumerate(table.names)}
     values: list[array[float]] = []
     for encoder in encoders:
-        numeric = isinstance(encoder, NumberEncoder)
         place = places.get(encoder.name)
         place = table.index(encoder.name) if place is None else place
-        values += encoder.encode(read_column(table, place, numeric))
+        if isinstance(encoder, NumberEncoder):
+            column = read_column(table, place, True, encoder.number_format)
+        else:
+            column = read_column(table, place, False)
+        values += encoder.encode(column)
     return side_by_side(values, table.row_count)
 
 
 def side_by_side(columns: Sequence[array[float]], rows: int) -> HostArray:
-    """Return columns as float32 `[rows, columns]`."""
-    flat = array("f", bytes(4 * len(columns) * rows))
+    """Return columns as float64 `[rows, columns]`."""
+    flat = array("d", bytes(8 * len(columns) * rows))
     for place, values in enumerate(columns):
-        flat[place :: len(columns)] = values
-    return HostArray("float32", (rows, len(columns)), flat)
+        flat[place :: len(columns)] = values if values.typecode == "d" else array("d", values)
+    return HostArray("float64", (rows, len(columns)), flat)
 
 
 def sorted_words(words: Iterable[str]) -> tuple[str, ...]:
@@ -244,7 +250,10 @@ def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
     if isinstance(encoder, LabelEncoder):
         return {"name": encoder.name, "classes": list(encoder.classes)}
     if isinstance(encoder, NumberEncoder):
-        return {"name": encoder.name, "fill": encoder.fill}
+        written = format_to_dict(encoder.number_format)
+        return {"name": encoder.name, "fill": encoder.fill} | (
+            {"format": written} if written else {}
+        )
     return {
         "name": encoder.name,
         "categories": list(encoder.categories),
@@ -265,7 +274,7 @@ def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
     if "categories" in record:
         fill = tuple(record["fill"])
         return OneHotEncoder(name, tuple(record["categories"]), record["unknown"], fill)
-    return NumberEncoder(name, record["fill"])
+    return NumberEncoder(name, record["fill"], format_from_dict(record.get("format", {})))
 
 
 def _absent(place: str, column: Column) -> DataError:

@@ -118,15 +118,6 @@ def _as_table(value: Any) -> Table | None:
         return None
     if isinstance(value, Mapping) and not any(map(_is_column, cast("Any", value).values())):
         value = [value]
-    if isinstance(value, (list, tuple)):
-        rows = cast("Sequence[Mapping[str, Any]]", value)
-        for number, row in enumerate(rows):
-            if not isinstance(row, Mapping) or row.keys() != rows[0].keys():
-                found = ", ".join(map(str, row)) if isinstance(row, Mapping) else repr(row)
-                raise DataError(
-                    "NNM702", f"row {number} has {found}, row 0 has {', '.join(map(str, rows[0]))}"
-                )
-        value = {name: [row[name] for row in rows] for name in rows[0]}
     return table_of(value)
 
 

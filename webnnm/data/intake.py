@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from webnnm.core.arrays import HostArray
+from webnnm.core.arrays import HostArray, exact_type
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
@@ -118,7 +118,8 @@ def take_all(
     {'y': HostArray(float32[1])}
 
     `options` may hold "kinds", "names", "features" and "length". If an input and an output have
-    the same name, the kind is that of the output, all else that of the input.
+    the same name, the kind is that of the output, all else that of the input. Values of float64
+    keep their precision in the arrays: whoever scales them does it before they become float32.
     """
     blocks = [*inputs, *outputs]
     kinds = per_block(options.get("kinds"), blocks, "kinds")
@@ -167,7 +168,7 @@ def take_input(
     NNM702 for ragged or scalar data, NNM707 for a number that is not finite, NNM711 for lengths.
     """
     where = f'input "{block}"'
-    values, lengths = _given(where, value, None, length)
+    values, lengths = _given(where, value, exact_type(value), length)
     found = _checked(where, kind) or "continuous"
     values = _padded(where, values, lengths, length)
     if length is None:
@@ -203,12 +204,14 @@ def take_output(
     """
     where = f'output "{block}"'
     integers = _integers_only(value)
-    values, lengths = _given(where, value, "int64" if integers else None, length)
+    values, lengths = _given(where, value, "int64" if integers else exact_type(value), length)
     found = _checked(where, kind) or detect_kind(values, named=labels is not None)
     if found == "classes":
         values = _class_numbers(where, values, labels, lengths)
-    elif integers or found in ("onehot", "multilabel", "distribution"):
+    elif found in ("onehot", "multilabel", "distribution"):
         values = HostArray.of(values, "float32")
+    elif integers:
+        values = HostArray.of(values, "float64")
     classes = 0
     if found == "classes":
         classes = max(max(values.values()) + 1, len(labels or ()))
@@ -328,7 +331,7 @@ def _field(
         raise DataError("NNM702", f"{where}: {len(features)} feature names for {show(shape)}")
     return Field(
         shape,
-        values.dtype,
+        "float32" if values.dtype == "float64" else values.dtype,
         names=tuple(names),
         sequence=(names[0] if names else SEQUENCE) if sequence else False,
         kind=kind,

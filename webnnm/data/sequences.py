@@ -175,7 +175,8 @@ def positions_of(
         if not shape or (shape[0] and shape[1:] != rest):
             what = f"positions of {show(shape[1:])}" if shape else "a single number"
             raise DataError("NNM702", f"{where}: row {index} has {what}, others {show(rest)}")
-    wide = highest([values.dtype for values in found])
+    types = {values.dtype for values in found}
+    wide = "float64" if "float64" in types else highest(types)
     if wide not in FORMATS:  # 4-bit rows may share a byte
         wide = "int8" if wide == "int4" else "uint8"
     lengths = [shape[0] for shape in shapes]

@@ -7,6 +7,7 @@ import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from itertools import chain, cycle
 from operator import add, mul, sub, truediv
 from typing import Any, Literal, get_args
@@ -15,16 +16,24 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, count, show
 from webnnm.data.field import Field
+from webnnm.data.precision import Loss, lost_values
 from webnnm.data.sequences import like, measured
 
 SMALLEST_STD = 1e-8
 """A feature that varies less than this is treated as constant: its std counts as 1."""
+
+COARSE = 2.0**-14
+"""If a standard deviation is less than this share of the mean, float32 has fewer than about a
+thousand steps in it."""
 
 LOOKED_AT, FAR = 64, 3.0
 """How many rows show the units of numbers, and how many deviations from the training rows are too
 many."""
 
 CHANNELS = ("channel", "channels")
+
+EXACT = ("float64", "int64", "uint64", "int32", "uint32")
+"""Types that float32 rounds."""
 
 Scale = Literal["standard", "minmax"]
 """To mean 0 and standard deviation 1, or to 0 … 1."""
@@ -60,10 +69,14 @@ class Standardization:
         return HostArray("float32", values.shape, flat)
 
     def undo(self, values: HostArray) -> HostArray:
-        """Return z·std + mean in float32, the inverse of `apply`."""
+        """Return z·std + mean, the inverse of `apply`.
+
+        In float32, or in float64 if float32 has too few steps within a standard deviation.
+        """
         means, stds = self._figures(values)
-        flat = array("f", map(add, map(mul, values.values(), stds), means))
-        return HostArray("float32", values.shape, flat)
+        coarse = any(abs(m) * COARSE > s for m, s in zip(self.mean, self.std, strict=True))
+        flat = array("d" if coarse else "f", map(add, map(mul, values.values(), stds), means))
+        return HostArray("float64" if coarse else "float32", values.shape, flat)
 
     def doubts(self, values: HostArray, *, own: bool, applied: HostArray | None = None) -> bool:
         """Return whether numbers declared as standardised (`own`) or not seem to be the opposite.
@@ -120,13 +133,15 @@ class Unscaled:
     [-1.0, 1.0, 97.0]
 
     Attributes: `fields`, `arrays`; `chosen`, block → names of the features that are scaled, None
-    for all of them; `scale`. Kept by a dataset so that it can be refitted to other training rows.
+    for all of them; `scale`; `lost`, block → columns that lose distinct values as float32, since
+    they are not scaled. Kept by a dataset so that it can be refitted to other training rows.
     """
 
     fields: Mapping[str, Field]
     arrays: Mapping[str, HostArray]
     chosen: Mapping[str, tuple[str, ...] | None]
     scale: Scale = "standard"
+    lost: Mapping[str, Mapping[int, Loss]] = dataclass_field(default_factory=dict[str, Any])
 
     @classmethod
     def of(
@@ -151,23 +166,37 @@ class Unscaled:
         if strange or not all(isinstance(name, str) for name in names):
             hint = "True for all, or a list of names of fields and features"
             raise DataError("NNM704", f"standardize is {chosen!r}", hint=hint)
-        whole = fields if chosen is True else ()
         wanted = set(names)
+        # A feature may have the name of its block.
+        whole = {
+            b for b, field in fields.items() if chosen is True or b in wanted - {*field.features}
+        }
         known = {*fields, *(name for field in fields.values() for name in field.features)}
         for name in sorted(wanted - known):
             hint = suggestion(name, known) or f"available: {', '.join(sorted(known))}"
             raise DataError("NNM710", f'no field or feature "{name}" to standardise', hint=hint)
         scaled = {
-            block: None if block in whole or block in wanted else tuple(sorted(wanted))
+            block: None if block in whole else tuple(sorted(wanted))
             for block, field in fields.items()
-            if field.kind == "continuous"
-            and (block in whole or block in wanted or wanted & {*field.features})
+            if field.kind == "continuous" and (block in whole or wanted & {*field.features})
         }
-        return cls(dict(fields), dict(arrays), scaled, scale)
+        rounded, lost = dict(arrays), dict[str, Mapping[int, Loss]]()
+        for block, values in arrays.items():
+            if block in scaled or fields[block].kind != "continuous" or values.dtype not in EXACT:
+                continue
+            narrow = HostArray.of(values, "float32")
+            if found := lost_values(values, narrow):
+                lost[block] = found
+            if values.dtype == "float64":
+                rounded[block] = like(narrow, values)
+        return cls(dict(fields), rounded, scaled, scale, lost)
 
     def renamed(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
         """Return the same under other names; `rename` renames the keys of a dict."""
-        return Unscaled(rename(self.fields), rename(self.arrays), rename(self.chosen), self.scale)
+        fields, arrays, chosen, lost = map(
+            rename, (self.fields, self.arrays, self.chosen, self.lost)
+        )
+        return Unscaled(fields, arrays, chosen, self.scale, lost)
 
     def scaled(
         self, training: Sequence[int]

@@ -23,6 +23,8 @@ from webnnm.data.encoding import (
     side_by_side,
 )
 from webnnm.data.field import Kind
+from webnnm.data.number_detection import is_code
+from webnnm.data.number_format import shape_of
 from webnnm.data.split import Method, Rows, Split
 
 Task = Literal["auto", "classification", "regression"]
@@ -50,7 +52,8 @@ _KINDS: dict[tuple[bool, bool], ColumnKind] = {
 class ColumnReport:
     """What was found in a column: its `kind`, the `missing` cells, `categories`, `unknown` words.
 
-    `unknown` counts the cells with a word that no training row has.
+    `unknown` counts the cells with a word that no training row has; `written` says how numbers are,
+    if not as in programs.
     """
 
     name: str
@@ -58,23 +61,30 @@ class ColumnReport:
     missing: int
     categories: tuple[str, ...] = ()
     unknown: int = 0
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
-    """What was found in a table: its `rows`, how many were `dropped`, and its `columns`."""
+    """What was found in a table: its `rows`, how many were `dropped`, and its `columns`.
+
+    `written` says how its text is, if not as usual.
+    """
 
     rows: int
     dropped: int
     columns: tuple[ColumnReport, ...]
+    written: str = ""
 
     def __str__(self) -> str:
         lines = [f"{self.rows} rows, {self.dropped} of them dropped"]
+        lines += [self.written] if self.written else []
         for column in self.columns:
             words = f", {len(column.categories)} values" if column.categories else ""
             missing = f", {column.missing} missing" if column.missing else ""
             unknown = f", {column.unknown} unknown in training" if column.unknown else ""
-            lines.append(f"{column.name}: {column.kind}{words}{missing}{unknown}")
+            numbers = f", {column.written}" if column.written else ""
+            lines.append(f"{column.name}: {column.kind}{words}{missing}{unknown}{numbers}")
         return "\n".join(lines)
 
 
@@ -88,8 +98,8 @@ class TableDataset(Dataset):
     >>> flowers.encode({"width": [2.5], "colour": ["red"]}).tolist()
     [[2.5, 0.0, 1.0]]
 
-    - `table`: a dict from column name to values, a pandas DataFrame, or any object with `columns`
-      and `table[name]`.
+    - `table`: a dict from column name to values, a list of dicts from column name to cell, what
+      `read_csv` returned, a pandas DataFrame, or any object with `columns` and `table[name]`.
     - `features`, `label`: column names, or positions as in a list. By default the last column is
       the label and all others are features.
     - `task`: "classification", "regression" or "auto", which selects classification if the labels
@@ -103,6 +113,8 @@ class TableDataset(Dataset):
       (name → cell); or one number for each row of the table: see `Dataset`.
     - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
       "error".
+    - `standardize`: True scales the columns of numbers, neither the zeros and ones of categories
+      nor columns that hold only 0 and 1; or names of columns.
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
 
     A column of words becomes a feature for each distinct word: `inputs["model"].shape` is the shape
@@ -113,7 +125,8 @@ class TableDataset(Dataset):
 
     Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
     regression; `report`, what was detected in the columns; `kept`, the numbers of the remaining
-    rows of the table, in order.
+    rows of the table, in order; `dialect`, how the text of the table was written, None if it was
+    none; `label_format`, how the numbers of the label were.
     """
 
     def __init__(
@@ -162,13 +175,18 @@ class TableDataset(Dataset):
         self.encoders, self._holes, values = _encoded(columns, training, unknown)
         reports = _column_reports(read, kept, [*self.encoders, self.label_encoder])
         self.kept: Sequence[int] = rows
-        self.report = TableReport(table.row_count, table.row_count - len(rows), reports)
+        self.dialect = table.dialect
+        self.label_format = goal.number_format
+        written = "" if table.dialect is None or table.dialect.usual else str(table.dialect)
+        self.report = TableReport(table.row_count, table.row_count - len(rows), reports, written)
         outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
         weights = None
         if sample_weight is not None:
             from webnnm.data.row_weights import of_table
 
             weights = of_table(table, sample_weight, rows)
+        if options.get("standardize") is True:
+            options["standardize"] = _quantities(columns) or True
         super().__init__(
             side_by_side(values, len(rows)),
             outputs,
@@ -205,7 +223,7 @@ class TableDataset(Dataset):
         """Fill missing cells with the means of the training rows."""
         [(block, values)] = self._given_inputs.arrays.items()
         width = values.shape[1]
-        flat = array("f", values.values())
+        flat = array("d", values.values())
         encoders = list(self.encoders)
         for hole in self._holes:
             gone = set(hole.rows)
@@ -222,7 +240,7 @@ class TableDataset(Dataset):
                     flat[row * width + place] = share
             encoders[hole.encoder] = encoders[hole.encoder].filled(shares)
         self.encoders = tuple(encoders)
-        filled = HostArray("float32", values.shape, flat)
+        filled = HostArray("float64", values.shape, flat)
         self._given_inputs = replace(self._given_inputs, arrays={block: filled})
 
 
@@ -286,12 +304,18 @@ def _label_column(table: Table, index: int, task: Task) -> Column:
     different = {word for word in column.words if word is not None}
     values = {word: as_number(word) for word in different}
     if None in values.values():
-        few = len(different) <= MOST_INTEGER_CLASSES
-        # If most of many labels are numbers, the others are mistakes.
-        return column if few or task != "auto" else read_column(table, index)
+        shapes = [shape_of(word) for word in different]
+        if task == "auto" and all(shape and shape.unit in ("", "%") for shape in shapes):
+            return read_column(table, index)  # quantities, as people write them
+        if len(different) <= MOST_INTEGER_CLASSES or task != "auto":
+            return column
+        # If most of many labels are numbers, however written, the others are mistakes.
+        return read_column(table, index)
     integers = all(word.lstrip("+-").isdigit() for word in different)
     if task == "auto" and not (integers and len(different) <= MOST_INTEGER_CLASSES):
         return read_column(table, index, True)
+    if integers and is_code(different):
+        return column
     names = {word: _number_name(value or 0.0) for word, value in values.items()}
     words = [None if word is None else names[word] for word in column.words]
     missing = [row for row, word in enumerate(words) if word is None]
@@ -331,7 +355,7 @@ def _kept_rows(
 
 def _fitted(column: Column, training: Sequence[int], unknown: Literal["error", "zeros"]) -> Encoder:
     if column.numbers is not None:
-        return NumberEncoder(column.name)
+        return NumberEncoder(column.name, number_format=column.number_format)
     words = column.known_words(training)
     if training and not words:
         raise _no_value(column.name)
@@ -367,7 +391,8 @@ def _column_reports(
     reports: list[ColumnReport] = []
     for column, left, encoder in zip(read, kept, encoders, strict=True):
         kind = _KINDS[column is read[-1], column.numbers is None]
-        report = ColumnReport(column.name, kind, len(column.missing))
+        written = "" if column.number_format.plain else str(column.number_format)
+        report = ColumnReport(column.name, kind, len(column.missing), written=written)
         if isinstance(encoder, LabelEncoder):
             report = replace(report, categories=encoder.classes)
         elif isinstance(encoder, OneHotEncoder):
@@ -378,11 +403,20 @@ def _column_reports(
     return tuple(reports)
 
 
+def _quantities(columns: Sequence[Column]) -> list[str]:
+    """Return the columns of numbers other than 0 and 1, which answer yes or no."""
+    return [
+        column.name
+        for column in columns
+        if column.numbers is not None and not {n for n in column.numbers if n == n} <= {0.0, 1.0}
+    ]
+
+
 def _outputs(
     goal: Column, numbers: list[int] | None, encoder: LabelEncoder | None, sparse: bool
 ) -> tuple[HostArray, Kind]:
     if numbers is None or encoder is None:
-        return HostArray.of(array("f", goal.numbers or ())), "continuous"
+        return HostArray.of(array("d", goal.numbers or ()), "float64"), "continuous"
     if sparse:
         return HostArray.of(numbers, "int32"), "classes"
     return one_hot(numbers, len(encoder.classes)), "onehot"

@@ -178,9 +178,20 @@ def _far(values: list[float], column: Column, sign: int) -> tuple[str, bool] | N
 
 
 def unresolved(rows: Rows) -> Suspicion | None:
-    """Find columns whose differences float32 cannot represent."""
+    """Find columns that lose values as float32, or whose differences it could not represent."""
     texts: list[str] = []
+    for where, columns in rows.lost.items():
+        side, _, block = where.partition(" ")
+        about = rows.fields.get(block) if side == "input" else None
+        for place, loss in columns.items():
+            name = about.features[place] if about and about.features else f"column {place}"
+            texts.append(
+                f"{name if about else 'the target'}: numbers around {loss.largest:.6g} have steps "
+                f"of {loss.step:g}, which leaves {loss.kept} of {loss.distinct} values"
+            )
     for column in rows.columns:
+        if column.block not in rows.came_as_float32:
+            continue
         mean, std = moments(column.of(rows.sample))
         raw, std = column.raw(mean), abs(column.scale) * std
         if not std or not raw:

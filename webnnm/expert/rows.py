@@ -16,6 +16,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.encoding import OneHotEncoder
 from webnnm.data.epoch_arrays import Arrays, augmented_rows
 from webnnm.data.field import Field
+from webnnm.data.precision import Loss
 from webnnm.data.standardize import Standardization
 
 SAMPLE = 2000
@@ -36,6 +37,7 @@ class Column:
     values: Sequence[float]
     scale: float = 1.0
     offset: float = 0.0
+    block: str = ""
 
     def raw(self, value: float) -> float:
         """Return a value in the units of the data; 0 for rounding errors of float32."""
@@ -60,6 +62,8 @@ class Rows:
     - `categories`: column of words → what its columns of 0 and 1 stand for.
     - `target`: one number for each row, a class if `classes`; None if there is none; `scale` and
       `offset` convert a quantity to the units of the data.
+    - `lost`: "input NAME" or "output NAME" → column → how many distinct values float32 keeps of it;
+      `came_as_float32`, inputs that had no more digits before.
     - `weights` of all rows, None without; `report`, what was found in a table; `augmented`, inputs
       and outputs of some rows as the augmentation changes them, None without.
     """
@@ -80,6 +84,8 @@ class Rows:
     weights: Sequence[float] | None = None
     report: Any = None
     augmented: Callable[[Sequence[int]], tuple[Arrays, Arrays]] | None = None
+    lost: Mapping[str, Mapping[int, Loss]] = field(default_factory=dict[str, Any])
+    came_as_float32: frozenset[str] = frozenset()
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -109,7 +115,7 @@ class Rows:
                 continue
             for index, units in enumerate(self.units(block)):
                 name = about.features[index] if about.features else f"column {index}"
-                found.append(Column(name, values.values()[index::size], *units))
+                found.append(Column(name, values.values()[index::size], *units, block))
         return found
 
     def units(self, block: str) -> list[tuple[float, float]]:
@@ -162,4 +168,6 @@ def rows_of(dataset: Dataset) -> Rows:
         None if dataset.sample_weight is None else dataset.sample_weight.values(),
         getattr(dataset, "report", None),
         partial(augmented_rows, dataset) if dataset.augmentation else None,
+        dataset.lost_values(),
+        dataset.came_as_float32,
     )

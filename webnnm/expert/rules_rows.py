@@ -282,20 +282,25 @@ def padded(facts: Facts) -> Hit | None:
     return _suspected(facts, "E623") if sequence or mixed else None
 
 
-@rule("E625", "warning", "Subtract the first value, or the smallest, before they become float32.")
+@rule(
+    "E625",
+    "warning",
+    "Subtract the first value before they become float32, or let the dataset do it: standardize=.",
+)
 def unresolved(facts: Facts) -> Hit | None:
-    """The differences within a column are a few steps of float32: a time in seconds since 1970.
+    """A column loses different values as float32: a time in seconds since 1970.
 
     float32 has 24 bits of precision: seconds since 1970 come in steps of 128, so that
-    differences of less than two minutes are lost.
+    differences of less than two minutes are lost. A dataset standardises in float64, before its
+    numbers become float32; what is float32 already has lost them.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> seconds = [[1.7e9 + 60 * i] for i in range(60)]
-    >>> data = Dataset(seconds, [i / 60 for i in range(60)], standardize=True)
+    >>> data = Dataset(seconds, [i / 60 for i in range(60)])
     >>> print(review(text, data).finding("E625"))
-    warning E625: column 0: numbers around 1.7e+09 have steps of 128
-      → Subtract the first value, or the smallest, before they become float32.
+    warning E625: column 0: numbers around 1.7e+09 have steps of 128, which leaves 29 of 60 values
+      → Subtract the first value before they become float32, or let the dataset do it: standardize=.
 
     Ignore it where only the large differences matter.
     """

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from webnnm.core.arrays import HostArray
+from webnnm.core.arrays import HostArray, exact_type
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
@@ -102,7 +102,8 @@ class Entrance:
             values = self._plain(values)
         if self._sequence:
             return self._positions(values)
-        found = _rows(self._where, values, self._dtype, self._field, self._scale)
+        dtype = self._dtype if self._scale is None else exact_type(values)
+        found = _rows(self._where, values, dtype, self._field, self._scale)
         applied = self._applied(found)
         # If the first rows were returned unchanged, all rows are.
         self._as_is = self._lasting and applied.data.obj is found.data.obj
@@ -139,8 +140,9 @@ class Entrance:
         """Return rows with positions."""
         where, scale = self._where, self._scale
         shape = self._sizes if self._form is None else self._field.shape[1:]
-        array = _one_row_as_rows(where, values, shape, self._dtype)
-        flat, lengths = positions_of(where, array, self._dtype)
+        dtype = self._dtype if scale is None else exact_type(values)
+        array = _one_row_as_rows(where, values, shape, dtype)
+        flat, lengths = positions_of(where, array, dtype)
         flat = HostArray(flat.dtype, (len(flat), *shape), flat.data) if len(flat) else flat
         if scale is not None:
             flat = _scaled_positions(where, flat, lengths, self._field, scale)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from webnnm.data.binding import DataBinding
 from webnnm.data.field import Field
 from webnnm.data.form import Form
+from webnnm.data.number_format import PLAIN, NumberFormat
 from webnnm.data.standardize import Standardization
 
 if TYPE_CHECKING:
+    from webnnm.data.dialect import Dialect
     from webnnm.data.encoding import Encoder
     from webnnm.runtime.answers import Answers
 
@@ -25,7 +27,8 @@ class Restored:
     Attributes: `inputs` and `targets`, block → how raw numbers are standardised; `columns`, block →
     encoders of the columns of a table; `answers`, output → what its numbers mean; `label`, the
     column of the table with the labels, or ""; `forms`, block → what the dataset accepted for an
-    input.
+    input; `dialect`, how the text of the table was written, None if it was none;
+    `label_format`, how the numbers of `label` were.
     """
 
     inputs: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
@@ -34,6 +37,8 @@ class Restored:
     answers: Mapping[str, Answers] = field(default_factory=dict[str, Any])
     label: str = ""
     forms: Mapping[str, Form] = field(default_factory=dict[str, Form])
+    dialect: Dialect | None = None
+    label_format: NumberFormat = PLAIN
 
     def __or__(self, other: Restored) -> Restored:
         """Return the union of both; for blocks that both have, `other` wins."""
@@ -44,6 +49,8 @@ class Restored:
             {**self.answers, **other.answers},
             other.label or self.label,
             {**self.forms, **other.forms},
+            other.dialect or self.dialect,
+            other.label_format if other.label else self.label_format,
         )
 
     def of(self, inputs: Collection[str], outputs: Collection[str]) -> Restored:
@@ -55,6 +62,8 @@ class Restored:
             _chosen(self.answers, outputs),
             self.label,
             _chosen(self.forms, inputs),
+            self.dialect,
+            self.label_format,
         )
 
     def form(self, block: str) -> Form | None:
@@ -108,4 +117,6 @@ def known(binding: DataBinding) -> Restored:
             )
             for block, name in by_block.items()
         },
+        getattr(dataset, "dialect", None),
+        getattr(dataset, "label_format", PLAIN),
     )

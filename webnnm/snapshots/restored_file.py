@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count
+from webnnm.data import dialect
 from webnnm.data.encoding import LabelEncoder, from_dict, to_dict
 from webnnm.data.field import KINDS, Field
 from webnnm.data.form import Form
 from webnnm.data.light import Light
+from webnnm.data.number_format import format_from_dict, format_to_dict
 from webnnm.data.standardize import SCALES, Standardization
 from webnnm.formats.safetensors import StoredTensor, invalid
 from webnnm.runtime.answers import Answers
@@ -47,6 +49,8 @@ def content_of(known: Restored) -> dict[str, Any]:
         },
         "label": known.label,
         "forms": {block: _of_form(form) for block, form in known.forms.items()},
+        "label_format": format_to_dict(known.label_format),
+        "dialect": known.dialect and dialect.to_dict(known.dialect),
     }
     return found | {name: value for name, value in others.items() if value}
 
@@ -83,7 +87,10 @@ def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) ->
         columns = {b: tuple(map(_encoder, all)) for b, all in content.get("columns", {}).items()}
         answers = {block: _answers(*one) for block, one in content.get("answers", {}).items()}
         forms = {block: _form(one) for block, one in content.get("forms", {}).items()}
-        return Restored(inputs, targets, columns, answers, _text(content.get("label", "")), forms)
+        label, written = _text(content.get("label", "")), content.get("dialect")
+        read = None if written is None else dialect.from_dict(written)
+        numbers = format_from_dict(content.get("label_format", {}))
+        return Restored(inputs, targets, columns, answers, label, forms, read, numbers)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its normalisation is invalid: {error!r}") from error
 

@@ -93,10 +93,12 @@ class Scouting:
     def __str__(self) -> str:
         best = self.best
         if len(self.candidates) == 1:
-            return f"initial loss {best.loss:.3f}, dead units {best.dead:.0%}"
+            initial = sum(self.initial_losses.values())
+            return f"initial loss {initial:.4f}, dead units {best.dead:.0%}"
         return (
             f"seed search: best of {len(self.candidates)} is {best.number}, loss {best.loss:.3f} → "
-            f"{best.delta:.3f}, gradient ratio {best.ratio:.1f}, dead units {best.dead:.0%}"
+            f"{best.delta:.3f} of that of an uninformed prediction, gradient ratio "
+            f"{best.ratio:.1f}, dead units {best.dead:.0%}"
         )
 
 

@@ -94,7 +94,7 @@ FOREIGN = {
     "g.gguf": (b"GGUF\3\0\0\0", "a GGUF file"),
     "h.npz": (zipped("arr_0.npy"), "a file of NumPy"),
     "i.npy": (b"\x93NUMPY\1\0", "a file of NumPy"),
-    "j.gz": (b"\x1f\x8b\x08\0", "a compressed file"),
+    "j.bz2": (b"BZh91AY&SY", "a compressed file"),
 }
 
 

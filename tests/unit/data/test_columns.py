@@ -99,7 +99,8 @@ def read(cells: list[Any], numeric: bool | None = None) -> Column:
     [
         (["1", "-2.5", " 3e2 ", ".5"], [1, -2.5, 300, 0.5]),
         ([1, 2.5, True], [1, 2.5, 1]),
-        (["007"], [7]),
+        (["1", "01"], [1, 1]),
+        (["1,5", "2,5"], [1.5, 2.5]),
         ([1, "2"], [1, 2]),
     ],
 )
@@ -133,7 +134,7 @@ def test_missing_words(empty: Any) -> None:
     [
         ["a", "1", "b", "2"],  # half of them are not a majority
         ["1_000", "2_000"],
-        ["1,5", "2,5"],
+        ["007", "12"],
         ["1.2.3", "1.2.4"],
         ["0x10", "ten"],
         ["", ""],
@@ -171,7 +172,7 @@ def test_numbers_are_taken_as_words_where_asked_for() -> None:
     ("cells", "numeric", "words", "hint"),
     [
         (["1", "two", "3"], None, 'row 3, column x is "two", not a number', "categorical"),
-        (["1", "2,5", "3"], None, 'row 3, column x is "2,5"', "decimal point"),
+        (["1.5", "2,5", "3"], None, "2,5 and 1.5 do not have the same decimal mark", "one way"),
         (["a", "b"], True, 'row 2, column x is "a"', "categorical"),
         (["1", "2", "1_000"], None, 'row 4, column x is "1_000"', "categorical"),
     ],

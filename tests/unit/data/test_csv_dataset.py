@@ -102,7 +102,7 @@ async def test_words_among_many_numbers_are_mistakes_of_a_label_too() -> None:
     [
         ("", {}, "NNM713", "no row 1"),
         ("a,b\n", {"header": True}, "NNM705", "the table has no rows"),
-        ("a;b\n1;2\n", {}, "NNM713", 'one column only, "column_1": no features'),
+        ("a;b\n1;2\n", {"delimiter": ","}, "NNM713", 'only, "column_1": no features'),
         ("a,b\n1,2\n3\n", {}, "NNM713", "row 3, column b is missing"),
         ("a,b\n1,2\n3,4\ntwo,2\n", {}, "NNM713", 'row 4, column a is "two"'),
         ("a,b\n1,2\n,4\n", {}, "NNM713", "row 3, column a is empty; missing cells: 1 of a, in 2"),
@@ -130,12 +130,10 @@ async def test_what_is_wrong_is_named(
         assert caught.value.code == code  # type: ignore[union-attr]
 
 
-async def test_another_delimiter_is_proposed() -> None:
-    with pytest.raises(DataError) as caught:
-        await CSVDataset.create(text="a;b\n1;2")
-    assert caught.value.hint == "set delimiter=';' if it separates the columns"
-    data = await CSVDataset.create(text="a;b\n1;2,5\n3;4,5", delimiter=";", split=ALL)
-    assert data.labels() == ["2,5", "4,5"]
+async def test_delimiter_and_decimal_commas_are_found() -> None:
+    data = await CSVDataset.create(text="a;b\n1;2,5\n3;4,5", split=ALL)
+    assert data.labels() is None
+    assert full(data) == ([[1], [3]], [2.5, 4.5])
 
 
 GAPS = "x,c,y\n1,a,1.5\n,a,2.5\n3,,3.5\n5,b,\n6,b,4.5\n"

@@ -1,0 +1,234 @@
+"""Turns the bytes of a table into text: finds their encoding, unpacks gzip, names other formats."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+from webnnm.core.errors import DataError
+
+MOST_BYTES = 1 << 31
+"""A text that gzip unpacks to more than this is none that a table is made from."""
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SAVE = "save the sheet as CSV"
+_FORMATS = (
+    (b"PK\x03\x04", "", ""),
+    (b"PK\x05\x06", "an empty zip archive", "give the file in it"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (xls)", _SAVE),
+    (b"PAR1", "a Parquet file", "pandas.read_parquet reads it: give the data frame"),
+    (b"ARROW1", "an Arrow (Feather) file", "pyarrow.feather.read_table reads it: give the table"),
+    (b"ORC", "an ORC file", "pyarrow.orc.read_table reads it: give the table"),
+    (b"Obj\x01", "an Avro file", "write its records as CSV"),
+    (b"SQLite format 3", "an SQLite database", "pandas.read_sql reads it: give the data frame"),
+    (b"\x89HDF", "an HDF5 file", "pandas.read_hdf reads it: give the data frame"),
+    (b"\x93NUMPY", "a NumPy array", "numpy.load reads it: Dataset takes arrays"),
+    (b"BZh", "a file compressed by bzip2", "unpack it, or compress it by gzip"),
+    (b"\xfd7zXZ", "a file compressed by xz", "unpack it, or compress it by gzip"),
+    (b"\x28\xb5\x2f\xfd", "a file compressed by zstd", "unpack it, or compress it by gzip"),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "give the file in it"),
+    (b"Rar!", "a RAR archive", "give the file in it"),
+    (b"%PDF", "a PDF document", "save its table as CSV"),
+    (b"\x89PNG", "a picture (PNG)", "ImageDataset takes pictures"),
+    (b"\xff\xd8\xff", "a picture (JPEG)", "ImageDataset takes pictures"),
+    (b"GIF8", "a picture (GIF)", "ImageDataset takes pictures"),
+    (b"$FL2", "an SPSS file", "pandas.read_spss reads it: give the data frame"),
+    (b"<stata_dta>", "a Stata file", "pandas.read_stata reads it: give the data frame"),
+    (b"{\\rtf", "an RTF document", "save its table as CSV"),
+)
+_ZIPPED = (
+    (b"xl/", "an Excel workbook (xlsx)", _SAVE),
+    (b"opendocument.spreadsheet", "an OpenDocument spreadsheet (ods)", _SAVE),
+    (b"word/", "a Word document", "save its table as CSV"),
+    (b".npy", "an archive of NumPy arrays", "numpy.load reads it: Dataset takes arrays"),
+    (b"data.pkl", "a file of PyTorch", "write its numbers as CSV"),
+    (b"", "a zip archive", "give the file in it"),
+)
+INSIDE_WORDS = "\u2019\u2018\u2013\u2014\u00b7\u00b4\u00a8\u00ad"
+"""Apostrophes, dashes and the like."""
+
+_MARKUP = re.compile(r"\s*<(!doctype html|html|table|head|body)\b", re.IGNORECASE)
+_XML = re.compile(r"\s*<\?xml\b", re.IGNORECASE)
+_JSON = re.compile(r"\s*(\[\s*[\[{]|\{\s*\"(?:[^\"\\\n]|\\.)*\"\s*:)")
+
+
+class Decoded(NamedTuple):
+    """A text, the encoding of its bytes, and whether it was unpacked."""
+
+    text: str
+    encoding: str
+    compressed: bool
+
+
+def decode_table(data: bytes, encoding: str = "auto") -> Decoded:
+    """Return the text of a table, unpacked and decoded.
+
+    >>> decode_table("Köln;1".encode("cp1252"))
+    Decoded(text='Köln;1', encoding='cp1252', compressed=False)
+
+    UTF-8, UTF-16 and UTF-32 are recognised, with and without a mark at the beginning; other bytes
+    are Windows' code page 1252 if that gives words of Western Europe. Raises `DataError` NNM713 for
+    other formats, by their name, and if the encoding is unknown, NNM704 for one that does not
+    exist.
+    """
+    compressed = data[:2] == b"\x1f\x8b"
+    if compressed:
+        data = _unpacked(data)
+    _check_format(data)
+    if encoding == "auto":
+        text, encoding = _decoded(data)
+    else:
+        try:
+            text = data.decode(encoding).removeprefix("\ufeff")
+        except (LookupError, TypeError) as error:
+            hint = '"utf-8", "cp1252", "utf-16" …'
+            raise DataError("NNM704", f"unknown encoding {encoding!r}", hint=hint) from error
+        except UnicodeDecodeError as error:
+            raise _undecodable(data, error, encoding) from error
+    check_text(text)
+    return Decoded(text, encoding, compressed)
+
+
+def check_text(text: str) -> None:
+    """Name a text that is in another format than a table (NNM713)."""
+    kind = ("", "")
+    if _MARKUP.match(text):
+        kind = "an HTML page", "copy its table into a spreadsheet, and save that as CSV"
+    elif _XML.match(text):
+        kind = "an XML document", "write its records as CSV"
+    elif _JSON.match(text):
+        kind = "JSON", "json.loads reads it: TableDataset takes lists of dicts"
+    if kind[0]:
+        raise DataError("NNM713", f"the table is {kind[0]}, not CSV", hint=kind[1])
+    place = text.find("\0")
+    if place >= 0:
+        line = text.count("\n", 0, place) + 1
+        raise DataError(
+            "NNM713",
+            f"line {line} has a NUL character: this is not the text of a table",
+            hint='encoding="utf-16" or another one may read it',
+        )
+
+
+def _check_format(data: bytes) -> None:
+    for beginning, name, remedy in _FORMATS:
+        if data.startswith(beginning):
+            if not name:
+                ends = data[:4096] + data[-65536:]
+                name, remedy = next((n, r) for mark, n, r in _ZIPPED if mark in ends)
+            raise DataError("NNM713", f"the table is {name}, not CSV", hint=remedy)
+
+
+def _unpacked(data: bytes) -> bytes:
+    import zlib
+
+    found: list[bytes] = []
+    rest, size = data, 0
+    try:
+        while rest[:2] == b"\x1f\x8b":  # several parts may follow each other
+            unpacker = zlib.decompressobj(wbits=31)
+            found.append(unpacker.decompress(rest, max(1, MOST_BYTES - size)))
+            size += len(found[-1])
+            if unpacker.unconsumed_tail:
+                hint = "train on a part of it, or with StreamDataset"
+                problem = f"gzip unpacks the table to more than {MOST_BYTES / 1e9:.0f} GB"
+                raise DataError("NNM713", problem, hint=hint)
+            if not unpacker.eof:
+                raise zlib.error("the end is missing")
+            rest = unpacker.unused_data
+    except zlib.error as error:
+        hint = "fetch it again, or unpack it with gunzip"
+        raise DataError("NNM713", f"gzip cannot unpack the table: {error}", hint=hint) from error
+    return b"".join(found)
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding), encoding
+            except UnicodeDecodeError as error:
+                raise _undecodable(data, error, encoding) from error
+    if encoding := _wide(data):
+        return data.decode(encoding), encoding
+    if data.isascii():
+        return data.decode("ascii"), "ascii"
+    try:
+        return data.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError as error:
+        if _mostly_utf8(data, error):
+            raise _undecodable(data, error, "utf-8") from error
+    for encoding in ("cp1252", "latin-1"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if _western(text):
+            return text, encoding
+        break
+    place = next(place for place, byte in enumerate(data) if byte > 127)
+    line = data.count(b"\n", 0, place) + 1
+    shown = data[max(0, place - 8) : place + 8].decode("ascii", "backslashreplace")
+    raise DataError(
+        "NNM713",
+        f"line {line} has {shown!r}: its encoding is neither UTF-8 nor Windows' cp1252",
+        hint='encoding= names it, such as "cp1251", "mac_roman", "cp850", "shift_jis", "gbk"',
+    )
+
+
+def _wide(data: bytes) -> str:
+    """Return UTF-16 or UTF-32 without a mark: every other byte of Western letters is 0."""
+    sample = data[:4096]
+    size = len(sample) // 4
+    zeros = [sample[place::4].count(0) for place in range(4)]
+    for encoding, empty in (
+        ("utf-32-le", (1, 2, 3)),
+        ("utf-32-be", (0, 1, 2)),
+        ("utf-16-le", (1, 3)),
+        ("utf-16-be", (0, 2)),
+    ):
+        full = [place for place in range(4) if place not in empty]
+        if size and all(zeros[k] > 0.7 * size for k in empty) and not any(zeros[k] for k in full):
+            try:
+                data.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+            return encoding
+    return ""
+
+
+def _mostly_utf8(data: bytes, error: UnicodeDecodeError) -> bool:
+    """Return whether more letters than not are UTF-8: a few bytes are damaged."""
+    text = data.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    right = sum([len(run) for run in re.findall(r"[^\x00-\x7f\ufffd]+", text)])
+    return right > 3 * wrong
+
+
+def _western(text: str) -> bool:
+    """Return whether letters beyond ASCII stand as they do in words of Western Europe."""
+    strange = len(re.findall(r"[\x80-\x9f]", text))
+    # In a foreign encoding, signs are in the middle of words, and accents follow each other.
+    inside = re.findall(r"(?<=[A-Za-z])[^\x00-\x7f](?=[A-Za-z])", text)
+    strange += sum([not (c.isalpha() or c in INSIDE_WORDS) for c in inside])
+    runs = re.findall(r"[À-ÿŠŽšžŒœŸ]+", text)
+    long = sum([len(run) for run in runs if len(run) > 2])
+    others = re.findall(r"[^\x00-\x7f]", text)
+    return 10 * strange <= len(others) and 2 * long <= len(others)
+
+
+def _undecodable(data: bytes, error: UnicodeDecodeError, encoding: str) -> DataError:
+    line = data.count(b"\n", 0, error.start) + 1
+    byte = data[error.start]
+    return DataError(
+        "NNM713",
+        f"line {line}: the byte 0x{byte:02x} is not {encoding.removesuffix('-sig')}",
+        hint="correct the line, or encoding= names the encoding that the file was written in",
+    )
