@@ -265,8 +265,8 @@ def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
 def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
     """Return the encoder that `to_dict` described.
 
-    >>> from_dict({"name": "age", "fill": 30.0})
-    NumberEncoder(name='age', fill=30.0)
+    >>> from_dict({"name": "age", "fill": 30.0}) == NumberEncoder("age", fill=30.0)
+    True
     """
     name = record["name"]
     if "classes" in record:
