@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 from webnnm.core.shapes import count
-from webnnm.expert.profile import PRODUCTS, heavy_in
-from webnnm.expert.structure import LINEAR, PLAIN, flowing
+from webnnm.expert.profile import heavy_in
+from webnnm.expert.structure import flowing
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex, Vertex
 
 
 def _weight(layer: LayerVertex, uses: Counter[int]) -> bool:
     """Return whether a layer is a product with weights of its own, which are not tied."""
-    if layer.operator.name not in PRODUCTS:
+    if not layer.has("product"):
         return False
     weight = layer.operands[1].vertex
     # A tied weight cannot be merged with another.
@@ -40,7 +40,7 @@ def products_in_a_row(network: Network) -> dict[str, str]:
             if source is not None and not _low_rank(source, layer):
                 found[layer.label] = source.label
             origin[id(layer)] = layer
-        elif layer.operator.name in LINEAR and source is not None:
+        elif layer.has("linear") and source is not None:
             origin[id(layer)] = source
     return found
 
@@ -58,7 +58,7 @@ def outputs_that_flow_on(network: Network) -> dict[str, str]:
         name = layer.operator.name
         if name == "attend":
             continue
-        direct = name in PLAIN
+        direct = layer.has("passing")
         reach = {
             label: is_end
             for before in flowing(layer)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator
 
-from webnnm.expert.profile import ACTIVATIONS, NORMALISATIONS, heavy_in
-from webnnm.expert.structure import PLAIN, flowing, numbers
+from webnnm.expert.profile import heavy_in
+from webnnm.expert.structure import LOOKUPS, flowing, numbers
 from webnnm.graph.vertices import (
     InputVertex,
     LayerVertex,
@@ -16,20 +16,32 @@ from webnnm.graph.vertices import (
     ParameterVertex,
     Vertex,
 )
+from webnnm.ops.declare.traits import Trait
 
-ELEMENTWISE = PLAIN | ACTIVATIONS | {"add", "sub", "mul", "div"}
-"""Operators that leave a number at its place."""
-
+ARITHMETIC = ("add", "sub", "mul", "div")
 POOLS = frozenset({f"reduce{word}" for word in ("Mean", "Sum", "Max", "Min", "L2")})
-WINDOWS = ("averagePool2d", "maxPool2d", "l2Pool2d")
-SLIDING = frozenset({"conv1d", "conv2d", "convTranspose2d", "resample2d", "concat", *WINDOWS})
-"""Operators that do the same at every place of a picture, with nearby values."""
-EACH = (PLAIN - {"reshape", "flatten", "transpose"}).union(
-    ACTIVATIONS,
-    NORMALISATIONS,
-    ("embedding", "gather", "add", "sub", "mul", "div", "linear", "residual"),
-)
-"""Operators that do the same at every position of a sequence, whatever the others contain."""
+MOVING = ("reshape", "flatten", "transpose")
+"""Operators that pass values on to other places."""
+
+
+def keeps_places(layer: LayerVertex) -> bool:
+    """Return whether a layer leaves a number at its place."""
+    return layer.has("passing", "activation") or layer.operator.name in ARITHMETIC
+
+
+def _slides_along(layer: LayerVertex) -> bool:
+    """Return whether a layer does the same at every place of a picture, with nearby values."""
+    return layer.has("windowed") or layer.operator.name == "resample2d"
+
+
+def _takes_each(layer: LayerVertex) -> bool:
+    """Return whether a layer does the same at every position of a sequence, whatever the others
+    contain."""
+    name = layer.operator.name
+    if layer.has("activation", "normalization"):
+        return True
+    others = (*LOOKUPS, *ARITHMETIC, "linear", "residual")
+    return name in others or (layer.has("passing") and name not in MOVING)
 
 
 def tail(output: Output) -> list[LayerVertex]:
@@ -39,7 +51,7 @@ def tail(output: Output) -> list[LayerVertex]:
     """
     found: list[LayerVertex] = []
     vertex = output.source.vertex
-    while isinstance(vertex, LayerVertex) and vertex.operator.name in ELEMENTWISE:
+    while isinstance(vertex, LayerVertex) and keeps_places(vertex):
         found.append(vertex)
         vertex = vertex.operands[0].vertex
     return found if isinstance(vertex, LayerVertex) and heavy_in(vertex) else []
@@ -54,9 +66,9 @@ def users(network: Network) -> dict[int, list[LayerVertex]]:
     return found
 
 
-def origin(vertex: Vertex, passed: frozenset[str] = PLAIN) -> Vertex:
-    """Return the origin of a value before layers that pass it on, or before the given ones."""
-    while isinstance(vertex, LayerVertex) and vertex.operator.name in passed:
+def origin(vertex: Vertex, *traits: Trait) -> Vertex:
+    """Return the origin of a value before layers that pass it on, or before those with traits."""
+    while isinstance(vertex, LayerVertex) and vertex.has("passing", *traits):
         vertex = vertex.operands[0].vertex
     return vertex
 
@@ -65,7 +77,7 @@ def behind(layer: LayerVertex, using: dict[int, list[LayerVertex]]) -> LayerVert
     """Return the first layer after another that does more than pass values on."""
     while len(following := using.get(id(layer), ())) == 1:
         (layer,) = following
-        if layer.operator.name not in PLAIN | {"add"}:
+        if not layer.has("passing") and layer.operator.name != "add":
             return layer
     return None
 
@@ -184,12 +196,14 @@ def _alike_everywhere(layer: LayerVertex) -> bool:
     if name == "attend":
         told = any(layer.options.get(option) for option in ("causal", "rope", "window", "bias"))
         return not told and layer.parameters | layer.tensors.keys() <= {"q", "k", "v", "o"}
-    if name in ("matmul", "gemm"):
+    if layer.has("product") and not layer.has("convolution"):
         along = layer.features[0].sequence or _rank(layer) > 1
         return bool(along) and weight(layer) is not None
     # A table that is added has a row for every position, and thus encodes it.
     tables = (s.vertex for s in layer.operands if isinstance(s.vertex, ParameterVertex))
-    return name in EACH and not (name in ELEMENTWISE and any(_rank(table) > 1 for table in tables))
+    return _takes_each(layer) and not (
+        keeps_places(layer) and any(_rank(table) > 1 for table in tables)
+    )
 
 
 def pools_without_places(network: Network) -> list[str]:
@@ -212,7 +226,7 @@ def pools_without_places(network: Network) -> list[str]:
             continue
         pooled = states == {"pooled"}
         if not pooled:
-            convolved |= layer.operator.name in SLIDING
+            convolved |= _slides_along(layer) or layer.operator.name == "concat"
             pooled = states == {"each"} and _everywhere(layer)
             pools += [layer.label] * pooled
             if not pooled and not _slides(layer, found.keys()):
@@ -234,7 +248,7 @@ def _everywhere(layer: LayerVertex) -> bool:
     """Return whether a layer combines all places of a picture, channel by channel."""
     before = layer.operands[0].vertex
     name, sizes = layer.operator.name, before.features[0].sizes()
-    if name not in POOLS | {"globalAveragePool", *WINDOWS}:
+    if name not in POOLS and not layer.has("pooling"):
         return False
     if before.features[0].sequence:
         return not layer.features[0].sequence
@@ -252,12 +266,12 @@ def _slides(layer: LayerVertex, places: Collection[int]) -> bool:
     have a number for every place, like a table of positions.
     """
     name = layer.operator.name
-    if name in SLIDING - {"concat"}:
+    if _slides_along(layer):
         return True
     size = layer.features[0].sizes()[_channel(layer)] if _rank(layer) else 1
     others = [s.vertex for s in layer.operands if id(s.vertex) not in places]
     if name == "concat":
         return not others
-    return name in EACH and all(
+    return _takes_each(layer) and all(
         isinstance(vertex, LiteralVertex) or numbers(vertex) in (1, size) for vertex in others
     )

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from webnnm.core.shapes import count
 from webnnm.graph.annotate import depths
-from webnnm.graph.initialise import RECTIFIERS
 from webnnm.graph.vertices import LayerVertex, Network
 
-RECURRENT = frozenset({"lstm", "lstmCell", "gru", "gruCell"})
-PRODUCTS = frozenset({"matmul", "gemm", "conv1d", "conv2d", "convTranspose2d"})
-NORMALISATIONS = frozenset(
-    f"{word}Normalization" for word in ("batch", "layer", "instance", "meanVariance")
-) | {"rmsNorm"}
-SATURATING = frozenset({"sigmoid", "tanh"})
-ACTIVATIONS = SATURATING.union(
-    RECTIFIERS, ("geluTanh", "hardSigmoid", "softsign", "softmax", "logSoftmax", "squaremax")
-)
 RISKY = frozenset({"pow", "reciprocal", "reduceSumSquare", "reduceL2"})
 """Operators that leave the range of float16, besides those with hazards of their own (spec
 E203)."""
@@ -60,7 +50,7 @@ class Profile:
 
     @property
     def longest_saturating_chain(self) -> int:
-        """The largest number of consecutive sigmoid and tanh layers."""
+        """The largest number of consecutive layers such as sigmoid and tanh."""
         return len(self.chain)
 
     @property
@@ -120,20 +110,17 @@ def profile(
         heavy[layer.dtype] += heavy_in(layer)
     sizes = [(count(p.features[0].sizes()), p.trainable) for p in network.parameters]
 
-    def number(names: Iterable[str]) -> int:
-        return sum(words[name] for name in names)
-
     return Profile(
         depth=max((d.from_input + d.to_output for d in depths(network).values()), default=0),
         width=max((_width(layer) for layer in layers if heavy_in(layer)), default=0),
         heavy_ops=heavy.total(),
         heavy_float16=heavy["float16"],
         heavy_float32=heavy["float32"],
-        activations={name: n for name, n in words.items() if name in ACTIVATIONS},
+        activations=Counter(v.operator.name for v in layers if v.has("activation")),
         dropout_count=words["dropout"],
-        norm_count=number(NORMALISATIONS),
+        norm_count=sum(layer.has("normalization") for layer in layers),
         residual_count=words["residual"] + sum(map(joins, layers)),
-        recurrent=number(RECURRENT) > 0,
+        recurrent=any(layer.has("recurrent") for layer in layers),
         attention_count=words["attend"],
         chain=_saturating_chain(network),
         param_count=sum(size for size, _ in sizes),
@@ -163,13 +150,13 @@ def heavy_in(layer: LayerVertex) -> int:
         return len(layer.parameters & {"q", "k", "v"}) + ("o" in layer.tensors)
     if name == "residual":
         return int("projection" in layer.tensors)
-    return int(name in PRODUCTS or name in RECURRENT)
+    return int(layer.has("product", "recurrent"))
 
 
 def _width(layer: LayerVertex) -> int:
     """Return the channels of a convolution's result, the last size of any other."""
     features = layer.features[0]
-    if layer.operator.name.startswith("conv"):
+    if layer.has("convolution"):
         if "channels" in features.names:
             return features.sizes()[features.names.index("channels")]
         return features.sizes()[-1 if layer.options.get("input_layout") == "nhwc" else 0]
@@ -177,20 +164,21 @@ def _width(layer: LayerVertex) -> int:
 
 
 def _saturating_chain(network: Network) -> tuple[str, ...]:
-    """Return the longest run of sigmoid and tanh layers along one path.
+    """Return the longest run of saturating layers, such as sigmoid and tanh, along one path.
 
     Residuals, normalisations and other activations end a run: gradients recover there.
     """
-    ends = ACTIVATIONS.union(NORMALISATIONS, RECURRENT, ("residual",)) - SATURATING
     runs: dict[int, tuple[str, ...]] = {}
     longest: tuple[str, ...] = ()
     for layer in network.order:
-        name, run = layer.operator.name, tuple[str, ...]()
-        if name not in ends:
+        run = tuple[str, ...]()
+        saturating = layer.has("saturating")
+        ends = layer.has("activation", "normalization", "recurrent")
+        if saturating or not (ends or layer.operator.name == "residual"):
             before = (runs.get(id(source.vertex), ()) for source in layer.operands)
             # Where values are added, gradients take the shortest path back.
             run = (min if joins(layer) else max)(before, key=len, default=())
-            if name in SATURATING:
+            if saturating:
                 run = (*run, layer.label)
         runs[id(layer)] = run
         longest = max(longest, run, key=len)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts
-from webnnm.expert.profile import PRODUCTS
 from webnnm.expert.rule import Hit, grouped, rule
 from webnnm.expert.structure import numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex
@@ -298,7 +297,7 @@ def wide_code(facts: Facts) -> Hit | None:
     kept_small = facts.profile.dropout_count or facts.settings.get("regularization") == "L1"
     if "E418" not in facts.data.suspicions or kept_small or len(inputs) + len(outputs) > 2:
         return None
-    before = [layer for layer in facts.network.order if layer.operator.name in PRODUCTS][:-1]
+    before = [layer for layer in facts.network.order if layer.has("product")][:-1]
     size, narrowest = numbers(inputs[0]), min(map(numbers, before), default=0)
     if narrowest < size or inputs[0].features[0].sequence:
         return None

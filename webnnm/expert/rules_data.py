@@ -10,7 +10,7 @@ from dataclasses import replace
 from webnnm.core.shapes import show
 from webnnm.expert.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.rule import Hit, grouped, listed, rule
-from webnnm.expert.structure import SCALING, channels_last, first_layers
+from webnnm.expert.structure import channels_last, first_layers, looks_up, scales
 from webnnm.training.automatic import ENOUGH, HELD_BACK
 from webnnm.training.loss_choice import LARGE_SHARE
 
@@ -188,7 +188,7 @@ def unscaled(facts: Facts) -> Hit | None:
             return None
         return f" (mean {feature.mean:.3g}, std {feature.std:.3g})"
 
-    own = first_layers(facts.network, SCALING)
+    own = first_layers(facts.network, scales)
     inputs = {
         name: every
         for name, every in facts.data.features.items()
@@ -229,7 +229,7 @@ def constant(facts: Facts) -> Hit | None:
     Ignore it where it will vary in later rows.
     """
     steps = {v.block for v in facts.network.inputs if v.features[0].sequence}
-    others = steps | first_layers(facts.network, {"embedding", "gather"})
+    others = steps | first_layers(facts.network, looks_up)
     empty: list[bool] = []
 
     def text(feature: FeatureFacts) -> str | None:

@@ -8,19 +8,18 @@ from typing import Any
 from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts
 from webnnm.expert.paths import (
-    ELEMENTWISE,
     ancestors,
     avoidable,
     carried,
     factor,
+    keeps_places,
     origin,
     tail,
     weight,
 )
-from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, RECURRENT
 from webnnm.expert.rule import Hit, grouped, listed, rule
 from webnnm.expert.rules_capacity import LARGEST_DROPOUT
-from webnnm.expert.structure import LINEAR, PLAIN, numbers
+from webnnm.expert.structure import numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex, Network, ParameterVertex
 from webnnm.ops.declare.operator import no_gradient
 
@@ -37,9 +36,7 @@ MANY_FEATURES = 32
 NARROW = 4
 """A layer is a bottleneck if it is at most a fourth as wide as what precedes it and as the
 classes."""
-POSITIONS = RECURRENT | {"positionalEmbedding", "positionalEncoding", "rotary", "conv1d", "conv2d"}
-CONVOLUTIONS = frozenset({"conv1d", "conv2d"})
-POOLS = frozenset({"averagePool2d", "maxPool2d", "l2Pool2d"})
+POSITIONS = frozenset({"positionalEmbedding", "positionalEncoding", "rotaryEmbedding"})
 LARGE_WINDOW, FEW_PIXELS = 3, 16
 """Convolutions are usually pooled in windows of 2 × 2; in a picture of 16 pixels, figures are a few
 pixels large."""
@@ -135,7 +132,7 @@ def scaled_by_constants(facts: Facts) -> Hit | None:
 
     def of(large: bool) -> dict[int, float]:
         def step(layer: LayerVertex, before: float) -> float:
-            if layer.operator.name in NORMALISATIONS:
+            if layer.has("normalization"):
                 return 1.0
             own = factor(layer) if id(layer) in learnt and id(layer) not in ends else 1.0
             return before * (own if large else 1 / own)
@@ -143,13 +140,13 @@ def scaled_by_constants(facts: Facts) -> Hit | None:
         return carried(facts.network, 1.0, step)
 
     def product(layer: LayerVertex, before: float) -> float:
-        return 1.0 if layer.operator.name in PRODUCTS else before
+        return 1.0 if layer.has("product") else before
 
     behind = carried(facts.network, 0.0, product)
     learnt = {key for key, value in behind.items() if value}
     for large in (True, False):
         sizes = of(large)
-        products = (v for v in facts.network.order if v.operator.name in PRODUCTS)
+        products = (v for v in facts.network.order if v.has("product"))
         first = next((v for v in products if sizes[id(v)] > LARGEST_FACTOR), None)
         if first is not None:
             size = sizes[id(first)] if large else 1 / sizes[id(first)]
@@ -195,7 +192,8 @@ def attention_without_order(facts: Facts) -> Hit | None:
             if one.operator.name == "add"
             for source in one.operands[1:]
         )
-        if "embedding" in words and not words & POSITIONS and not table:
+        told = table or any(one.has("recurrent", "convolution") for one in before)
+        if "embedding" in words and not words & POSITIONS and not told:
             found[layer.label] = f"{layer.label} does not know the order of its tokens"
     bag = facts.data.suspicions.get("E319")
     if bag is not None:
@@ -229,6 +227,16 @@ def few_normalised(facts: Facts) -> Hit | None:
             if size <= FEW_NORMALISED:
                 found[layer.label] = f"{layer.label} normalises {size} numbers"
     return grouped(found, tail=": little is left of them")
+
+
+def _convolves(layer: LayerVertex) -> bool:
+    """Return whether a layer is a convolution, which is not transposed."""
+    return layer.has("convolution") and layer.operator.name != "convTranspose2d"
+
+
+def _slides(layer: LayerVertex) -> bool:
+    """Return whether a layer takes windows of a picture, which its strides may skip."""
+    return layer.has("windowed") and layer.operator.name != "convTranspose2d"
 
 
 def _taps(layer: LayerVertex) -> Sequence[tuple[int, int]]:
@@ -273,7 +281,7 @@ def skipping(facts: Facts) -> Hit | None:
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
-        if layer.operator.name in CONVOLUTIONS | POOLS:
+        if _slides(layer):
             taps, steps = _taps(layer), _strides(layer)
             every = count(steps)
             seen = count(
@@ -300,11 +308,10 @@ def _unseen(network: Network, layer: LayerVertex) -> bool:
     for before in network.order:
         if before is layer:
             break
-        name = before.operator.name
-        if name in CONVOLUTIONS | POOLS:
+        if _slides(before):
             reach += (max(_window(before)) - 1) * step
             step *= max(_strides(before))
-        elif name not in ELEMENTWISE | NORMALISATIONS:  # takes values from afar
+        elif not (keeps_places(before) or before.has("normalization")):  # takes values from afar
             return False
     return max(_strides(layer)) * step > reach
 
@@ -341,7 +348,7 @@ def nothing_left(facts: Facts) -> Hit | None:
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
-        if layer.operator.name in CONVOLUTIONS and not layer.features[0].sequence:
+        if _convolves(layer) and not layer.features[0].sequence:
             sizes, kernel = _spatial(layer), _window(layer)
             if sizes and max(sizes) == 1 and max(kernel) > 1:
                 size = " × ".join(map(str, kernel))
@@ -370,7 +377,7 @@ def places_forgotten(facts: Facts) -> Hit | None:
     for layer in facts.network.order:
         if layer.operator.name != "globalAveragePool":
             continue
-        before = [v for v in ancestors(layer) if v.operator.name in CONVOLUTIONS]
+        before = [v for v in ancestors(layer) if _convolves(v)]
         if len(before) == 1 and not before[0].features[0].sequence:
             window, picture = _window(before[0]), _spatial(before[0])
             if all(2 * w < size for w, size in zip(window, picture, strict=False)):
@@ -407,11 +414,11 @@ def pooled_first(facts: Facts) -> Hit | None:
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
-        if layer.operator.name not in CONVOLUTIONS:
+        if not _convolves(layer):
             continue
         before = list(ancestors(layer))
-        pools = [one for one in before if one.operator.name in POOLS]
-        if len(pools) != 1 or any(one.operator.name in PRODUCTS for one in before):
+        pools = [one for one in before if one.has("pooling") and one.has("windowed")]
+        if len(pools) != 1 or any(one.has("product") for one in before):
             continue
         whole, left = _spatial(pools[0]), _spatial(layer)
         if min(_window(pools[0]), default=1) >= LARGE_WINDOW and max(left, default=0) < FEW_PIXELS:
@@ -455,7 +462,7 @@ def waist(facts: Facts) -> Hit | None:
         return None
     found: dict[str, str] = {}
     for layer in facts.network.order:
-        if layer.operator.name not in PRODUCTS or weight(layer) is None:
+        if not layer.has("product") or weight(layer) is None:
             continue
         width, before = numbers(layer), numbers(layer.operands[0].vertex)
         if NARROW * width <= min(before, *scores) and not avoidable(facts.network, layer):
@@ -515,14 +522,13 @@ def averaged_first(facts: Facts) -> Hit | None:
 
     Ignore it where only the level of a series matters.
     """
-    linear = LINEAR | PRODUCTS
     found: dict[str, str] = {}
     for layer in facts.network.order:
         if layer.operator.name not in ("reduceMean", "reduceSum", "reduceL1"):
             continue
         before = layer.operands[0]
         if before.features.sequence and not layer.features[0].sequence:
-            vertex = origin(before.vertex, linear | PLAIN)
+            vertex = origin(before.vertex, "linear", "product")
             if isinstance(vertex, InputVertex) and vertex.dtype.startswith("float"):
                 found[layer.label] = (
                     f"{layer.label} leaves one mean of the whole sequence of {vertex.block}"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from webnnm.expert.facts import Facts
-from webnnm.expert.profile import RECURRENT
 from webnnm.expert.rule import Hit, rule
-from webnnm.expert.structure import PICTURED
 from webnnm.training.automatic import ENOUGH
 
 
@@ -275,9 +273,9 @@ def padded(facts: Facts) -> Hit | None:
     sequence = known.evidence["sequence"] or any(
         vertex.features[0].sequence for vertex in facts.network.inputs
     )
-    together = RECURRENT.union(("attend", "reduceMean", "reduceSum", "globalAveragePool"))
+    together = ("attend", "reduceMean", "reduceSum", "globalAveragePool")
     mixed = known.evidence["words"] and any(
-        layer.operator.name in together for layer in facts.network.layers
+        layer.has("recurrent") or layer.operator.name in together for layer in facts.network.layers
     )
     return _suspected(facts, "E623") if sequence or mixed else None
 
@@ -417,7 +415,7 @@ def reshaped(facts: Facts) -> Hit | None:
 
     Ignore it where pictures have a pattern that repeats after as many pixels as there are channels.
     """
-    convolved = any(layer.operator.name in PICTURED for layer in facts.network.layers)
+    convolved = any(layer.has("windowed") for layer in facts.network.layers)
     return _suspected(facts, "E630") if convolved else None
 
 

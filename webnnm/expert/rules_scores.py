@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from webnnm.expert.facts import Facts
 from webnnm.expert.paths import tail
 from webnnm.expert.rule import Hit, grouped, rule
-from webnnm.expert.structure import PLAIN
 from webnnm.graph.vertices import LayerVertex, ParameterVertex
 
-CHOOSING = ("softmax", "logSoftmax", "sigmoid")
-"""Output activations that take scores of any size."""
-BOUNDS = {
-    "relu": (0.0, float("inf")),
-    "softplus": (0.0, float("inf")),
-    "sigmoid": (0.0, 1.0),
-    "hardSigmoid": (0.0, 1.0),
-    "tanh": (-1.0, 1.0),
-    "softsign": (-1.0, 1.0),
-}
-"""The ranges of the results of activations."""
 FAR = 1.0
 """Targets whose mean is more than this many deviations from 0 need a bias: without one, a product
 of standardised features has a mean of 0, and the error is at least twice their variance."""
@@ -26,10 +16,14 @@ of standardised features has a mean of 0, and the error is at least twice their 
 
 def _before(layers: list[LayerVertex]) -> LayerVertex | None:
     """Return the last activation through which the scores pass before the output activation."""
-    ends = [layer for layer in layers if layer.operator.name not in PLAIN]
-    if len(ends) < 2 or ends[0].operator.name not in CHOOSING:
+    ends = [layer for layer in layers if not layer.has("passing")]
+    if len(ends) < 2 or not ends[0].has("probabilistic"):
         return None
     return ends[1]
+
+
+def _is_softmax(layer: LayerVertex) -> bool:
+    return layer.has("probabilistic") and layer.operator.name != "sigmoid"
 
 
 @rule("E409", "warning", "Move dropout() before the last product, or leave it out.")
@@ -78,9 +72,11 @@ def bounded_scores(facts: Facts) -> Hit | None:
     for output in facts.network.outputs:
         layers = tail(output)
         before = _before(layers)
-        if before is not None and before.operator.name in BOUNDS:
-            last = next(v for v in layers if v.operator.name in CHOOSING)
-            low, high = BOUNDS[before.operator.name]
+        if before is None or _is_softmax(before):
+            continue
+        low, high = before.operator.bounds
+        if math.isfinite(low):
+            last = next(v for v in layers if v.has("probabilistic"))
             reach = f"{low:g} … {high:g}" if high < 2 else f"{low:g} and more"
             found[before.label] = f"{last.label} gets scores of {reach} from {before.label}"
     return grouped(found)
@@ -104,7 +100,7 @@ def twice(facts: Facts) -> Hit | None:
     found: dict[str, str] = {}
     for output in facts.network.outputs:
         before = _before(tail(output))
-        if before is not None and before.operator.name in ("softmax", "logSoftmax"):
+        if before is not None and _is_softmax(before):
             found[before.label] = f"{before.label} comes before another softmax at {output.name}"
     return grouped(found)
 

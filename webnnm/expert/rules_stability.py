@@ -85,7 +85,8 @@ def clipped_by_unit(facts: Facts) -> Hit | None:
     "Use a few layers with relu, or insert residual connections and normalisation.",
 )
 def vanishing(facts: Facts) -> Hit | None:
-    """Five or more sigmoid or tanh layers follow each other without residual or normalisation.
+    """Five or more saturating layers (sigmoid, tanh, hardSigmoid, softsign, erf) follow each other
+    without residual or normalisation.
 
     The slope of sigmoid is at most 0.25, that of tanh at most 1 and small for large values: five
     sigmoids in a row leave a thousandth of the gradient (Glorot & Bengio 2010). Where two values

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 
 from webnnm.expert.facts import Facts
-from webnnm.expert.paths import ELEMENTWISE, ancestors, behind, carried, users, weight
-from webnnm.expert.profile import NORMALISATIONS, PRODUCTS, SATURATING, heavy_in
+from webnnm.expert.paths import ancestors, behind, carried, keeps_places, users, weight
+from webnnm.expert.profile import heavy_in
 from webnnm.expert.rule import Hit, grouped, listed, rule
 from webnnm.expert.structure import numbers
 from webnnm.graph.initialise import WEIGHTS, Initialiser, fans, initialisers
@@ -24,8 +24,6 @@ LOW = -5.0
 than one in 5,000 is above 0."""
 EXPANDED = 4
 """A layer of random features has at least this many times as many outputs as inputs."""
-DEAD_BELOW = ("relu",)
-"""Activations without a gradient below 0."""
 
 
 @rule("E313", "warning", "Leave init out: weights then start at random.")
@@ -50,7 +48,7 @@ def equal(facts: Facts) -> Hit | None:
     starts, using = initialisers(facts.network), users(facts.network)
 
     def constant(layer: LayerVertex) -> Initialiser | None:
-        own = weight(layer) if layer.operator.name in PRODUCTS else None
+        own = weight(layer) if layer.has("product") else None
         start = starts[own.name] if own is not None and own.trainable else None
         return start if start is not None and start.kind == "constant" else None
 
@@ -60,9 +58,9 @@ def equal(facts: Facts) -> Hit | None:
         if start is None or activation is None:
             continue
         after = activation
-        if activation.operator.name not in PRODUCTS:
+        if not activation.has("product"):
             after = behind(activation, using)
-        rectified = activation.operator.name in DEAD_BELOW and not start.a
+        rectified = activation.operator.silent_below == 0 and not start.a
         if after is not None and (rectified or constant(after) is not None):
             found[layer.label] = f"all weights of {layer.label} start at {start.a:g}"
     return grouped(found, tail=": its units stay equal")
@@ -113,9 +111,9 @@ def _compounded(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
     """Report layers that together multiply values by far more than each of them does."""
 
     def step(layer: LayerVertex, before: float) -> float:
-        if layer.operator.name in NORMALISATIONS or layer.operator.name in SATURATING:
+        if layer.has("normalization", "saturating"):
             return 1.0
-        own = weight(layer) if layer.operator.name in PRODUCTS else None
+        own = weight(layer) if layer.has("product") else None
         gain = _gain(own, starts[own.name]) if own is not None else None
         return before * gain / math.sqrt(2) if gain else before
 
@@ -154,7 +152,8 @@ def killed(facts: Facts) -> Hit | None:
         if parameter.init is None or user is None or start.kind != "constant" or start.a > LOW:
             continue
         after = behind(user, using)
-        if after is not None and after.operator.name in DEAD_BELOW:
+        silent = after.operator.silent_below if after is not None else None
+        if after is not None and silent is not None and start.a <= LOW + silent:
             found[parameter.name] = f"{parameter.name} starts at {start.a:g} before {after.label}"
     return grouped(found)
 
@@ -208,7 +207,7 @@ def _random_features(network: Network, frozen: set[str]) -> bool:
     layers = [
         layer
         for layer in network.order
-        if layer.operator.name not in ELEMENTWISE
+        if not keeps_places(layer)
         and any(
             isinstance(source.vertex, ParameterVertex) and source.vertex.name in frozen
             for source in layer.sources()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+from webnnm import ops
 from webnnm.core.shapes import count
 from webnnm.expert.facts import Facts, OutputFacts
 from webnnm.expert.rule import Hit, grouped, rule
 from webnnm.expert.rules_loss import SOFTMAX, of_outputs
+from webnnm.ops.declare.operator import UNBOUNDED
 from webnnm.training.loss_choice import LabelFacts
 
 UNFITTING = {
@@ -36,19 +38,6 @@ SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
 TAIL = 5
 """The largest of targets that span orders of magnitude are this many deviations above the mean."""
 
-RANGES = {
-    "relu": (0.0, math.inf),
-    "softplus": (0.0, math.inf),
-    "exp": (0.0, math.inf),
-    "abs": (0.0, math.inf),
-    "sigmoid": (0.0, 1.0),
-    "hardSigmoid": (0.0, 1.0),
-    "softmax": (0.0, 1.0),
-    "tanh": (-1.0, 1.0),
-    "softsign": (-1.0, 1.0),
-}
-"""The range of the results of the last operator of a model."""
-
 SLACK = 0.01
 """Targets may lie outside the range by this share of their extent, as noise does."""
 
@@ -64,9 +53,15 @@ MOST_NUMBERS = 20
 """Whole numbers from 0 or 1 up to this may be classes; counts and years are larger."""
 
 
+def _bounds(output: OutputFacts) -> tuple[float, float]:
+    """Return the least and the largest result of the last operator of a model."""
+    operator = ops.lookup(output.operator)
+    return operator.bounds if operator else UNBOUNDED
+
+
 def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
     """Return whether targets lie where the last operator cannot reach them."""
-    low, high = RANGES.get(output.operator, (-math.inf, math.inf))
+    low, high = _bounds(output)
     slack = SLACK * (labels.maximum - labels.minimum)
     beyond = labels.minimum < low - slack or labels.maximum > high + slack
     return beyond and labels.kind == "continuous"
@@ -325,8 +320,9 @@ def out_of_reach(facts: Facts) -> Hit | None:
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         if not _beyond(output, labels):
             return None
-        low, high = RANGES[output.operator]
-        ends = f"between {low:g} and {high:g}" if high < math.inf else f"of {low:g} or more"
+        low, high = _bounds(output)
+        ends = f"of {low:g} or more" if high == math.inf else f"between {low:g} and {high:g}"
+        ends = f"of {high:g} or less" if low == -math.inf else ends
         what = "standardised targets" if output.standardized else "targets"
         return (
             f"{output.name} ends in {output.operator}, with results {ends}; its {what} go from "

@@ -7,7 +7,6 @@ from typing import Any
 
 from webnnm.expert.facts import Facts
 from webnnm.expert.paths import ancestors
-from webnnm.expert.profile import RECURRENT
 from webnnm.expert.rule import Hit, grouped, rule
 from webnnm.expert.structure import numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex, ParameterVertex
@@ -65,7 +64,7 @@ def _ahead(layer: LayerVertex) -> bool:
     name, options = layer.operator.name, layer.options
     if name == "attend":
         return not options["causal"]
-    if name in RECURRENT:
+    if layer.has("recurrent"):
         return options.get("direction", "forward") != "forward"
     if name == "conv1d":
         padding: Any = options["padding"]
@@ -138,7 +137,7 @@ def states_averaged(facts: Facts) -> Hit | None:
     for layer in facts.network.order:
         if layer.operator.name in ("reduceMean", "reduceSum") and not layer.features[0].sequence:
             before = layer.operands[0].vertex
-            if isinstance(before, LayerVertex) and before.operator.name in RECURRENT:
+            if isinstance(before, LayerVertex) and before.has("recurrent"):
                 found[layer.label] = (
                     f"{layer.label} averages all states of {before.label}, whose last one has read "
                     "everything"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import Shape, count
@@ -13,17 +13,6 @@ from webnnm.graph.vertices import (
     Vertex,
     result_type,
 )
-
-PLAIN = frozenset(
-    {"identity", "cast", "dropout", "reshape", "flatten", "squeeze", "unsqueeze", "transpose"}
-)
-"""Operators that pass values on unchanged."""
-
-LINEAR = PLAIN.union(
-    ("add", "sub", "mul", "div", "neg", "linear", "slice", "pad", "split", "tile", "expand"),
-    ("averagePool2d", "globalAveragePool", "reduceMean", "reduceSum", "batchNormalization"),
-)
-"""Operators that are linear in values, if the other operands are parameters or constants."""
 
 
 def numbers(vertex: Vertex) -> int:
@@ -48,34 +37,41 @@ def tensor_bytes(network: Network, batch: int, length: int) -> Iterator[tuple[st
             yield layer.label, byte_length(dtype, rows * count(features.sizes()))
 
 
-SCALING = frozenset(
-    {"batchNormalization", "layerNormalization", "instanceNormalization"}
-    | {"mul", "div", "sub", "linear", "embedding", "gather"}
-)
-"""Operators that scale numbers, or look them up in a table: their inputs need no scaling."""
+LOOKUPS = ("embedding", "gather")
+"""Operators that look numbers up in a table."""
+
+
+def looks_up(layer: LayerVertex) -> bool:
+    """Return whether a layer looks numbers up in a table."""
+    return layer.operator.name in LOOKUPS
+
+
+def scales(layer: LayerVertex) -> bool:
+    """Return whether a layer scales numbers, or looks them up: its inputs need no scaling."""
+    scaling = layer.operator.name in ("mul", "div", "sub", "linear")
+    return scaling or layer.has("normalization") or looks_up(layer)
 
 
 def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
     """Yield the first layers that use an input, after those that pass it on."""
     for layer in network.layers:
         if any(one.vertex is source for one in layer.sources()):
-            if layer.operator.name in PLAIN:
+            if layer.has("passing"):
                 yield from _first_layers(network, layer)
             else:
                 yield layer
 
 
-def first_layers(network: Network, names: Collection[str]) -> set[str]:
-    """Return the inputs whose first layers all have these names."""
+def first_layers(network: Network, wanted: Callable[[LayerVertex], bool]) -> set[str]:
+    """Return the inputs whose first layers are all wanted."""
     found: set[str] = set()
     for vertex in network.inputs:
-        first = [layer.operator.name for layer in _first_layers(network, vertex)]
-        if first and {*first} <= {*names}:
+        first = [wanted(layer) for layer in _first_layers(network, vertex)]
+        if first and all(first):
             found.add(vertex.block)
     return found
 
 
-PICTURED = ("conv1d", "conv2d", "convTranspose2d", "maxPool2d", "averagePool2d")
 MOST_CHANNELS = 4
 """Pictures have 1, 3 or 4 channels, and more rows and columns than that; signals have more steps
 than the square of that."""
@@ -101,6 +97,6 @@ def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
             continue
         for layer in network.layers:
             direct = layer.operands and layer.operands[0].vertex is vertex
-            if direct and layer.operator.name in PICTURED and not _nhwc(layer):
+            if direct and layer.has("windowed") and not _nhwc(layer):
                 found[vertex.block] = sizes, layer.label
     return found

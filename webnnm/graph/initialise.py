@@ -12,31 +12,16 @@ from webnnm.core.shapes import Shape, count
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex, Vertex
 from webnnm.notation.syntax import Call, Number
+from webnnm.ops.declare.operator import AnyOperator
+from webnnm.ops.declare.traits import Trait
 
 Kind = Literal["constant", "parts", "uniform", "normal", "truncatedNormal", "file"]
 
 WEIGHTS = ("weight", "recurrent")
 """Roles of parameters whose fan-in and fan-out their layer may define."""
 
-RECTIFIERS = {"relu", "leakyRelu", "elu", "prelu", "gelu", "hardSwish", "softplus"}
-TRANSPARENT = {
-    "add",
-    "sub",
-    "residual",
-    "batchNormalization",
-    "layerNormalization",
-    "instanceNormalization",
-    "meanVarianceNormalization",
-    "rmsNorm",
-    "dropout",
-    "averagePool2d",
-    "maxPool2d",
-    "l2Pool2d",
-    "globalAveragePool",
-    "reshape",
-    "flatten",
-    "identity",
-}
+TRANSPARENT: frozenset[Trait] = frozenset({"additive", "normalization", "passing", "pooling"})
+"""What may stand between weights and the activation that decides how they start."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +124,8 @@ def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) ->
     match parameter.role:
         case "weight" | "projection" | "other" if len(shape) >= 2:
             fan_in, fan_out = fans(parameter)
-            if following in RECTIFIERS and parameter.role == "weight":
+            rectified = following is not None and "rectifying" in following.traits
+            if rectified and parameter.role == "weight":
                 return _symmetric(math.sqrt(6 / fan_in))
             return _symmetric(math.sqrt(6 / (fan_in + fan_out)))
         case "recurrent":
@@ -148,7 +134,8 @@ def _default(parameter: ParameterVertex, users: dict[int, list[LayerVertex]]) ->
         case "gates":
             return Initialiser("parts", parts=_open_gates(user))
         case "additive":
-            return Initialiser("constant", 0.01 if following == "relu" else 0.0)
+            rectified = following is not None and following.silent_below == 0
+            return Initialiser("constant", 0.01 if rectified else 0.0)
         case "ones":
             return Initialiser("constant", 1)
         case "slope":
@@ -178,7 +165,7 @@ def fans(parameter: ParameterVertex) -> tuple[int, int]:
     return count(shape[:-1]), shape[-1]
 
 
-def _next_activation(user: LayerVertex, users: dict[int, list[LayerVertex]]) -> str | None:
+def _next_activation(user: LayerVertex, users: dict[int, list[LayerVertex]]) -> AnyOperator | None:
     """Return the first operator after a layer that is not transparent to initialisation."""
     vertex = user
     for _ in range(len(users) + 1):
@@ -186,8 +173,8 @@ def _next_activation(user: LayerVertex, users: dict[int, list[LayerVertex]]) -> 
         if not following:
             return None
         vertex = following[0]
-        if vertex.operator.name not in TRANSPARENT:
-            return vertex.operator.name
+        if vertex.operator.traits.isdisjoint(TRANSPARENT):
+            return vertex.operator
     return None
 
 

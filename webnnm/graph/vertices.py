@@ -14,6 +14,7 @@ from webnnm.notation.syntax import Call, Option, Reference, ShapeValue
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import LayerRules, ParameterRole
 from webnnm.ops.declare.operator import AnyOperator
+from webnnm.ops.declare.traits import Trait
 
 if TYPE_CHECKING:
     from webnnm.graph.packing import Packing
@@ -121,6 +122,10 @@ class LayerVertex(Vertex):
         """Yield every source that the layer depends on."""
         yield from self.operands
         yield from self.tensors.values()
+
+    def has(self, *traits: Trait) -> bool:
+        """Return whether the operator has one of these traits."""
+        return not self.operator.traits.isdisjoint(traits)
 
 
 @dataclass(eq=False)

@@ -179,6 +179,7 @@ def _move(b: Builder, layer: BuildView, running: Mapping[str, Tensor], batch: _S
 
 batch_normalization = Composite(
     name="batchNormalization",
+    traits=frozenset({"normalization", "linear"}),
     aliases=("batchNorm",),
     summary="(x − mean)/√(variance + ε) per channel, times scale plus bias",
     operands=(

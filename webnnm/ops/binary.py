@@ -12,6 +12,7 @@ from webnnm.ops.declare.layer import LayerRules, ParameterRole, TensorSlot
 from webnnm.ops.declare.operator import Operator, Sample, Slot, sample
 from webnnm.ops.declare.rules import broadcast_shape, build_broadcast
 from webnnm.ops.declare.tensors import Builder, Tensor
+from webnnm.ops.declare.traits import Trait
 
 BinaryGradient = Callable[[Builder, Tensor, Tensor, Tensor, Tensor], Sequence[Any]]
 
@@ -21,6 +22,10 @@ SAMPLES = (
     sample((2, 3), ()),
     sample((2, 1, 3), (4, 1)),
 )
+
+
+LINEAR: frozenset[Trait] = frozenset({"linear"})
+ADDITIVE: frozenset[Trait] = frozenset({"linear", "additive"})
 
 
 def _binary(
@@ -34,6 +39,7 @@ def _binary(
     samples: Sequence[Sample] = SAMPLES,
     folds: bool = False,
     hazards: frozenset[str] = frozenset(),
+    traits: frozenset[Trait] = frozenset(),
 ) -> Operator:
     return Operator(
         name=name,
@@ -53,6 +59,7 @@ def _binary(
         ),
         samples=tuple(samples),
         hazards=hazards,
+        traits=traits,
     )
 
 
@@ -112,6 +119,7 @@ add = _binary(
     lambda b, g, y, x, z: [g, g],
     "additive",
     folds=True,
+    traits=ADDITIVE,
 )
 sub = _binary(
     "sub",
@@ -120,6 +128,7 @@ sub = _binary(
     lambda h, a, b: h.subtract(a, b),
     lambda b, g, y, x, z: [g, -g],
     "zeros",
+    traits=ADDITIVE,
 )
 mul = _binary(
     "mul",
@@ -129,6 +138,7 @@ mul = _binary(
     lambda b, g, y, x, z: [g * z, g * x],
     "ones",
     folds=True,
+    traits=LINEAR,
 )
 div = _binary(
     "div",
@@ -137,6 +147,7 @@ div = _binary(
     lambda h, a, b: h.divide(a, b),
     lambda b, g, y, x, z: [g / z, -g * y / z],
     "ones",
+    traits=LINEAR,
     samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],
 )
 max = _binary(

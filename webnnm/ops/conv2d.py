@@ -115,6 +115,7 @@ def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
 
 conv2d = Operator(
     name="conv2d",
+    traits=frozenset({"product", "convolution", "windowed"}),
     summary="convolution of images",
     aliases=("conv2D",),
     operands=OPERANDS,

@@ -179,6 +179,7 @@ def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
 
 conv_transpose2d = Operator(
     name="convTranspose2d",
+    traits=frozenset({"product", "convolution", "windowed"}),
     summary="transposed convolution of images",
     aliases=("convTranspose2D",),
     operands=OPERANDS,

@@ -56,6 +56,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 dropout = Composite(
     name="dropout",
+    traits=frozenset({"passing", "linear"}),
     summary="the operand itself; in training, a new mask in each step keeps a share 1 − p of it",
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={"p": Option(REQUIRED, _share, positional=True)},

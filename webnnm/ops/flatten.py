@@ -40,6 +40,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 flatten = Composite(
     name="flatten",
+    traits=frozenset({"passing", "linear"}),
     aliases=("flattenTo2d",),
     summary="two dimensions: everything before an axis, and everything from it on",
     operands=(Slot(name="input"),),

@@ -21,6 +21,9 @@ def _gelu_tanh(b: Builder, x: Tensor) -> Tensor:
 
 gelu_tanh = Composite(
     name="geluTanh",
+    traits=frozenset({"activation", "rectifying"}),
+    bounds=(-0.1701, math.inf),
+    silent_below=-5.2,
     summary="x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2, close to gelu",
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={},

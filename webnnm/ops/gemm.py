@@ -125,6 +125,7 @@ def _stablehlo(
 
 gemm = Operator(
     name="gemm",
+    traits=frozenset({"product"}),
     summary="α·A·B + β·C of matrices",
     operands=(
         Slot(name="a", dtypes=FLOAT, ranks=(2, 2)),

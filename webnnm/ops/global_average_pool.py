@@ -53,6 +53,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 global_average_pool = Composite(
     name="globalAveragePool",
+    traits=frozenset({"pooling", "linear"}),
     summary="mean of each channel of an image",
     operands=(Slot(name="input", dtypes=FLOAT, ranks=(4, 4)),),
     options={

@@ -86,6 +86,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 group_normalization = Composite(
     name="groupNormalization",
+    traits=frozenset({"normalization"}),
     aliases=("groupNorm",),
     summary="(x − mean)/√(variance + ε) over groups of channels, times scale plus bias per channel",
     operands=(

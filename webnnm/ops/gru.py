@@ -202,6 +202,7 @@ SLOTS = (
 
 gru = Composite(
     name="gru",
+    traits=frozenset({"recurrent"}),
     summary="gated recurrent unit over the steps of a sequence",
     operands=SLOTS,
     options={
@@ -296,6 +297,7 @@ CELL_SLOTS = (
 
 gru_cell = Composite(
     name="gruCell",
+    traits=frozenset({"recurrent"}),
     summary="one step of a gated recurrent unit",
     operands=CELL_SLOTS,
     options={"hidden_size": HIDDEN_SIZE, **OPTIONS},

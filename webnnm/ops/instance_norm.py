@@ -95,6 +95,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 instance_normalization = Composite(
     name="instanceNormalization",
+    traits=frozenset({"normalization"}),
     aliases=("instanceNorm",),
     summary="(x − mean)/√(variance + ε) over height and width, times scale plus bias per channel",
     operands=(

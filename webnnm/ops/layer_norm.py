@@ -62,6 +62,7 @@ def _gradient(
 
 layer_normalization = Composite(
     name="layerNormalization",
+    traits=frozenset({"normalization"}),
     aliases=("layerNorm",),
     summary="(x − mean)/√(variance + ε) along axes of each sample, times scale plus bias",
     operands=(INPUT, along("scale"), along("bias")),

@@ -191,6 +191,7 @@ SLOTS = (
 
 lstm = Composite(
     name="lstm",
+    traits=frozenset({"recurrent"}),
     summary="long short-term memory over the steps of a sequence",
     operands=SLOTS,
     options={
@@ -302,6 +303,7 @@ CELL_SLOTS = (
 
 lstm_cell = Composite(
     name="lstmCell",
+    traits=frozenset({"recurrent"}),
     summary="one step of a long short-term memory",
     operands=CELL_SLOTS,
     options={"hidden_size": HIDDEN_SIZE, **OPTIONS},

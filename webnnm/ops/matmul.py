@@ -152,6 +152,7 @@ TRANSPOSES = {
 
 matmul = Operator(
     name="matmul",
+    traits=frozenset({"product"}),
     summary="matrix product",
     operands=(
         Slot(name="a", dtypes=FLOAT, ranks=(2, None)),

@@ -142,6 +142,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 mean_variance_normalization = Composite(
     name="meanVarianceNormalization",
+    traits=frozenset({"normalization"}),
     summary="(x − mean)/√(variance + ε), each computed along axes or given, times scale plus bias",
     operands=(INPUT, along("mean"), along("variance"), along("scale"), along("bias")),
     options={"axes": Option(None, all_but_first), "epsilon": Option(1e-5, checks.number)},

@@ -204,6 +204,7 @@ def _stablehlo(
 
 pad = Composite(
     name="pad",
+    traits=frozenset({"linear"}),
     summary="a tensor extended by a constant, its edge, or its mirror image",
     operands=(Slot(name="input"),),
     options={

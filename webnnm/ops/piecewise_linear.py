@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import scalar_like
@@ -48,6 +50,7 @@ def _layer(alpha: float, beta: float) -> LayerRules:
 
 linear = Composite(
     name="linear",
+    traits=frozenset({"linear"}),
     summary="α·x + β",
     operands=_OPERANDS,
     options={"alpha": Option(1.0, checks.number), "beta": Option(0.0, checks.number)},
@@ -60,6 +63,8 @@ linear = Composite(
 
 hard_sigmoid = Composite(
     name="hardSigmoid",
+    traits=frozenset({"activation", "saturating"}),
+    bounds=(0.0, 1.0),
     summary="α·x + β between 0 and 1; gradient 0 at the corners",
     operands=_OPERANDS,
     options={"alpha": Option(0.2, checks.number), "beta": Option(0.5, checks.number)},
@@ -76,6 +81,9 @@ hard_sigmoid = Composite(
 
 hard_swish = Composite(
     name="hardSwish",
+    traits=frozenset({"activation", "rectifying"}),
+    bounds=(-0.375, math.inf),
+    silent_below=-3.0,
     summary="x·(x + 3 between 0 and 6)/6",
     operands=_OPERANDS,
     options={},

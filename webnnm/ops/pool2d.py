@@ -40,6 +40,7 @@ from webnnm.ops.declare.spatial import (
     permuted,
 )
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.declare.traits import Trait
 from webnnm.ops.declare.windows import Windows, reach, unfolded
 
 OPTIONS = {
@@ -278,6 +279,9 @@ def _earlier(
     return operands, options
 
 
+POOLING: frozenset[Trait] = frozenset({"pooling", "windowed"})
+
+
 def _pool(
     name: str,
     summary: str,
@@ -288,6 +292,7 @@ def _pool(
     *,
     dtypes: frozenset[DataType] = FLOAT,
     hazards: frozenset[str] = frozenset(),
+    traits: frozenset[Trait] = POOLING,
 ) -> Operator:
     return Operator(
         name=name,
@@ -305,6 +310,7 @@ def _pool(
         layer=layer_rules(pool_windows),
         samples=SAMPLES,
         hazards=hazards,
+        traits=traits,
     )
 
 
@@ -337,6 +343,7 @@ average_pool2d = _pool(
     _average_gradient,
     _average,
     _lower_average,
+    traits=frozenset({"pooling", "windowed", "linear"}),
 )
 l2_pool2d = _pool(
     "l2Pool2d",

@@ -80,6 +80,7 @@ def _layer(alpha: float) -> LayerRules:
 
 leaky_relu = Composite(
     name="leakyRelu",
+    traits=frozenset({"activation", "rectifying"}),
     summary="x, times α where negative; gradient α at 0",
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={"alpha": Option(0.01, checks.number)},
@@ -93,6 +94,7 @@ leaky_relu = Composite(
 
 elu = Composite(
     name="elu",
+    traits=frozenset({"activation", "rectifying"}),
     summary="x, α·(exp x − 1) where negative",
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={"alpha": Option(1.0, checks.number)},
@@ -107,6 +109,7 @@ elu = Composite(
 
 prelu = Composite(
     name="prelu",
+    traits=frozenset({"activation", "rectifying"}),
     summary="x, times a given slope where negative",
     operands=(
         Slot(name="input", dtypes=FLOAT.union(("int64", "int32", "int8"))),

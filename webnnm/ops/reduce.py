@@ -28,6 +28,7 @@ from webnnm.ops.declare.operator import (
 from webnnm.ops.declare.padding import extremes, filled, mean, one_step
 from webnnm.ops.declare.rules import tensor_options
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.traits import Trait
 
 OPTIONS = {
     "axes": Option(None, checks.axes),
@@ -211,6 +212,9 @@ def _samples(**fields: Any) -> tuple[Sample, ...]:
     )
 
 
+LINEAR: frozenset[Trait] = frozenset({"linear"})
+
+
 def _reduce(
     name: str,
     summary: str,
@@ -223,6 +227,7 @@ def _reduce(
     hazards: frozenset[str] = frozenset(),
     decompose: Decompose | None = None,
     neutral: str = "zero",
+    traits: frozenset[Trait] = frozenset(),
 ) -> Operator:
     def apply(np: Any, x: Any, *, axes: Sequence[int], keep_dimensions: bool) -> Any:
         # Squares and sums of float16 overflow where the result does not.
@@ -247,6 +252,7 @@ def _reduce(
         samples=tuple(samples or _samples()),
         hazards=hazards,
         decompose=decompose,
+        traits=traits,
     )
 
 
@@ -293,6 +299,7 @@ reduce_sum = _reduce(
     lambda b, g, y, x, axes: g,
     lambda h, x, axes: h.reduce("add", x, axes),
     dtypes=WIDE,
+    traits=LINEAR,
 )
 reduce_mean = _reduce(
     "reduceMean",
@@ -301,6 +308,7 @@ reduce_mean = _reduce(
     lambda b, g, y, x, axes: g / count(x.shape[k] for k in axes),
     lambda h, x, axes: h.divide(h.reduce("add", x, axes), h.count(x, axes)),
     neutral="mean",
+    traits=LINEAR,
 )
 reduce_sum_square = _reduce(
     "reduceSumSquare",

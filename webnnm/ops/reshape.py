@@ -109,6 +109,7 @@ def _stablehlo(h: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
 
 reshape = Operator(
     name="reshape",
+    traits=frozenset({"passing", "linear"}),
     summary="same elements, other shape",
     operands=(Slot(name="input"),),
     options={"new_shape": Option(REQUIRED, _check, positional=True)},

@@ -62,6 +62,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 residual = Composite(
     name="residual",
+    traits=frozenset({"additive"}),
     summary="sum of the input and an earlier value",
     operands=(Slot(name="input"), Slot(name="to", like=0)),
     options={},

@@ -36,6 +36,7 @@ def _decompose(
 
 rms_norm = Composite(
     name="rmsNorm",
+    traits=frozenset({"normalization"}),
     summary="x/√(mean x² + ε) along axes, times scale",
     operands=(INPUT, along("scale")),
     options={"axes": Option(None, _last_axis), "epsilon": Option(1e-6, checks.number)},

@@ -20,6 +20,7 @@ def _silu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
 
 silu = Composite(
     name="silu",
+    traits=frozenset({"activation", "rectifying"}),
     summary="x·sigmoid(α·x)",
     operands=(Slot(name="input", dtypes=FLOAT),),
     options={"alpha": Option(1.0, checks.number)},

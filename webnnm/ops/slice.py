@@ -121,6 +121,7 @@ slice_ = slice
 
 slice = Operator(
     name="slice",
+    traits=frozenset({"linear"}),
     summary="a box cut out, with strides",
     operands=(Slot(name="input"),),
     options={

@@ -57,6 +57,9 @@ def _softsign(b: Builder, x: Tensor) -> Tensor:
 
 gelu = Composite(
     name="gelu",
+    traits=frozenset({"activation", "rectifying"}),
+    bounds=(-0.17, math.inf),
+    silent_below=-5.2,
     summary="x·Φ(x), with the Gauss error function",
     operands=_OPERANDS,
     options={},
@@ -69,6 +72,8 @@ gelu = Composite(
 
 softplus = Composite(
     name="softplus",
+    traits=frozenset({"activation", "rectifying"}),
+    bounds=(0.0, math.inf),
     summary="ln(1 + exp x)",
     operands=_OPERANDS,
     options={},
@@ -87,6 +92,8 @@ softplus = Composite(
 
 softsign = Composite(
     name="softsign",
+    traits=frozenset({"activation", "saturating"}),
+    bounds=(-1.0, 1.0),
     summary="x/(1 + |x|)",
     operands=_OPERANDS,
     options={},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from webnnm.core.dtypes import FLOAT
@@ -80,6 +81,8 @@ def _log_stablehlo(h: Any, x: Any, *, axis: int) -> Any:
 
 softmax = Operator(
     name="softmax",
+    traits=frozenset({"activation", "probabilistic"}),
+    bounds=(0.0, 1.0),
     summary="exp x / Σ exp x along an axis",
     operands=(Slot(name="input", dtypes=FLOAT, ranks=(1, None)),),
     options={"axis": Option(-1, checks.axis, positional=True)},
@@ -95,6 +98,8 @@ softmax = Operator(
 
 log_softmax = Operator(
     name="logSoftmax",
+    traits=frozenset({"activation", "probabilistic"}),
+    bounds=(-math.inf, 0.0),
     summary="logarithm of softmax, safe for large operands",
     operands=(Slot(name="input", dtypes=FLOAT, ranks=(1, None)),),
     options={"axis": Option(-1, checks.axis)},

@@ -33,6 +33,8 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
 
 squaremax = Composite(
     name="squaremax",
+    traits=frozenset({"activation"}),
+    bounds=(0.0, 1.0),
     summary="(x² + ε)/Σ(x² + ε) along an axis",
     operands=(Slot(name="input", dtypes=FLOAT, ranks=(1, None)),),
     options={"axis": Option(-1, checks.axis), "epsilon": Option(EPSILON, checks.positive)},

@@ -116,6 +116,7 @@ def _unsqueeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 squeeze = Composite(
     name="squeeze",
+    traits=frozenset({"passing", "linear"}),
     summary="dimensions of size 1 removed",
     operands=(Slot(name="input"),),
     options={"axes": Option(None, _single)},
@@ -130,6 +131,7 @@ squeeze = Composite(
 
 unsqueeze = Composite(
     name="unsqueeze",
+    traits=frozenset({"passing", "linear"}),
     summary="dimensions of size 1 inserted",
     operands=(Slot(name="input"),),
     options={"axes": Option(REQUIRED, _new)},

@@ -9,10 +9,13 @@ from typing import Any
 from webnnm.core.dtypes import ANY, FLOAT, SIGNED, DataType
 from webnnm.ops.declare.algebra import chain, same_as_first, scalar_like
 from webnnm.ops.declare.layer import LayerRules
-from webnnm.ops.declare.operator import Operator, Sample, Slot, no_gradient, sample
+from webnnm.ops.declare.operator import UNBOUNDED, Operator, Sample, Slot, no_gradient, sample
 from webnnm.ops.declare.rules import build_unary, same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
+from webnnm.ops.declare.traits import Trait
 
+UNIT = (-1.0, 1.0)
+NOT_NEGATIVE = (0.0, math.inf)
 ANYWHERE = (sample((2, 3)), sample(()), sample((2, 1, 3, 2)))
 
 
@@ -26,6 +29,9 @@ def _unary(
     dtypes: frozenset[DataType] = FLOAT,
     samples: Sequence[Sample] = ANYWHERE,
     hazards: frozenset[str] = frozenset(),
+    traits: Sequence[Trait] = (),
+    bounds: tuple[float, float] = UNBOUNDED,
+    silent_below: float | None = None,
 ) -> Operator:
     return Operator(
         name=name,
@@ -40,6 +46,9 @@ def _unary(
         layer=LayerRules(shape=same_shape, build=build_unary),
         samples=tuple(samples),
         hazards=hazards,
+        traits=frozenset(traits),
+        bounds=bounds,
+        silent_below=silent_below,
     )
 
 
@@ -71,6 +80,7 @@ abs = _unary(
     lambda h, x: h.abs(x),
     dtypes=SIGNED,
     samples=_kink(0.0),
+    bounds=NOT_NEGATIVE,
 )
 ceil = _unary(
     "ceil",
@@ -86,6 +96,7 @@ cos = _unary(
     lambda np, x: np.cos(x),
     chain(lambda b, y, x: -b.sin(x)),
     lambda h, x: h.cosine(x),
+    bounds=UNIT,
 )
 erf = _unary(
     "erf",
@@ -93,6 +104,8 @@ erf = _unary(
     lambda np, x: np.erf(x),
     chain(lambda b, y, x: 2 / math.sqrt(math.pi) * b.exp(-(x * x))),
     lambda h, x: h.erf(x),
+    traits=("activation", "saturating"),
+    bounds=UNIT,
 )
 exp = _unary(
     "exp",
@@ -101,6 +114,7 @@ exp = _unary(
     chain(lambda b, y, x: y),
     lambda h, x: h.exponential(x),
     hazards=frozenset({"overflow", "wide"}),
+    bounds=NOT_NEGATIVE,
 )
 floor = _unary(
     "floor",
@@ -117,6 +131,7 @@ identity = _unary(
     lambda b, g, y, x: [g],
     lambda h, x: x,
     dtypes=ANY,
+    traits=("passing", "linear"),
 )
 log = _unary(
     "log",
@@ -134,6 +149,7 @@ neg = _unary(
     lambda b, g, y, x: [-g],
     lambda h, x: h.negate(x),
     dtypes=SIGNED,
+    traits=("linear",),
 )
 reciprocal = _unary(
     "reciprocal",
@@ -152,6 +168,9 @@ relu = _unary(
     lambda h, x: h.maximum(x, 0),
     dtypes=SIGNED,
     samples=_kink(0.0),
+    traits=("activation", "rectifying"),
+    bounds=NOT_NEGATIVE,
+    silent_below=0.0,
 )
 round_even = _unary(
     "roundEven",
@@ -167,6 +186,8 @@ sigmoid = _unary(
     _sigmoid,
     chain(lambda b, y, x: y * (1 - y)),
     lambda h, x: h.logistic(x),
+    traits=("activation", "saturating", "probabilistic"),
+    bounds=(0.0, 1.0),
 )
 sign = _unary(
     "sign",
@@ -176,9 +197,15 @@ sign = _unary(
     lambda h, x: h.sign(x),
     dtypes=SIGNED,
     samples=_kink(0.0),
+    bounds=UNIT,
 )
 sin = _unary(
-    "sin", "sine", lambda np, x: np.sin(x), chain(lambda b, y, x: b.cos(x)), lambda h, x: h.sine(x)
+    "sin",
+    "sine",
+    lambda np, x: np.sin(x),
+    chain(lambda b, y, x: b.cos(x)),
+    lambda h, x: h.sine(x),
+    bounds=UNIT,
 )
 sqrt = _unary(
     "sqrt",
@@ -187,6 +214,7 @@ sqrt = _unary(
     chain(lambda b, y, x: 0.5 / y),
     lambda h, x: h.sqrt(x),
     samples=_within(0.5, 3),
+    bounds=NOT_NEGATIVE,
 )
 tan = _unary(
     "tan",
@@ -202,4 +230,6 @@ tanh = _unary(
     lambda np, x: np.tanh(x),
     chain(lambda b, y, x: 1 - y * y),
     lambda h, x: h.tanh(x),
+    traits=("activation", "saturating"),
+    bounds=UNIT,
 )

@@ -8,13 +8,8 @@ from webnnm.graph.lowering import Lowered
 from webnnm.graph.node import Operand
 from webnnm.graph.vertices import LayerVertex
 
-FALLS_SILENT = ("relu", "gelu", "hardSwish")
-"""Activations that are 0, with a zero gradient, for all inputs below some number. Others of their
-family, such as leakyRelu and elu, have a gradient everywhere."""
 SILENT = 1e-6
 """Values this close to 0 count as 0: gelu is not exactly 0."""
-SATURATING = {"tanh": (1.0, 0.0), "sigmoid": (2.0, 1.0)}
-"""Activations that are flat at both ends, and the scale and offset to the range from -1 to 1."""
 FLAT = 0.98
 """At this share of its range, the slope of tanh or sigmoid is at most 4 % of its maximum."""
 
@@ -24,7 +19,7 @@ def dead_units(lowered: Lowered) -> dict[str, Operand]:
     b = lowered.builder
     found: dict[str, Operand] = {}
     for layer, x in _results(lowered):
-        if layer.operator.name in FALLS_SILENT:
+        if layer.operator.silent_below is not None:
             unit = unit_axis(layer, x.rank)
             highest = b.reduce_max(b.abs(x), axes=[k for k in range(x.rank) if k != unit])
             off = b.lesser_or_equal(highest, b.constant(SILENT, "float32"))
@@ -37,8 +32,9 @@ def saturated_units(lowered: Lowered) -> dict[str, Operand]:
     b = lowered.builder
     found: dict[str, Operand] = {}
     for layer, x in _results(lowered):
-        if layer.operator.name in SATURATING:
-            scale, offset = SATURATING[layer.operator.name]
+        if "saturating" in layer.operator.traits:
+            low, high = layer.operator.bounds
+            scale, offset = 2 / (high - low), (high + low) / (high - low)
             flat = b.greater_or_equal(b.abs(x * scale - offset), b.constant(FLAT, "float32"))
             found[layer.label] = mean_of(b.cast(flat, type="float32"))
     return found
@@ -63,6 +59,8 @@ def mean_of(x: Operand) -> Operand:
 def _results(lowered: Lowered) -> Iterator[tuple[LayerVertex, Operand]]:
     """Yield layers with their first result in float32, for results of more than one number."""
     for layer, (result, *_) in lowered.layers:
-        if result.rank > 1 and layer.operator.name in (*FALLS_SILENT, *SATURATING):
+        operator = layer.operator
+        judged = operator.silent_below is not None or "saturating" in operator.traits
+        if result.rank > 1 and judged:
             narrow = result.dtype != "float32"
             yield layer, result.builder.cast(result, type="float32") if narrow else result

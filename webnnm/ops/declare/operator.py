@@ -7,6 +7,7 @@ options are snake_case in Python and WebNN's camelCase in plans and in the notat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,7 @@ from webnnm.core.shapes import Shape
 from webnnm.ops.declare.layer import LayerRules
 from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.traits import Trait
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,8 @@ class Required:
 
 
 REQUIRED = Required()
+
+UNBOUNDED = (-math.inf, math.inf)
 
 Infer = Callable[..., TensorType | tuple[TensorType, ...]]
 Gradient = Callable[..., Sequence[Any]]
@@ -169,6 +173,8 @@ class Operator(Signature):
     the call is one of today's.
     `batch` names the rule by which it is applied to a batch of examples at once; without one it is
     applied to one example after the other.
+    `traits` say what rules and initialisers ask; `bounds` are the least and the largest result
+    that there can be; below `silent_below` the result and its gradient are 0, or nearly so.
     `summary` is the one-line description for listings.
     """
 
@@ -187,6 +193,9 @@ class Operator(Signature):
     decompose: Decompose | None = None
     earlier: Earlier | None = None
     batch: Batch | None = None
+    traits: frozenset[Trait] = frozenset()
+    bounds: tuple[float, float] = UNBOUNDED
+    silent_below: float | None = None
 
     @property
     def native(self) -> str:
@@ -247,6 +256,9 @@ class Composite(Signature):
     earlier: Earlier | None = None
     straight_through: bool = False
     batch: Batch | None = None
+    traits: frozenset[Trait] = frozenset()
+    bounds: tuple[float, float] = UNBOUNDED
+    silent_below: float | None = None
 
 
 AnyOperator = Operator | Composite
