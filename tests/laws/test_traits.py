@@ -12,7 +12,8 @@ import pytest
 from webnnm import ops
 
 TRAITS = frozenset(
-    "activation convolution normalization pooling product recurrent rectifying saturating".split()
+    ("activation", "convolution", "normalization", "pooling", "product", "recurrent")
+    + ("rectifying", "saturating")
 )
 OTHERS = {
     "rules_loss.py": {("softmax", "logSoftmax")},

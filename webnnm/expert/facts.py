@@ -147,7 +147,7 @@ class ScoutingFacts:
 
     `loss`: the mean over the outputs, each divided by the loss of a constant prediction; `dead`:
     layer → share of units that are 0 on all rows; `gradient_variation`: standard deviation of the
-    gradient's norm over its mean; `initial_losses`: output → loss.
+    gradient's norm over batches, divided by its mean; `initial_losses`: output → loss.
     """
 
     loss: float = 0.0
@@ -163,7 +163,7 @@ class ScoutingFacts:
         norms: Sequence[float],
         initial_losses: Mapping[str, float],
     ) -> ScoutingFacts:
-        """Return the facts; `norms` are the gradient norms of all candidates."""
+        """Return the facts; `norms` are those of the gradients of batches."""
         mean = math.fsum(norms) / len(norms) if norms else 0.0
         spread = math.fsum((norm - mean) ** 2 for norm in norms) / max(1, len(norms))
         variation = math.sqrt(spread) / mean if mean else 0.0

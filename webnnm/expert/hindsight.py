@@ -46,11 +46,10 @@ def scouting_facts(history: History) -> ScoutingFacts:
     found: dict[str, Any] = history.scouting or {}
     if not found:
         return ScoutingFacts()
-    norms = [row["norm"] for row in found["candidates"] if row["norm"] is not None]
     best = found["candidates"][found["best"]]
     return ScoutingFacts.of(
         loss=best["loss"] / best["outputs"],
         dead=best.get("silent", {}),
-        norms=norms,
+        norms=found.get("batch_norms", []),
         initial_losses=found.get("initial_losses", {}),
     )

@@ -78,7 +78,7 @@ class Review:
         lines = self._grouped(SEVERITIES)
         shown = {name: value for name, value in self.settings.items() if _shown(value)}
         if shown:
-            usual = [f"{n} {value}" for n, value in shown.items() if self.origins[n] == "default"]
+            usual = [f"{n} {self._text(n)}" for n in shown if self.origins[n] == "default"]
             lines += ["Settings", *(f"  {text}" for text in self._decided())]
             lines += [f"  default: {', '.join(usual)}"] * bool(usual)
         return "\n".join(lines)
@@ -88,7 +88,7 @@ class Review:
         from webnnm.core.markup import html_table
 
         shown = [
-            (name, str(value), self.origins[name])
+            (name, self._text(name), self.origins[name])
             for name, value in self.settings.items()
             if _shown(value)
         ]
@@ -98,10 +98,20 @@ class Review:
 
     _repr_html_ = to_html
 
+    def _text(self, name: str) -> str:
+        """Return the value of a setting, with the number of epochs in place of the 0 for 5 %."""
+        value = self.settings[name]
+        if name != "warmup_epochs" or value:
+            return str(value)
+        from webnnm.training.schedules import Schedule
+
+        kind, epochs = self.settings["schedule"], self.settings["epochs"]
+        return str(Schedule(kind=kind, rate=1.0, epochs=epochs, batches=1).warmup)
+
     def _decided(self) -> list[str]:
         """Return the settings that are not defaults, with their origins."""
         return [
-            f"{name} {self.settings[name]} ({origin})"
+            f"{name} {self._text(name)} ({origin})"
             for name, origin in self.origins.items()
             if origin != "default" and _shown(self.settings[name])
         ]

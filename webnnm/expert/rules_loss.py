@@ -133,8 +133,8 @@ def inclusive(facts: Facts) -> Hit | None:
 
 @rule("E109", "advice", "Use HUL, which outliers affect less.", "HUL if no loss is written")
 def outliers(facts: Facts) -> Hit | None:
-    """MSE with outliers among the targets, or with gradient norms whose standard deviation over the
-    batches of the seed search exceeds their mean; not for non-negative targets whose logarithms
+    """MSE with outliers among the targets, or with gradient norms whose standard deviation over
+    batches of the pilot rows exceeds their mean; not for non-negative targets whose logarithms
     have no outliers.
 
     A target ten deviations off has a hundred times the squared error of one that is one deviation
@@ -162,7 +162,7 @@ def outliers(facts: Facts) -> Hit | None:
             or (variation > 1 and o.activation == "linear")
         )
     ]
-    why = f": gradient norms vary by {variation:.2f} of their mean" * (variation > 1)
+    why = f": gradient norms of batches vary by {variation:.2f} of their mean" * (variation > 1)
     return grouped(
         {o.node: f"MSE on {o.name}{why or ', whose targets have outliers'}" for o in found},
         evidence={"gradient_variation": variation},

@@ -12,7 +12,7 @@ FEW_UPDATES = 60
 
 @rule("E701", "info", "Set patience below epochs to stop early.")
 def no_early_stop(facts: Facts) -> Hit | None:
-    """Patience is not below the epochs.
+    """Patience is not below the epochs, and one of them was given.
 
     Patience counts epochs without improvement, of the validation loss if there are validation rows.
     The best epoch is restored even if nothing stops early, unless restore_best is off.
@@ -20,7 +20,7 @@ def no_early_stop(facts: Facts) -> Hit | None:
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> print(review(text, epochs=20).finding("E701"))
-    info E701: patience 500 of 20 epochs: nothing stops early
+    info E701: patience 500 with 20 epochs: nothing stops early
       → Set patience below epochs to stop early.
 
     Ignore it where the training is short.
@@ -28,8 +28,10 @@ def no_early_stop(facts: Facts) -> Hit | None:
     patience, epochs = facts.settings.get("patience"), facts.settings.get("epochs")
     if patience is None or epochs is None or patience < epochs:
         return None
+    if not {"patience", "epochs"} & facts.given.keys():  # nobody asked for either
+        return None
     return Hit(
-        message=f"patience {patience} of {epochs} epochs: nothing stops early",
+        message=f"patience {patience} with {epochs} epochs: nothing stops early",
         evidence={"patience": patience, "epochs": epochs},
     )
 

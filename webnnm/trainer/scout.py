@@ -26,6 +26,8 @@ from webnnm.training.step_settings import MASK, TARGET
 
 PILOT_ROWS = 64
 TRIAL_STEPS = 3
+BATCHES = 8
+"""Into how many batches the pilot rows are divided, to compare their gradients."""
 BUDGET = 2 * 10**7
 """The maximum of seeds times parameters."""
 TRIAL_PARAMETERS = 10**6
@@ -67,18 +69,19 @@ class Candidate:
 class Scouting:
     """The table of a seed search: all candidates, the best of them, and how it was measured.
 
-    `initial_losses` are those of the best candidate, by output.
+    `initial_losses` are those of the best candidate, by output; `batch_norms` the norms of its
+    gradients in small batches of the pilot rows, where a loss has squared errors.
     """
 
     candidates: Sequence[Candidate]
     best: Candidate
     initial_losses: Mapping[str, float]
+    batch_norms: Sequence[float] = ()
 
     @property
     def facts(self) -> ScoutingFacts:
         """The facts that the rules of the expert system use."""
-        norms = [c.norm for c in self.candidates if math.isfinite(c.norm)]
-        best = self.best
+        best, norms = self.best, self.batch_norms
         return ScoutingFacts.of(best.loss / best.outputs, best.silent, norms, self.initial_losses)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,6 +90,7 @@ class Scouting:
         return {
             "best": self.best.number,
             "initial_losses": dict(self.initial_losses),
+            "batch_norms": list(self.batch_norms),
             "candidates": rows,
         }
 
@@ -134,6 +138,8 @@ async def scout(
         best = max(finite, key=lambda candidate: candidate.score)
         if best.number:
             await trial.take(best.number, seed)
+        squared = any(chosen.loss.name == "MSE" for chosen in losses.values())
+        norms = await trial.batch_norms(rows | masks, len(pilots), seed) if squared else []
     finally:
         trial.close()
     figures = found[best.number][1]
@@ -141,6 +147,7 @@ async def scout(
         [candidate for candidate, _ in found],
         best,
         {name: figures[f"loss/{name}"] for name in losses},
+        norms,
     )
 
 
@@ -284,6 +291,24 @@ class _Trial:
             silent={layer: share for layer, share in silent.items() if share},
         )
         return found, figures
+
+    async def batch_norms(self, rows: Arrays, pilots: int, seed: int) -> list[float]:
+        """Return the norms of the gradients in batches of the pilot rows, every eighth row each.
+
+        The graph takes all pilot rows: a batch is repeated until they are as many, which leaves the
+        mean gradient as it is.
+        """
+        if pilots < 2 * BATCHES:
+            return []
+        norms: list[float] = []
+        for first in range(BATCHES):
+            own = range(first, pilots, BATCHES)[: pilots // BATCHES]
+            repeated = [own[k % len(own)] for k in range(pilots)]
+            for name, tensor in self._data.items():
+                self._state.backend.write(tensor, rows[name].rows(repeated))
+            ((candidate, _),) = await self.measure([0], seed)
+            norms.append(candidate.norm)
+        return [norm for norm in norms if math.isfinite(norm)]
 
     async def take(self, number: int, seed: int) -> None:
         """Set the model's parameters to those of a candidate."""

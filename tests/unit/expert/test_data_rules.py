@@ -110,7 +110,7 @@ CASES = [
     Case(
         "E109",
         output("MSE", activation="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
-        "gradient norms vary by 1.50",
+        "gradient norms of batches vary by 1.50",
         output("HUL", activation="linear", scouting=ScoutingFacts(gradient_variation=1.5)),
     ),
     Case("E110", output("CCE", SKEWED), "95.0% of the labels of m", output("FOL", SKEWED)),

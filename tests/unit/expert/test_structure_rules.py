@@ -239,7 +239,7 @@ CASES = [
     Case(
         "E701",
         facts(settings={"patience": 500}),
-        "patience 500 of 200 epochs",
+        "patience 500 with 200 epochs",
         facts(settings={"patience": 199}),
     ),
     Case(

@@ -123,5 +123,6 @@ def test_deep_networks_may_have_any_normalisation(operator: AnyOperator) -> None
     more = "groups=2" if operator.name.startswith("group") else ""
     unit = f"{operator.name}({more}), tanh()"
     layers = ", ".join([f"identity(), {unit}"] * 12)
-    found = profile(elaborate(parse(f"m:input shape={shape}; m:output shape={shape}; m:layers {layers};")))
+    ports = f"m:input shape={shape}; m:output shape={shape};"
+    found = profile(elaborate(parse(f"{ports} m:layers {layers};")))
     assert found.norm_count == 12 and found.longest_saturating_chain == 1

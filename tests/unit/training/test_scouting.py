@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, classes, create, points, values
+from webnnm import NNModel
 from webnnm.core.errors import DataError
 from webnnm.core.random import Purpose
 from webnnm.data.dataset import Dataset
@@ -335,4 +336,20 @@ async def test_far_targets_do_not_stretch_the_delta_of_a_huber_loss() -> None:
     middle = float(np.median(np.abs(y - np.median(y))))
     assert history.loss_settings["m"]["loss"] == "HUL"
     assert history.loss_settings["m"]["delta"] == pytest.approx(1.345 * 1.4826 * middle / 4)
+    model.close()
+
+
+@pytest.mark.parametrize(("largest", "told"), [(1.0, False), (2000.0, True)])
+async def test_gradients_of_batches_are_compared(largest: float, told: bool) -> None:
+    rows = [[math.sin(3 * k), math.cos(5 * k)] for k in range(60)]
+    rows[17] = [largest, largest]
+    text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    data = Dataset(rows, [0.3 * row[0] % 1 for row in rows], split=(1, 0, 0))
+    model = await NNModel.create(source=text, dataset=data, backend="numpy", log=lambda _: None)
+    history = await model.train(epochs=2, optimizer="sgdm", lr=1e-9)
+    assert history.scouting is not None
+    assert len(history.scouting["candidates"]) == 1, "one seed is enough"
+    assert len(history.scouting["batch_norms"]) == 8
+    messages = [one.message for one in history.findings if one.id == "E109"]
+    assert [("norms of batches vary" in message) for message in messages] == [True] * told
     model.close()
