@@ -12,8 +12,10 @@ import pytest
 from webnnm import ops
 
 TRAITS = frozenset(
-    ("activation", "convolution", "normalization", "pooling", "product", "recurrent")
-    + ("rectifying", "saturating")
+    (
+        *("activation", "convolution", "normalization", "pooling", "product", "recurrent"),
+        *("rectifying", "saturating"),
+    )
 )
 OTHERS = {
     "rules_loss.py": {("softmax", "logSoftmax")},

@@ -27,7 +27,7 @@ from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, prob
 from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
 from webnnm.cli.table_words import as_options
-from webnnm.core.errors import DataError, WebNNMError
+from webnnm.core.errors import DataError, WebNNMError, separate
 
 COMMANDS = (
     texts,
@@ -100,7 +100,7 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
         if given.json:
             print_json({"model": getattr(given, "model", None), "errors": problems(error)})
         else:
-            for each in (error, *error.others):
+            for each in separate(error):
                 say(str(each))
         asked = error.code in OF_THE_COMMAND or isinstance(error, CommandError)
         return USAGE if asked else WRONG

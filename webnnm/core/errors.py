@@ -27,6 +27,10 @@ LONGEST, SHOWN = 1200, 500
 that they quote from files may be of any length."""
 
 
+SHOWN_OTHERS = 4
+"""How many of the errors that were found with one it names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A stretch of source text: offsets in code points, the end excluded."""
@@ -143,6 +147,11 @@ class WebNNMError(Exception):
             lines += self._excerpt(self.source)
         if self.hint:
             lines.append(f"hint: {self.hint}")
+        for other in self.others[:SHOWN_OTHERS]:
+            at = f" line {other.line}, column {other.column}" if other.line else ""
+            lines.append(f"also {other.code}{at}: {other.message}")
+        if len(self.others) > SHOWN_OTHERS:
+            lines.append(f"and {len(self.others) - SHOWN_OTHERS:,} more")
         return "\n".join(lines)
 
     def _excerpt(self, source: str) -> list[str]:
@@ -192,6 +201,12 @@ def raise_first(errors: Sequence[WebNNMError]) -> None:
         first, *rest = errors
         first.others = tuple(rest)
         raise first
+
+
+def separate(error: WebNNMError) -> list[WebNNMError]:
+    """Return an error and those found with it, each of which then stands for itself."""
+    others, error.others = error.others, ()
+    return [error, *others]
 
 
 def suggestion(word: str, candidates: Iterable[str], span: Span | None = None) -> str:

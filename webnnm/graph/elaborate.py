@@ -53,10 +53,12 @@ def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     for block in found.roots:
         entering = Source(declared.inputs[block.name]) if block.input else None
         flows[block.name] = expander.expand_root(block, entering)
+    expander.raise_errors()
     resolver = Resolver(found, expander, declared)
     for given in expander.layers:
         given.vertex.features = [Features(declared.changes)]
-        resolver.resolve(given)
+        expander.attempt(resolver.resolve, given)
+    expander.raise_errors()
     layers = [given.vertex for given in expander.layers]
     _label(layers)
     _check_results(found, layers)

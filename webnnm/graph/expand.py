@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm import ops
-from webnnm.core.errors import ModelError, Span, suggestion
+from webnnm.core.errors import ModelError, Span, raise_first, suggestion
+from webnnm.graph.expansion_size import MAX_LAYERS, refuse_bombs, too_large
 from webnnm.graph.outline import Block, Outline, operator_or_block
 from webnnm.graph.scope import (
     Bound,
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
     from webnnm.graph.sourced import SourcedBlock
 
 MAX_DEPTH = 100
-MAX_LAYERS = 50_000
+MAX_ERRORS = 20
+"""From this number of errors on, the rest of a text is not looked at."""
+
+ENDING = ("NNM207",)
+"""Errors after which a text is not expanded further: blocks that contain themselves."""
 
 COMMON = ("shape", "shapes", "repeat", "name", "node", "dataType", "lrm", "init", "trainable")
 """Options that every layer understands."""
@@ -57,6 +62,8 @@ class Expander:
         self.globals: dict[str, Any] = {}
         self.used: set[str] = set()
         self.calls = 0
+        self._errors: list[ModelError] = []
+        self._most = refuse_bombs(outline, sourced)
         self._call_options = {option.name for call in outline.calls() for option in call.options}
         self._words = {
             name: placeholder_words(block, outline.parameters)
@@ -69,6 +76,25 @@ class Expander:
         flow = self._block(block, scope, entering)
         self.results[block.name] = [flow]
         return flow
+
+    def raise_errors(self) -> None:
+        """Raise what is wrong with the layers that were expanded, all of it."""
+        raise_first(self._errors)
+
+    def attempt(self, resolve: Callable[[Given], None], given: Given) -> None:
+        """Resolve a layer; what is wrong with it is raised with the errors of the others."""
+        try:
+            resolve(given)
+        except ModelError as error:
+            self._note(error)
+
+    def _note(self, error: ModelError) -> None:
+        """Keep an error for the end; layers that are expanded several times are wrong once."""
+        if any((e.code, e.span) == (error.code, error.span) for e in self._errors):
+            return
+        self._errors.append(error)
+        if error.code in ENDING or len(self._errors) >= MAX_ERRORS:
+            self.raise_errors()
 
     def fail(self, code: str, message: str, span: Span, scope: Scope, hint: str = "") -> ModelError:
         """Return an error that names the chain of calls in which it occurred."""
@@ -85,7 +111,13 @@ class Expander:
     ) -> Flow:
         history: list[Flow] = [flow]
         for index, layer in enumerate(block.layers.layers if block.layers else ()):
-            flow = self._layer(layer, scope, flow, history, (extra or {}).get(index, {}))
+            try:
+                flow = self._layer(layer, scope, flow, history, (extra or {}).get(index, {}))
+            except ModelError as error:
+                if error.others or error in self._errors:  # it is the end
+                    raise
+                self._note(error)
+                history.append(flow)
         return flow
 
     def _layer(
@@ -191,8 +223,7 @@ class Expander:
         operator = sourced.operator if sourced else ops.lookup(word)
         assert operator is not None
         assert operator.layer is not None
-        if len(self.layers) >= MAX_LAYERS:
-            raise self.fail("NNM303", f"more than {MAX_LAYERS} layers", layer.span, scope)
+        self._check_size(layer)
         self._check_options(operator, options, scope)
         skip = options.pop("skip", None)
         if skip is not None:
@@ -215,6 +246,12 @@ class Expander:
             self.used.add(word)
             self.results.setdefault(word, []).append(Source(vertex))
         return Source(vertex)
+
+    def _check_size(self, layer: Layer) -> None:
+        """Refuse what only bound words made large: `refuse_bombs` counted what is written."""
+        if len(self.layers) + self.calls >= self._most:
+            self._errors.clear()
+            raise too_large(self.outline, layer, f"more than {self._most:,}", self._most)
 
     def _check_options(
         self, operator: AnyOperator, options: dict[str, Option], scope: Scope
@@ -275,6 +312,7 @@ class Expander:
             raise self.outline.error("NNM207", chain, layer.span, "a block cannot contain itself")
         flow = self._entering(layer, word, scope, flow)
         self.used.add(word)
+        self._check_size(layer)
         self.calls += 1
         name = options.pop("name", None)
         label = plain(name.value).word if name is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.texts import codes, fails, labels, model, network, operators, parameters
+from webnnm.graph.expand import Expander
 
 DENSE = "dense:layers matmul(w), add(b), activation();"
 
@@ -281,10 +282,38 @@ def test_nesting_beyond_the_limit() -> None:
     fails("NNM207", model("b0()", *blocks, "b150:layers matmul(w);"))
 
 
-def test_explosion_of_calls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.graph.expand.MAX_LAYERS", 5000)
-    blocks = [f"b{k}:layers b{k + 1}(repeat=20);" for k in range(6)]
-    fails("NNM303", model("b0()", *blocks, "b6:layers tanh();"), says="more than 5000 layers")
+LEAF = "b6:layers tanh();"
+BOMBS = {
+    "repeated": ["relu(¦repeat=6000)"],
+    "repeated calls": ["¦b0()", *(f"b{k}:layers b{k + 1}(repeat=20);" for k in range(6)), LEAF],
+    "doubled": [
+        "¦b0()",
+        *(f"b{k}:layers b{k + 1}(), b{k + 1}();" for k in range(40)),
+        "b40:layers tanh();",
+    ],
+    "many shapes": [f"wide(¦shapes=[{', '.join(['[4]'] * 3000)}])", "wide:layers matmul(w);"],
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_bombs_are_refused_before_they_are_expanded(
+    bomb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a layer was expanded")
+
+    monkeypatch.setattr(Expander, "expand_root", never)
+    fails("NNM303", model(*BOMBS[bomb]), says="at most 5,0")
+
+
+def test_bombs_by_bound_words_end_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webnnm.graph.expansion_size.MAX_REPEATED", 300)
+    blocks = ["a:layers f(repeat=20);", "b:layers c(repeat=20);", "c:layers tanh();"]
+    fails("NNM303", model("a(f=b)", *blocks), says="more than 30")
+
+
+def test_written_layers_are_not_limited_so() -> None:
+    assert len(operators(model(", ".join(["tanh()"] * 6000), output="shape=[4]"))) == 6000
 
 
 def test_call_of_a_block_without_layers() -> None:
