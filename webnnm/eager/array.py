@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from webnnm.backends.pyodide_host import awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
@@ -17,13 +17,16 @@ from webnnm.eager.dtypes import (
     BY_NAME,
     DType,
     bool_,
+    fitted,
     int32,
+    int64,
     is_kind,
+    limits,
     promoted,
     scalar_dtype,
-    wrapped,
+    uint64,
 )
-from webnnm.eager.errors import ArrayIndexError, ArrayTypeError, ArrayValueError, TracedValueError
+from webnnm.eager.errors import ArrayKeyError, ArrayTypeError, ArrayValueError, TracedValueError
 from webnnm.eager.scopes import TRACES, PendingGraph, Scope, Trace, ended, pending
 from webnnm.eager.storage import Storage
 from webnnm.graph.node import Operand
@@ -225,6 +228,29 @@ class Array:
             raise ArrayValueError(f"version {api_version} of the array API is not supported")
         return import_module("webnnm.eager.xp")
 
+    def __format__(self, spec: str, /) -> str:
+        if not spec:
+            return repr(self)
+        if self.ndim:
+            raise ArrayTypeError(
+                f"{spec!r} is the format of one number, not of an array {self._type()}",
+                f"format its numbers: [f'{{each:{spec}}}' for each in x.tolist()]"
+                if self.ndim == 1
+                else "format the numbers of `x.tolist()`",
+            )
+        return format(self.item(), spec)
+
+    def __copy__(self) -> Array:
+        return copied(self)
+
+    def __deepcopy__(self, _memo: dict[int, Any], /) -> Array:
+        return copied(self)
+
+    def __reduce__(self) -> Any:
+        """Pickle the values; they are restored on the default device."""
+        host = self._host()
+        return _restored, (self.dtype, host.dtype, host.shape, bytes(host.data))
+
     def _type(self) -> str:
         return f"{self.dtype}{show(self.shape)}"
 
@@ -251,22 +277,26 @@ class Array:
     # Elements.
 
     def __getitem__(self, key: Any, /) -> Array:
-        if isinstance(key, Array) and key.dtype is bool_ and not key.ndim:
-            return self[None] if key else empty((0, *self.shape), self.dtype, self)
-        key, arrays = _key(key)
+        mask = _only_mask(key, self)
+        if mask is not None and not mask.ndim:
+            return self[None] if mask else empty((0, *self.shape), self.dtype, self)
+        key, arrays = _key(key, self)
         found = indexing.parsed(key, self.shape)
         if not count(found.shape):
             return empty(found.shape, self.dtype, self)
         return _taken(self, found, arrays)
 
     def __setitem__(self, key: Any, value: Array | Scalar, /) -> None:
-        mask: Any = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        mask = _only_mask(key, self)
         value = operand_like(value, self)
-        if isinstance(mask, Array) and mask.dtype is bool_ and value.ndim == 0:
-            self._replace(_where_mask(mask, value, self))
-            return
-        key, arrays = _key(key)
+        if mask is not None:
+            value = _without_leading_ones(value, self.ndim - mask.ndim)
+            if value.ndim <= self.ndim - mask.ndim:
+                self._replace(_where_mask(mask, value, self))
+                return
+        key, arrays = _key(key, self)
         found = indexing.parsed(key, self.shape)
+        value = _without_leading_ones(value, len(found.shape))
         if broadcast(value.shape, found.shape) != found.shape:
             raise ArrayValueError(f"{show(value.shape)} does not fit into {show(found.shape)}")
         if count(found.shape):
@@ -415,6 +445,11 @@ class WeakScalar(AwaitableArray):
     weak = True
 
 
+def _restored(dtype: DType, tensor: Any, shape: Shape, data: bytes) -> Array:
+    """Return the array that was pickled."""
+    return from_host(HostArray(tensor, shape, data), dtype, None)
+
+
 def recorded(
     # The first three give the parameters of lambdas their types.
     build: Callable[[Any, Any], Operand]
@@ -467,6 +502,13 @@ def scope_for(device: Device | None) -> Scope:
     return scope
 
 
+def _as_array(values: Any, like: Array) -> Array:
+    """Return the values of another library's array on the device of one of ours."""
+    host = HostArray.of(values, "float64" if like.dtype.name == "float64" else None, copy=True)
+    is_bool = str(getattr(values, "dtype", "")) == "bool"
+    return from_host(host, bool_ if is_bool else BY_NAME[host.dtype], like.device)
+
+
 def from_host(array: HostArray, dtype: DType, device: Device | None) -> Array:
     """Return an array with values of the host."""
     home = pending(device or Device.default())
@@ -482,16 +524,34 @@ def empty(shape: Sequence[int], dtype: DType, like: Array | None = None) -> Arra
 def operand_like(value: Array | Scalar, like: Array) -> Array:
     """Return an array or a Python number in the data type of another array."""
     if isinstance(value, Array):
-        return converted(value, like.dtype)
+        return adopted(value, like.dtype)
+    if hasattr(value, "__array__") and not isinstance(value, float):
+        return converted(_as_array(value, like), like.dtype)
+    _check_scalar("an assignment", value)
     return scalar(value, scalar_dtype(value, like.dtype), like)
 
 
 def scalar(value: Scalar, dtype: DType, like: Array) -> Array:
     """Return a Python number as an array; programs do not depend on its value."""
+    value = fitted(value, dtype)
     scope = scope_of(like)
-    if is_kind(dtype, "integral"):
-        value = wrapped(int(value), dtype)
     return Array(dtype, scope, scope.number(value, dtype.tensor))
+
+
+def adopted(x: Array, dtype: DType) -> Array:
+    """Return an operand in a data type, which Python integers have to fit."""
+    if x.weak and is_kind(x.dtype, "integral") and is_kind(dtype, "integral"):
+        check_fits(x, dtype)
+    return converted(x, dtype)
+
+
+def check_fits(x: Array, dtype: DType) -> None:
+    """Raise `ArrayOverflowError` for a Python integer out of range: if traced, at each call."""
+    if isinstance(x.scope, Trace) and x.storage is None:
+        assert x.operand is not None
+        x.scope.narrowed.append((x.operand, dtype))
+    else:
+        fitted(values_of(x)[0], dtype)
 
 
 def converted(x: Array, dtype: DType) -> Array:
@@ -505,6 +565,11 @@ def converted(x: Array, dtype: DType) -> Array:
     if dtype.tensor == x.dtype.tensor:
         return recorded(lambda b, a: b.identity(a), x, dtype=dtype)
     return recorded(lambda b, a: b.cast(a, type=dtype.tensor), x, dtype=dtype)
+
+
+def copied(x: Array) -> Array:
+    """Return an array of its own with the same values, which stays when the other is donated."""
+    return recorded(lambda b, a: b.identity(a), x) if x.size else x
 
 
 def unary(method: str, x: Array, kind: str, dtype: DType | None = None) -> Array:
@@ -543,7 +608,7 @@ def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tupl
             x2 = scalar(x2, scalar_dtype(x2, x1.dtype), x1)
         elif x1.dtype is not x2.dtype:
             dtype = _common(x1, x2)
-            x1, x2 = converted(x1, dtype), converted(x2, dtype)
+            x1, x2 = adopted(x1, dtype), adopted(x2, dtype)
     elif isinstance(x2, Array):
         _check_scalar(name, x1)
         x1 = scalar(x1, scalar_dtype(x1, x2.dtype), x2)
@@ -594,13 +659,73 @@ def common_shape(*shapes: Shape) -> Shape:
 
 
 def compare(method: str, x1: Array | Scalar, x2: object) -> Array:
-    """Return a comparison."""
+    """Return a comparison, of integers as if they had no limits."""
+    found = _beyond(method, x1, x2)
+    if found is not None:
+        return found
     kinds = ("bool", "numeric") if method in ("equal", "not_equal") else ("numeric",)
+    if isinstance(x1, Array) and isinstance(x2, Array) and x1.weak != x2.weak:
+        found = _compare_weak(method, x1, x2)
+        if found is not None:
+            return found
     return _together(
         method,
         *both(method, x1, x2, *kinds),  # pyrefly: ignore[bad-argument-type]
         bool_,
     )
+
+
+def _beyond(method: str, x1: Array | Scalar, x2: object) -> Array | None:
+    """Return the comparison with a Python integer that is out of range for the array's type."""
+    for x, number, greater in ((x1, x2, -1), (x2, x1, 1)):
+        if isinstance(x, Array) and is_out_of_range(number, x):
+            return filled_like(x, _ordered(method, number * greater > 0), bool_)
+    return None
+
+
+def is_out_of_range(number: object, x: object) -> TypeGuard[int]:
+    """Return whether a number is a Python integer that an array of integers cannot hold."""
+    if not isinstance(x, Array) or not isinstance(number, int) or not is_kind(x.dtype, "integral"):
+        return False
+    low, high = limits(x.dtype)
+    return not low <= number <= high
+
+
+def _ordered(method: str, first_is_greater: bool) -> bool:
+    """Return a comparison of two numbers that are not equal."""
+    return method == "not_equal" or method.startswith("greater" if first_is_greater else "lesser")
+
+
+def filled_like(x: Array, value: int, dtype: DType) -> Array:
+    """Return an array of one number, in the shape of another array."""
+    if not x.size:
+        return empty(x.shape, dtype, x)
+
+    def build(b: Any, a: Operand) -> Operand:
+        return b.expand(b.constant(value, dtype.tensor), new_shape=a.shape)
+
+    return recorded(build, x, dtype=dtype)
+
+
+def _compare_weak(method: str, x1: Array, x2: Array) -> Array | None:
+    """Return the comparison with a Python integer that is traced, in a type that holds both."""
+    weak, x = (x1, x2) if x1.weak else (x2, x1)
+    if not is_kind(weak.dtype, "integral") or not is_kind(x.dtype, "integral"):
+        return None
+    ranges = [limits(each.dtype) for each in (weak, x)]
+    low, high = min(each[0] for each in ranges), max(each[1] for each in ranges)
+    for dtype in (int32, int64, uint64):
+        least, most = limits(dtype)
+        if least <= low and high <= most:
+            return _together(method, converted(x1, dtype), converted(x2, dtype), bool_)
+    # One of them is of uint64: negative numbers are less than all of its numbers.
+    signed, swapped = (x1, False) if is_kind(x1.dtype, "signed integer") else (x2, True)
+    below = compare("lesser", Array(signed.dtype, signed.scope, signed.operand, signed.storage), 0)
+    found = _together(method, converted(x1, uint64), converted(x2, uint64), bool_)
+    if not found.size:
+        return found
+    constant = filled_like(below, _ordered(method, swapped), bool_)
+    return recorded(lambda b, c, p, q: b.where(c, p, q), below, constant, found, dtype=bool_)
 
 
 def bitwise(word: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:
@@ -611,11 +736,21 @@ def bitwise(word: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:
 
 
 def power(x1: Array | Scalar, x2: Array | Scalar) -> Array:
-    """Return powers; Python integers as exponents are constants, which have simple gradients."""
-    if isinstance(x1, Array) and isinstance(x2, int) and not isinstance(x2, bool) and x1.size:
+    """Return powers; Python integers as exponents are constants, which have simple gradients.
+
+    Raises `ArrayValueError` for negative ones of integers, whose powers are no integers.
+    """
+    if isinstance(x1, Array) and isinstance(x2, int) and not isinstance(x2, bool):
         check("pow", x1, "numeric")
         dtype = scalar_dtype(x2, x1.dtype)
-        return recorded(lambda b, a: b.pow(a, b.constant(x2, dtype.tensor)), x1)
+        if x2 < 0 and is_kind(dtype, "integral"):
+            raise ArrayValueError(
+                f"integers to the power of {x2} are no integers", "convert them with `xp.astype`"
+            )
+        exponent = fitted(x2, dtype)
+        if not x1.size:
+            return x1
+        return recorded(lambda b, a: b.pow(a, b.constant(exponent, dtype.tensor)), x1)
     return binary("pow", x1, x2, "numeric")
 
 
@@ -665,13 +800,27 @@ def reshaped(x: Array, shape: Sequence[int]) -> Array:
     return recorded(lambda b, a: b.reshape(a, new_shape=tuple(shape)), x)
 
 
+def _only_mask(key: Any, x: Array) -> Array | None:
+    """Return the mask that a key consists of, if it does."""
+    keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+    key = _index(keys[0], x) if len(keys) == 1 else None
+    return key if isinstance(key, Array) and key.dtype is bool_ else None
+
+
+def _without_leading_ones(x: Array, ndim: int) -> Array:
+    """Return an array with at most `ndim` dimensions, if those in front have size 1."""
+    extra = max(0, x.ndim - ndim)
+    return reshaped(x, x.shape[extra:]) if x.shape[:extra] == (1,) * extra else x
+
+
 def _where_mask(mask: Array, value: Array, x: Array) -> Array:
-    missing = x.ndim - mask.ndim
-    if mask.shape != x.shape[: mask.ndim]:
-        raise ArrayIndexError(f"a mask {show(mask.shape)} for an array {show(x.shape)}")
+    indexing.check_dimensions((indexing.Mask(mask.shape),), x.shape)
+    selected = x.shape[mask.ndim :]
+    if broadcast(value.shape, selected) != selected:
+        raise ArrayValueError(f"{show(value.shape)} does not fit into {show(selected)}")
     if not x.size:
         return x
-    condition = reshaped(mask, (*mask.shape, *(1,) * missing))
+    condition = reshaped(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
     return recorded(lambda b, m, v, a: b.where(m, v, a), condition, value, x, dtype=x.dtype)
 
 
@@ -696,25 +845,68 @@ def _put(x: Array, found: indexing.Selection, value: Array, arrays: Sequence[Arr
     return recorded(found.put, x, value, *arrays)
 
 
-def _key(key: Any) -> tuple[tuple[Any, ...], list[Array]]:
+def _key(key: Any, x: Array) -> tuple[tuple[Any, ...], list[Array]]:
     """Return a key with `Places` instead of arrays, and these arrays, masks as integer arrays."""
+    keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+    indices = [_index(item, x) for item in keys]
+    if any(isinstance(item, Array) and item.dtype is bool_ for item in indices):
+        # Before the host reads the mask, which it cannot while a function is traced.
+        shapes = [
+            indexing.Mask(item.shape) if isinstance(item, Array) and item.dtype is bool_ else item
+            for item in indices
+        ]
+        indexing.check_dimensions(tuple(shapes), x.shape)
     items: list[Any] = []
     arrays: list[Array] = []
-    keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
-    for item in keys:
-        if isinstance(item, bool):
-            raise ArrayTypeError("a bool is not an index", "use a boolean array")
+    for item in indices:
         if not isinstance(item, Array):
             items.append(item)
             continue
-        if item.dtype is bool_:
-            found = places(item)
-        else:
-            check("an index", item, "integral")
-            found = [item]
+        found = places(item) if item.dtype is bool_ else [item]
         arrays += found
-        items += [indexing.Places(each.shape) for each in found]
+        items += [indexing.Places(each.shape, bounds(each)) for each in found]
     return tuple(items), arrays
+
+
+def _index(item: Any, x: Array) -> Any:
+    """Return an index, the arrays of other libraries as ours."""
+    if isinstance(item, bool) or (isinstance(item, Array) and not is_kind(item.dtype, *_INDICES)):
+        what = "a bool" if isinstance(item, bool) else f"an array of {item.dtype}"
+        raise ArrayKeyError(f"{what} is not an index", "use an array of integers or booleans")
+    if isinstance(item, Array) or not hasattr(item, "__array__"):
+        return item
+    # Numbers of NumPy are integers as any other; its booleans are not.
+    return _index(_as_array(item, x), x) if _is_array(item) else item
+
+
+def _is_array(item: Any) -> bool:
+    return bool(getattr(item, "shape", True)) or str(getattr(item, "dtype", "")) == "bool"
+
+
+_INDICES = ("integral", "bool")
+
+
+def bounds(indices: Array) -> tuple[int, int] | None:
+    """Return the least and the largest of some integers if they are known, else None.
+
+    Arrays of NumPy's device are computed for it: that has to be done at some time.
+    """
+    if not indices.size:
+        return 0, 0
+    scope = indices.scope
+    if indices.storage is not None and indices.storage.host is not None:
+        host = indices.storage.host
+    elif TRACES or not isinstance(scope, PendingGraph) or scope.differentiating:
+        return None
+    elif indices.device.reads_at_once():
+        host = indices._host()
+    else:
+        return None
+    if "numpy" in sys.modules:
+        numbers = host.public()
+        return int(numbers.min()), int(numbers.max())
+    values = host.values()
+    return min(values), max(values)
 
 
 def host_array(x: Array) -> HostArray:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from webnnm.core.shapes import Shape
-from webnnm.eager.array import Array, WeakScalar, scope_for, scope_of
+from webnnm.eager.array import Array, WeakScalar, check_fits, scope_for, scope_of
 from webnnm.eager.creation import asarray
-from webnnm.eager.dtypes import DType, dtype_of
+from webnnm.eager.dtypes import DType, dtype_of, float64
 from webnnm.eager.errors import ArrayTypeError
 from webnnm.eager.scopes import Scope, Trace, traced
 from webnnm.eager.trees import Structure, count_leaves, flatten, unflatten
-from webnnm.graph.node import Graph, Operand
+from webnnm.graph.node import Graph, InputNode, Operand
 from webnnm.graph.rewrite import copied
 from webnnm.ops.declare.tensors import TensorType
 
@@ -31,7 +31,13 @@ class Traced:
     captured: Sequence[Array]
     results: Sequence[Any]
     structure: Structure
+    narrowed: Sequence[tuple[int, DType]] = ()
     key: object = field(init=False, default_factory=object)
+
+    def check(self, arrays: Sequence[Array]) -> None:
+        """Raise `ArrayOverflowError` for Python integers that do not fit."""
+        for at, dtype in self.narrowed:
+            check_fits(arrays[at], dtype)
 
     def inlined(self, scope: Scope, given: Mapping[str, Operand]) -> Mapping[str, Operand]:
         """Return the graph's inputs in a scope: those that are given, and what it captured."""
@@ -96,14 +102,16 @@ def as_arrays(leaves: Sequence[Any]) -> list[Array]:
 
     Raises `ArrayTypeError` for anything else.
     """
-    return [_array(leaf) for leaf in leaves]
+    wide = any(isinstance(leaf, Array) and leaf.dtype is float64 for leaf in leaves)
+    return [_array(leaf, wide) for leaf in leaves]
 
 
-def _array(leaf: Any) -> Array:
+def _array(leaf: Any, wide: bool) -> Array:
     if isinstance(leaf, Array):
         return leaf
     if isinstance(leaf, (bool, int, float)):
-        found = asarray(leaf)
+        # Beside arrays of float64 it keeps all of its digits.
+        found = asarray(leaf, dtype=float64 if wide and isinstance(leaf, float) else None)
         return WeakScalar(found.dtype, found.scope, storage=found.storage)
     if hasattr(leaf, "__array__") or isinstance(leaf, memoryview):
         return asarray(leaf)
@@ -169,4 +177,11 @@ def trace(
                 results[at] = Output(result.dtype)
     captured = [array for array, _ in found.captured.values()]
     graph = Graph(outputs, found.builder.inputs)
-    return Traced(graph, captured, results, structure)  # pyrefly: ignore[bad-argument-type]
+    narrowed = [
+        (int(operand.node.name.removeprefix("x")), dtype)
+        for operand, dtype in found.narrowed
+        if isinstance(operand.node, InputNode)
+    ]
+    made = Traced(graph, captured, results, structure, narrowed)  # pyrefly: ignore[bad-argument-type]
+    made.check(leaves)
+    return made

@@ -10,11 +10,32 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS
-from webnnm.core.shapes import Shape, count, is_integer
+from webnnm.core.shapes import MAX_DIMENSION, Shape, count, is_integer
 from webnnm.eager import array as arrays
-from webnnm.eager.array import Array, Scalar, check, converted, created, from_host, recorded
+from webnnm.eager.array import (
+    Array,
+    Scalar,
+    check,
+    converted,
+    copied,
+    created,
+    from_host,
+    recorded,
+)
 from webnnm.eager.device import Device
-from webnnm.eager.dtypes import DEFAULTS, DType, bool_, dtype_of, float64, int64, is_kind, wrapped
+from webnnm.eager.dtypes import (
+    DEFAULTS,
+    DType,
+    bool_,
+    dtype_of,
+    fitted,
+    int64,
+    is_kind,
+    limits,
+    out_of_range,
+    uint64,
+    wrapped,
+)
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.graph.node import Operand
 
@@ -49,13 +70,6 @@ def asarray(
     return from_host(host, found_dtype, device)
 
 
-def copied(x: Array) -> Array:
-    """Return a new array object with the same values."""
-    if x.storage is not None:
-        return Array(x.dtype, x.scope, storage=x.storage)
-    return Array(x.dtype, x.scope, x.operand)
-
-
 def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
     if isinstance(obj, complex):
         raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
@@ -69,11 +83,23 @@ def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
     elif name.startswith("complex"):
         raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
     else:
-        found = HostArray.of(obj, "float64" if dtype is float64 else None, copy=True)
+        # A type that is asked for gets the numbers as they are, not rounded on the way.
+        wide = dtype is not None and _is_float64(obj)
+        found = HostArray.of(obj, "float64" if wide else None, copy=True)
     own = bool_ if name == "bool" else dtype_of(found.dtype)
     if dtype is None or dtype is own:
         return found, own
-    return _numbers(list(found.values()), found.shape, dtype)
+    values = list(found.values())
+    if is_kind(own, "integral") and is_kind(dtype, "integral"):
+        values = [wrapped(value, dtype) for value in values]
+    return _numbers(values, found.shape, dtype)
+
+
+def _is_float64(obj: Any) -> bool:
+    try:
+        return memoryview(obj).format.lstrip("@=<") == "d"
+    except (TypeError, ValueError):
+        return False
 
 
 def _nested(obj: Sequence[Any], dtype: DType | None) -> tuple[HostArray, DType]:
@@ -98,30 +124,23 @@ def _python(item: Any) -> Any:
     return next((kind(item) for kind in (bool, int, float) if isinstance(item, kind)), item)
 
 
-def _numbers(values: list[Any], shape: Shape, dtype: DType | None) -> tuple[HostArray, DType]:
+def _numbers(values: Sequence[Any], shape: Shape, dtype: DType | None) -> tuple[HostArray, DType]:
     kinds: set[type] = {type(value) for value in values}
     if not kinds <= {bool, int, float}:
         wrong = min(kind.__name__ for kind in kinds - {bool, int, float})
         raise ArrayTypeError(f"arrays hold numbers, not {wrong}")
     if dtype is None:
         dtype = _common(values, kinds)
-    if is_kind(dtype, "real floating"):
-        data: Any = values
-    elif dtype is bool_:
-        data = [int(bool(value)) for value in values]
-    else:
-        data = [wrapped(int(value), dtype) for value in values]
-    if dtype.tensor == "float32":
-        return HostArray("float32", shape, flat_array("f", map(_single, data))), dtype
-    if dtype.tensor in ("float16", "float64") or not values:
-        return HostArray.of(data, dtype.tensor, shape), dtype
-    return HostArray(dtype.tensor, shape, flat_array(FORMATS[dtype.tensor], data)), dtype
-
-
-def _single(value: float) -> float:
-    """Return a number, or infinity if it is too large for float32."""
-    value = float(value)
-    return math.copysign(math.inf, value) if abs(value) >= 3.4028235677973366e38 else value
+    if not values:
+        return HostArray.of(values, dtype.tensor, shape), dtype
+    if dtype.tensor == "float16":
+        return HostArray.of([fitted(each, dtype) for each in values], dtype.tensor, shape), dtype
+    exact = is_kind(dtype, "real floating") or (float not in kinds and dtype is not bool_)
+    data = values if exact else [fitted(each, dtype) for each in values]
+    try:
+        return HostArray(dtype.tensor, shape, flat_array(FORMATS[dtype.tensor], data)), dtype
+    except OverflowError:  # names the number
+        return _numbers([fitted(each, dtype) for each in values], shape, dtype)
 
 
 def _common(values: Sequence[Any], kinds: set[type]) -> DType:
@@ -129,8 +148,16 @@ def _common(values: Sequence[Any], kinds: set[type]) -> DType:
         return DEFAULTS["real floating"]
     if kinds == {bool}:
         return bool_
-    fits = all(-(2**31) <= value < 2**31 for value in values)
-    return DEFAULTS["integral"] if fits else int64
+    return _holding(min(values), max(values))
+
+
+def _holding(low: int, high: int) -> DType:
+    """Return the type for integers in a range: the default if it holds them."""
+    for dtype in (DEFAULTS["integral"], int64, uint64):
+        least, most = limits(dtype)
+        if least <= low and high <= most:
+            return dtype
+    raise out_of_range(low if low < limits(int64)[0] else high, int64)
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
@@ -164,11 +191,11 @@ def full(
 def _filled(shape: Shape, value: Scalar, dtype: DType | None, device: Device | None) -> Array:
     if isinstance(value, complex):
         raise ArrayTypeError("there are no arrays of complex numbers")
+    value = _python(value)
     kind = dtype_of(dtype) if dtype is not None else _common([value], {type(value)})
+    value = fitted(value, kind)
     if not count(shape):
         return arrays.empty(shape, kind)
-    if is_kind(kind, "integral", "bool"):
-        value = wrapped(int(value), kind) if kind is not bool_ else int(bool(value))
     scope = arrays.scope_for(device)
     number = scope.number(value, kind.tensor)
     return Array(kind, scope, scope.builder.expand(number, new_shape=shape))
@@ -265,21 +292,29 @@ def arange(
     Array([2, 5], dtype=int32)
     """
     first, end = (0, start) if stop is None else (start, stop)
+    first, end, step = (_python(each) for each in (first, end, step))
     if step == 0:
         raise ArrayValueError("the step of a range cannot be 0")
-    whole = all(isinstance(value, int) for value in (first, end, step))
-    number = (
-        len(range(first, end, step))  # pyrefly: ignore[bad-argument-type]
-        if whole
-        else max(0, math.ceil((end - first) / step))
-    )
-    kind = dtype if dtype is not None else DEFAULTS["integral" if whole else "real floating"]
-    return _series(first, step, number, dtype_of(kind), device)
+    if all(isinstance(value, int) for value in (first, end, step)):
+        number = max(0, -int((first - end) // step))
+        ends = (first, first + (number - 1) * step) if number else (0, 0)
+        kind = _holding(min(ends), max(ends)) if dtype is None else dtype_of(dtype)
+        values: Sequence[float] = range(first, first + _length(number) * step, step)
+    else:
+        length = (end - first) / step
+        if not math.isfinite(length):
+            raise ArrayValueError(f"a range from {first} to {end} by {step} has no length")
+        number = max(0, math.ceil(length))
+        kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
+        values = [first + place * step for place in range(_length(number))]
+    return from_host(_numbers(values, (number,), kind)[0], kind, device)
 
 
-def _series(first: float, step: float, number: int, dtype: DType, device: Device | None) -> Array:
-    values = [first + place * step for place in range(number)]
-    return from_host(_numbers(values, (number,), dtype)[0], dtype, device)
+def _length(number: int) -> int:
+    """Return a number of elements. Raises `ArrayValueError` for more than a tensor can have."""
+    if number > MAX_DIMENSION:
+        raise ArrayValueError(f"{number} elements: a dimension has at most {MAX_DIMENSION}")
+    return number
 
 
 def linspace(
@@ -294,11 +329,15 @@ def linspace(
 ) -> Array:
     """Return `num` evenly spaced numbers from start to stop."""
     kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
-    parts = max(1, num - 1 if endpoint else num)
-    values = [start + (stop - start) * (place / parts) for place in range(num)]
-    if endpoint and num > 1:
+    (number,) = _shape(num)
+    start, stop = _python(start), _python(stop)
+    parts = max(1, number - 1 if endpoint else number)
+    values = [start + (stop - start) * (place / parts) for place in range(_length(number))]
+    if endpoint and number > 1:
         values[-1] = stop
-    return from_host(_numbers(values, (num,), kind)[0], kind, device)
+    if is_kind(kind, "integral"):  # rounded down, as in NumPy
+        values = [math.floor(value) if math.isfinite(value) else value for value in values]
+    return from_host(_numbers(values, (number,), kind)[0], kind, device)
 
 
 def eye(
@@ -312,9 +351,9 @@ def eye(
 ) -> Array:
     """Return a matrix with ones on a diagonal."""
     kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
-    columns = n_rows if n_cols is None else n_cols
-    values = [int(column - row == k) for row in range(n_rows) for column in range(columns)]
-    return from_host(_numbers(values, (n_rows, columns), kind)[0], kind, device)
+    rows, columns = _shape((n_rows, n_rows if n_cols is None else n_cols))
+    values = [int(column - row == k) for row in range(rows) for column in range(columns)]
+    return from_host(_numbers(values, (rows, columns), kind)[0], kind, device)
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:

@@ -126,6 +126,15 @@ class Device:
         """The backend, or None before the first value is needed."""
         return None if self._pool is None else self._pool.backend
 
+    def reads_at_once(self) -> bool:
+        """Return whether NumPy computes, so that reading a value costs no round trip to a device.
+
+        Outside of pages this opens the device.
+        """
+        if self._pool is None and not in_browser():
+            self.wait(self.open())
+        return self._pool is not None and self._pool.backend.on_host
+
     def memory(self) -> Memory:
         """Return the memory that arrays currently hold."""
         if self._pool is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from webnnm.core.dtypes import FLOAT_INFO, DataType, integer_range
-from webnnm.eager.errors import ArrayTypeError
+from webnnm.eager.errors import ArrayOverflowError, ArrayTypeError, ArrayValueError
 
 Kind = Literal["bool", "signed integer", "unsigned integer", "real floating"]
 
@@ -32,6 +32,9 @@ class DType:
 
     def __repr__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> Any:  # there is one object for each type, which copies have to be
+        return dtype_of, (self.name,)
 
 
 bool_ = DType("bool", "bool", 8, "uint8")
@@ -193,16 +196,68 @@ def integer_info(dtype: DType) -> IInfo:
     """Return the limits of an integer type."""
     if not is_kind(dtype, "integral"):
         raise ArrayTypeError(f"iinfo takes integer types, not {dtype}")
-    low, high = integer_range(dtype.tensor)
+    low, high = limits(dtype)
     return IInfo(dtype.bits, high, low, dtype)
 
 
+def limits(dtype: DType) -> tuple[int, int]:
+    """Return the smallest and the largest number of an integer type.
+
+    >>> limits(int8)
+    (-128, 127)
+    """
+    return integer_range(dtype.tensor)
+
+
+def fitted(value: float, dtype: DType) -> float:
+    """Return a Python number as arrays of a type hold it.
+
+    >>> fitted(2.9, int8), fitted(1e39, float32)
+    (2, inf)
+
+    Raises `ArrayOverflowError` for integers out of range, `ArrayValueError` for NaN as an integer.
+    """
+    if dtype is bool_:
+        return int(bool(value))
+    if dtype.kind == "real floating":
+        return _rounded(value, dtype)
+    if value != value:
+        raise ArrayValueError(f"{dtype} has no NaN", "use a floating-point type")
+    if value in (math.inf, -math.inf):
+        raise ArrayOverflowError(f"{dtype} has no infinity", "use a floating-point type")
+    low, high = limits(dtype)
+    whole = int(value)
+    if not low <= whole <= high:
+        raise out_of_range(whole, dtype)
+    return whole
+
+
+def _rounded(value: float, dtype: DType) -> float:
+    try:
+        value = float(value)
+    except OverflowError as error:
+        raise ArrayOverflowError(f"{_digits(value)} is too large for {dtype}") from error
+    return math.copysign(math.inf, value) if abs(value) >= _INFINITE[dtype] else value
+
+
+_INFINITE = {float16: 65520.0, float32: 3.4028235677973366e38, float64: math.inf}
+"""From here on, numbers are rounded to infinity."""
+
+
+def out_of_range(value: int, dtype: DType) -> ArrayOverflowError:
+    """Return the error for an integer that a type cannot hold."""
+    low, high = limits(dtype)
+    return ArrayOverflowError(
+        f"{_digits(value)} is out of range for {dtype}, which has {low} … {high}",
+        "use a wider type: `xp.astype(x, …)`, or `dtype=` where the array is created",
+    )
+
+
+def _digits(value: float) -> str:
+    return str(value) if abs(value) < 2**80 else f"an integer of {int(value).bit_length()} bits"
+
+
 def wrapped(value: int, dtype: DType) -> int:
-    """Return an integer modulo 2**bits, as arrays of a type hold it."""
-    low, _ = integer_range(dtype.tensor)
+    """Return an integer modulo 2**bits, as conversions of arrays do."""
+    low, _ = limits(dtype)
     return (value - low) % 2**dtype.bits + low
-
-
-def is_finite(value: float) -> bool:
-    """Return whether a number is neither infinite nor NaN."""
-    return math.isfinite(value)

@@ -21,7 +21,7 @@ from webnnm.eager.array import (
     recorded,
     unary,
 )
-from webnnm.eager.dtypes import bool_, is_kind
+from webnnm.eager.dtypes import bool_, is_kind, limits
 from webnnm.eager.errors import ArrayTypeError
 from webnnm.graph.node import Operand
 
@@ -464,16 +464,26 @@ def clip(
     >>> xp.clip(xp.asarray([-3.0, 0.5, 3.0]), -1, 1)
     Array([-1.0, 0.5, 1.0], dtype=float32)
 
-    Raises `ArrayTypeError` for limits that the type of the array cannot represent.
+    Raises `ArrayTypeError` for limits of another kind, `ArrayOverflowError` for integers that the
+    result would have to hold and cannot.
     """
     check("clip", x, "numeric")
-    for limit, function in ((min, maximum), (max, minimum)):
-        if limit is None:
-            continue
-        if isinstance(limit, Array) and limit.dtype is not x.dtype:
-            limit = arrays.converted(limit, x.dtype)
-        x = function(x, limit)
+    # Integers beyond what the type holds are no limits.
+    if min is not None and not (arrays.is_out_of_range(min, x) and min < 0):
+        x = maximum(x, _limit(min, x))
+    if max is not None and not (arrays.is_out_of_range(max, x) and max > 0):
+        x = minimum(x, _limit(max, x))
     return x
+
+
+def _limit(limit: Array | Scalar, x: Array) -> Array | Scalar:
+    """Return a limit in the data type of an array; of integers the nearest that it has."""
+    if not isinstance(limit, Array) or limit.dtype is x.dtype or limit.weak:
+        return limit
+    if is_kind(x.dtype, "integral"):
+        check("clip, with limits of an array of integers,", limit, "integral")
+        limit = clip(limit, *limits(x.dtype))
+    return arrays.converted(limit, x.dtype)
 
 
 def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:

@@ -26,6 +26,21 @@ class ArrayIndexError(DataError, IndexError):
         super().__init__("NNM720", message, hint=hint)
 
 
+class ArrayAxisError(ArrayValueError, IndexError):
+    """An array has no such dimension (NNM720); a `ValueError` and an `IndexError`, as in NumPy."""
+
+
+class ArrayKeyError(ArrayTypeError, IndexError):
+    """An object cannot be an index (NNM719); a `TypeError` as in Python, `IndexError` in NumPy."""
+
+
+class ArrayOverflowError(DataError, OverflowError):
+    """A number is out of range for the data type of an array (NNM720)."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__("NNM720", message, hint=hint)
+
+
 class TracedValueError(DataError, TypeError):
     """Python needs a value that is known only when a traced function runs (NNM721)."""
 

@@ -7,17 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from webnnm.core.shapes import Shape, broadcast, count, show, strides_of
-from webnnm.eager.errors import ArrayIndexError, ArrayTypeError
+from webnnm.eager.errors import ArrayIndexError, ArrayKeyError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """An array of integers in a key, by its shape."""
+    """An array of integers in a key: its shape, and its least and largest integer if known."""
+
+    shape: Shape
+    bounds: tuple[int, int] | None = None
+
+    def check(self, size: int, axis: int) -> None:
+        """Raise `ArrayIndexError` for a known integer that is no index of a dimension."""
+        if not size and count(self.shape):
+            raise ArrayIndexError(f"indices of dimension {axis}, which has no elements")
+        if self.bounds is not None and count(self.shape):
+            low, high = self.bounds
+            if low < -size or high >= size:
+                raise _outside(low if low < -size else high, size, axis)
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """An array of booleans in a key, by its shape."""
 
     shape: Shape
 
@@ -68,11 +85,15 @@ Item = int | Span | Places | None
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a key selects from an array of shape `source`: `items` by dimension, `shape` of all."""
+    """What a key selects from an array of shape `source`: `items` by dimension, `shape` of all.
+
+    `before` dimensions of the result precede those of the index arrays.
+    """
 
     source: Shape
     items: tuple[Item, ...]
     shape: Shape
+    before: int
 
     @property
     def _dimensions(self) -> list[int | Span | Places]:
@@ -98,14 +119,6 @@ class Selection:
             for axis, (item, size) in enumerate(zip(self._dimensions, self.source, strict=True))
         ]
 
-    @property
-    def _before(self) -> int:
-        """The number of dimensions of the result before those of the index arrays."""
-        at = [place for place, item in enumerate(self.items) if isinstance(item, (int, Places))]
-        if at != [*range(at[0], at[0] + len(at))]:
-            return 0
-        return sum(item is not None for item in self.items[: at[0]])
-
     def cuts(self) -> list[Cut]:
         """Return what is cut out of single dimensions, without gaps."""
         found: list[Cut] = []
@@ -122,7 +135,7 @@ class Selection:
         items = [*self.items]
         place = [at for at, item in enumerate(items) if item is not None][cut.axis]
         items[place] = 0 if isinstance(items[place], int) else Span(0, cut.size, 1)
-        return Selection(source, tuple(items), self.shape)
+        return Selection(source, tuple(items), self.shape, self.before)
 
     def taken(self, b: GraphBuilder, x: Operand, *arrays: Operand) -> Operand:
         """Return what the key selects from an operand; `arrays` are the integer arrays in it."""
@@ -225,12 +238,8 @@ class Selection:
             if isinstance(item, int):
                 fixed += item * stride
                 continue
-            place = next(given)
-            if place.dtype not in ("int32", "int64"):
-                place = b.cast(place, type="int32" if place.dtype != "uint32" else "int64")
-            if not place.dtype.startswith("u"):
-                below = b.lesser(place, b.constant(0, place.dtype))
-                place = b.where(below, place + size, place)
+            assert isinstance(item, Places)
+            place = index_from_start(b, next(given), size, item.bounds)
             part = place * stride if stride != 1 else place
             total = part if total is None else total + part
         assert total is not None
@@ -239,7 +248,7 @@ class Selection:
 
     def _order(self, others: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return the order of the result's dimensions, of index arrays and others, and these."""
-        common, before = len(self._common()), self._before
+        common, before = len(self._common()), self.before
         end = common + len(others)
         back = [*range(common, common + before), *range(common), *range(common + before, end)]
         return back, [*range(end)]
@@ -257,7 +266,19 @@ def _apart(b: GraphBuilder, x: Operand, axis: int, gap: int) -> Operand:
     return b.slice(x, starts=[0] * x.rank, sizes=sizes)
 
 
-def parsed(key: Any, shape: Shape) -> Selection:
+def index_from_start(
+    b: GraphBuilder, place: Operand, size: int, bounds: tuple[int, int] | None
+) -> Operand:
+    """Return indices counted from the start of a dimension; unknown ones are clamped to it."""
+    if place.dtype not in ("int32", "int64"):
+        place = b.cast(place, type="int64" if place.dtype in ("uint32", "uint64") else "int32")
+    if bounds is None or bounds[0] < 0:
+        below = b.lesser(place, b.constant(0, place.dtype))
+        place = b.where(below, place + size, place)
+    return place if bounds is not None else b.min(b.max(place, 0), size - 1)
+
+
+def parsed(key: tuple[Any, ...], shape: Shape) -> Selection:
     """Return what a key selects from an array of a shape; its arrays are `Places`.
 
     >>> parsed((slice(None, None, -1), 0, None), (3, 4)).shape
@@ -265,17 +286,17 @@ def parsed(key: Any, shape: Shape) -> Selection:
 
     Raises `ArrayIndexError` for indices that the array does not have.
     """
-    items = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
-    given = sum(item is not None and item is not Ellipsis for item in items)
-    if given > len(shape):
-        raise ArrayIndexError(f"{given} indices for an array {show(shape)}")
-    if sum(item is Ellipsis for item in items) > 1:
-        raise ArrayIndexError("an index can have only one ellipsis")
-    if not any(item is Ellipsis for item in items):
-        items = (*items, Ellipsis)
+    check_dimensions(key, shape)
+    given = sum(item is not None and item is not Ellipsis for item in key)
     found: list[Item] = []
-    axis = 0
-    for item in items:
+    axis = before = 0
+    advanced = [at for at, item in enumerate(key) if _is_advanced(item, key)]
+    # Their dimensions stand in front if something separates them, even an empty ellipsis.
+    together = advanced == [*range(advanced[0], advanced[-1] + 1)] if advanced else False
+    open = not any(item is Ellipsis for item in key)
+    for at, item in enumerate((*key, Ellipsis) if open else key):
+        if together and at == advanced[0]:
+            before = sum(not isinstance(one, int) for one in found)
         if item is None:
             found.append(None)
             continue
@@ -283,44 +304,77 @@ def parsed(key: Any, shape: Shape) -> Selection:
         for size in shape[axis : axis + number]:
             found.append(_item(slice(None) if item is Ellipsis else item, size, axis))
             axis += 1
-    return Selection(shape, tuple(found), _shape(found))
+    return Selection(shape, tuple(found), _shape(found, before), before)
+
+
+def _is_advanced(item: Any, key: tuple[Any, ...]) -> bool:
+    """Return whether an item is an index array, or an integer beside one."""
+    if isinstance(item, Places):
+        return True
+    beside = any(isinstance(other, Places) for other in key)
+    return beside and hasattr(item, "__index__")
+
+
+def check_dimensions(key: tuple[Any, ...], shape: Shape) -> None:
+    """Raise `ArrayIndexError` for more indices than dimensions, and masks of other sizes.
+
+    >>> check_dimensions((slice(None), Mask((2,))), (3, 4))
+    Traceback (most recent call last):
+    webnnm.eager.errors.ArrayIndexError: NNM720: a mask [2] for an array [3, 4]
+    hint: the sizes of a mask are those of the dimensions that it selects from, here [4]
+    """
+    if sum(item is Ellipsis for item in key) > 1:
+        raise ArrayIndexError("an index can have only one ellipsis")
+    sizes = [
+        0 if item is None or item is Ellipsis else len(item.shape) if isinstance(item, Mask) else 1
+        for item in key
+    ]
+    if sum(sizes) > len(shape):
+        raise ArrayIndexError(f"{sum(sizes)} indices for an array {show(shape)}")
+    axis = 0
+    for item, size in zip(key, sizes, strict=True):
+        if isinstance(item, Mask) and shape[axis : axis + size] != item.shape:
+            raise ArrayIndexError(
+                f"a mask {show(item.shape)} for an array {show(shape)}",
+                "the sizes of a mask are those of the dimensions that it selects from, here "
+                f"{show(shape[axis : axis + size])}",
+            )
+        axis += len(shape) - sum(sizes) if item is Ellipsis else size
 
 
 def _item(item: Any, size: int, axis: int) -> Item:
     if isinstance(item, Places):
+        item.check(size, axis)
         return item
     if isinstance(item, slice):
         start, stop, step = item.indices(size)
         return Span(start, len(range(start, stop, step)), step)
     if isinstance(item, bool) or not hasattr(item, "__index__"):
         kind = type(item).__name__
-        raise ArrayTypeError(
+        raise ArrayKeyError(
             f"a {kind} is not an index", "integers, slices, `...`, `newaxis` and arrays are"
         )
     place = item.__index__()
     if not -size <= place < size:
-        raise ArrayIndexError(f"index {place} of dimension {axis}, which has {size} elements")
+        raise _outside(place, size, axis)
     return place % size
 
 
-def _shape(items: Sequence[Item]) -> Shape:
+def _outside(place: int, size: int, axis: int) -> ArrayIndexError:
+    return ArrayIndexError(f"index {place} of dimension {axis}, which has {size} elements")
+
+
+def _shape(items: Sequence[Item], before: int) -> Shape:
     arrays = [item.shape for item in items if isinstance(item, Places)]
+    others = tuple(
+        item.size if isinstance(item, Span) else 1
+        for item in items
+        if isinstance(item, Span) or item is None
+    )
     if not arrays:
-        return tuple(
-            item.size if isinstance(item, Span) else 1
-            for item in items
-            if not isinstance(item, int)
-        )
+        return others
     common = broadcast(*arrays)
     if common is None:
         listed = " and ".join(map(show, arrays))
         raise ArrayIndexError(f"indices of shapes {listed} do not broadcast")
-    at = [place for place, item in enumerate(items) if isinstance(item, (int, Places))]
-    first = at[0] if at == [*range(at[0], at[0] + len(at))] else 0
-    sizes = [
-        (place, item.size if isinstance(item, Span) else 1)
-        for place, item in enumerate(items)
-        if place not in at
-    ]
-    before = [size for place, size in sizes if place < first]
-    return (*before, *common, *(size for _, size in sizes[len(before) :]))
+    return (*others[:before], *common, *others[before:])

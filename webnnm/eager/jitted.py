@@ -76,6 +76,7 @@ class Jitted:
         scope = current(*arrays)
         key = (structure, static, tuple([(a.dtype, a.shape, a.weak) for a in arrays]))
         found = self._found(key, arrays, structure, dict(static))
+        found.check(arrays)
         if not isinstance(scope, PendingGraph) or scope.differentiating:
             return found.written(scope, inputs_of(scope, arrays))
         return self._called(found, scope, arrays, given)
@@ -116,6 +117,8 @@ class Jitted:
     def _called(
         self, found: Traced, scope: PendingGraph, arrays: Sequence[Array], given: dict[str, Any]
     ) -> Any:
+        if self._donated & given.keys():
+            scope.compute()  # what is pending still reads what is donated now
         inputs = [each.values_storage() for each in (*arrays, *found.captured) if each.size]
         donated: list[Storage] = []
         for name in self._donated & given.keys():

@@ -7,19 +7,31 @@ from typing import Any
 
 from webnnm.core.shapes import Shape, count, show
 from webnnm.eager import array as arrays
-from webnnm.eager.array import Array, check, common_shape, converted, empty, recorded, reshaped
-from webnnm.eager.creation import copied, expanded
-from webnnm.eager.dtypes import is_kind, promoted
-from webnnm.eager.errors import ArrayIndexError, ArrayValueError
+from webnnm.eager.array import (
+    Array,
+    check,
+    common_shape,
+    converted,
+    copied,
+    empty,
+    recorded,
+    reshaped,
+)
+from webnnm.eager.creation import expanded
+from webnnm.eager.dtypes import promoted
+from webnnm.eager.errors import ArrayAxisError, ArrayTypeError, ArrayValueError
+from webnnm.eager.indexing import Places, index_from_start
 
 Axes = int | Sequence[int] | None
 
 
 def axis_of(axis: int, ndim: int) -> int:
-    """Return a dimension counted from the front. Raises `ArrayIndexError` if there is none."""
+    """Return a dimension counted from the front. Raises `ArrayAxisError` if there is none."""
+    if not hasattr(axis, "__index__"):
+        raise ArrayTypeError(f"an axis is an integer, not {axis!r}")
     place = axis.__index__()
     if not -ndim <= place < ndim:
-        raise ArrayIndexError(f"axis {place} of an array with {ndim} dimensions")
+        raise ArrayAxisError(f"axis {place} of an array with {ndim} dimensions")
     return place % ndim
 
 
@@ -45,7 +57,9 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
         raise ArrayValueError(f"{show(sizes)} is not a shape")
     if -1 in sizes:
         rest = count(size for size in sizes if size != -1)
-        sizes[sizes.index(-1)] = x.size // rest if rest else 0
+        if not rest:
+            raise ArrayValueError(f"{show(shape)} has no elements, whatever the size for -1 is")
+        sizes[sizes.index(-1)] = x.size // rest
     if count(sizes) != x.size:
         raise ArrayValueError(f"{x.size} elements {show(x.shape)} do not fill {show(shape)}")
     found = reshaped(x, sizes)
@@ -180,6 +194,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:
     """Return copies of an array side by side along its dimensions."""
     times = [*repetitions]
+    _check_repeats(times)
     times = [1] * (x.ndim - len(times)) + times
     sizes = [1] * (len(times) - x.ndim) + [*x.shape]
     shape = tuple(size * number for size, number in zip(sizes, times, strict=True))
@@ -205,6 +220,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
         numbers = numbers * size if len(numbers) == 1 else numbers
     else:
         numbers = [repeats] * size
+    _check_repeats(numbers)
     if len(numbers) != size:
         raise ArrayValueError(f"{len(numbers)} repeats for {size} elements")
     places = [place for place, number in enumerate(numbers) for _ in range(number)]
@@ -217,6 +233,12 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
             (*x.shape[:at], size * repeats, *x.shape[at + 1 :]),
         )
     return taken(x, places, at)
+
+
+def _check_repeats(numbers: Sequence[int]) -> None:
+    least = min(numbers, default=0)
+    if least < 0:
+        raise ArrayValueError(f"elements cannot be repeated {least} times")
 
 
 def taken(x: Array, places: Sequence[int], axis: int) -> Array:
@@ -239,23 +261,22 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Return elements along a dimension, at indices that an array gives for each row."""
     at = axis_of(axis, x.ndim)
     check("the indices of take_along_axis", indices, "integral")
+    if indices.ndim != x.ndim:
+        raise ArrayValueError(
+            f"indices {show(indices.shape)} for an array {show(x.shape)}",
+            "both have the same number of dimensions",
+        )
     stack_shape = common_shape(
         (*x.shape[:at], 1, *x.shape[at + 1 :]), (*indices.shape[:at], 1, *indices.shape[at + 1 :])
     )
-    x = expanded(x, (*stack_shape[:at], x.shape[at], *stack_shape[at + 1 :]))
+    known, size = arrays.bounds(indices), x.shape[at]
+    Places(indices.shape, known).check(size, at)
+    x = expanded(x, (*stack_shape[:at], size, *stack_shape[at + 1 :]))
     indices = expanded(indices, (*stack_shape[:at], indices.shape[at], *stack_shape[at + 1 :]))
     if not indices.size:
         return empty(indices.shape, x.dtype, x)
-    if indices.dtype.name not in ("int32", "int64", "uint32"):
-        indices = converted(indices, arrays.BY_NAME["int32"])
-    if is_kind(indices.dtype, "signed integer"):
-        indices = _wrapped(indices, x.shape[at])
-    return recorded(lambda b, a, i: b.gather_elements(a, i, axis=at), x, indices)
 
+    def build(b: Any, a: Any, i: Any) -> Any:
+        return b.gather_elements(a, index_from_start(b, i, size, known), axis=at)
 
-def _wrapped(indices: Array, size: int) -> Array:
-    def build(b: Any, i: Any) -> Any:
-        below = b.lesser(i, b.constant(0, i.dtype))
-        return b.where(below, i + size, i)
-
-    return recorded(build, indices)
+    return recorded(build, x, indices)

@@ -62,6 +62,8 @@ def searchsorted(
         raise ArrayValueError(f'side is "{side}", not "left" or "right"')
     if sorter is not None:
         x1 = x1[sorter]
+    if arrays.is_out_of_range(x2, x1):  # before or after all of them
+        return asarray(0 if x2 < 0 else x1.size, dtype=DEFAULTS["indexing"], device=x1.device)
     a, v = both("searchsorted", x1, x2, "numeric")
     dtype = DEFAULTS["indexing"]
     if not v.size:
@@ -176,6 +178,10 @@ def unique_values(x: Array, /) -> Array:
 
 def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> Array:
     """Return whether each element of x1 is in x2."""
+    for x, number in ((x1, x2), (x2, x1)):
+        if isinstance(x, Array) and arrays.is_out_of_range(number, x):
+            found = arrays.filled_like(x, int(invert), bool_)
+            return found if x is x1 else asarray(invert, device=x.device)
     a, v = both("isin", x1, x2, "bool", "numeric")
     if not a.size:
         return empty(a.shape, bool_, a)

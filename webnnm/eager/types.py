@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.shapes import Shape
 from webnnm.eager import dtypes
-from webnnm.eager.array import Array, common_shape, converted
-from webnnm.eager.creation import copied
+from webnnm.eager.array import Array, common_shape, converted, copied
 from webnnm.eager.device import Device
 from webnnm.eager.dtypes import DType, FInfo, IInfo, dtype_of, float_info, integer_info
 from webnnm.eager.errors import ArrayTypeError
