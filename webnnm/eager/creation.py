@@ -167,7 +167,8 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     return asarray(import_module("numpy").from_dlpack(x), device=device)
 
 
-def _shape(shape: int | Sequence[int]) -> Shape:
+def shape_of(shape: int | Sequence[int]) -> Shape:
+    """Return a shape. Raises `ArrayValueError` for sizes that are not integers from 0 on."""
     sizes: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(is_integer(size) and size >= 0 for size in sizes):
         raise ArrayValueError(f"{shape!r} is not a shape", "sizes are non-negative integers")
@@ -184,8 +185,8 @@ def full(
     """Return an array filled with a number."""
     if isinstance(fill_value, Array):
         one = fill_value if dtype is None else converted(fill_value, dtype_of(dtype))
-        return expanded(one, _shape(shape))
-    return _filled(_shape(shape), fill_value, dtype, device)
+        return expanded(one, shape_of(shape))
+    return _filled(shape_of(shape), fill_value, dtype, device)
 
 
 def _filled(shape: Shape, value: Scalar, dtype: DType | None, device: Device | None) -> Array:
@@ -232,14 +233,14 @@ def zeros(
     >>> xp.zeros((2, 2), dtype=xp.int8)
     Array([[0, 0], [0, 0]], dtype=int8)
     """
-    return _constant(_shape(shape), 0, dtype, device)
+    return _constant(shape_of(shape), 0, dtype, device)
 
 
 def ones(
     shape: int | Sequence[int], *, dtype: DType | None = None, device: Device | None = None
 ) -> Array:
     """Return an array of ones."""
-    return _constant(_shape(shape), 1, dtype, device)
+    return _constant(shape_of(shape), 1, dtype, device)
 
 
 def empty(
@@ -329,7 +330,7 @@ def linspace(
 ) -> Array:
     """Return `num` evenly spaced numbers from start to stop."""
     kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
-    (number,) = _shape(num)
+    (number,) = shape_of(num)
     start, stop = _python(start), _python(stop)
     parts = max(1, number - 1 if endpoint else number)
     values = [start + (stop - start) * (place / parts) for place in range(_length(number))]
@@ -351,7 +352,7 @@ def eye(
 ) -> Array:
     """Return a matrix with ones on a diagonal."""
     kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
-    rows, columns = _shape((n_rows, n_rows if n_cols is None else n_cols))
+    rows, columns = shape_of((n_rows, n_rows if n_cols is None else n_cols))
     values = [int(column - row == k) for row in range(rows) for column in range(columns)]
     return from_host(_numbers(values, (rows, columns), kind)[0], kind, device)
 

@@ -6,33 +6,28 @@
 >>> random.uniform(first, (2,)).shape
 (2,)
 
-A key is an array of four integers. The numbers that it gives are counters, enciphered with the key:
-a Feistel network (H. Feistel, "Cryptography and Computer Privacy", Scientific American 228, 1973)
-on pairs of integers modulo the prime 46337, whose round function is the cube, a permutation there.
-All products stay below 2³¹, so that int32 holds them everywhere. Fit for simulation and training,
-not for secrets.
+A key is an array of four integers. The numbers that it gives are counters, enciphered with the key
+(`webnnm/ops/random_pairs.py`). Fit for simulation and training, not for secrets.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from webnnm.core.random import Stream
 from webnnm.core.shapes import count
 from webnnm.eager.array import Array, check, empty, recorded, reshaped
-from webnnm.eager.creation import arange, asarray
+from webnnm.eager.creation import arange, asarray, shape_of
 from webnnm.eager.dtypes import DType, dtype_of, float32, int32, is_kind
 from webnnm.eager.elementwise import cos, log, sqrt
 from webnnm.eager.errors import ArrayValueError
+from webnnm.eager.manipulation import unstack
 from webnnm.eager.searching import argmax, argsort
 from webnnm.eager.types import astype
+from webnnm.ops.random_pairs import PRIME, WORDS
 
-PRIME = 46337
-"""The largest prime whose square is below 2³¹; 3 does not divide PRIME − 1."""
-ROUNDS = 8
-WORDS = 4
 _STEPS = PRIME * 362
 """How many numbers in [0, 1) there are: below 2²⁴, so that float32 holds each exactly."""
 _KEYS = 7
@@ -66,7 +61,8 @@ def fold_in(key: Array, data: int | Array) -> Array:
     _check(key)
     number = data if isinstance(data, Array) else asarray(data, dtype=int32)
     check("fold_in", number, "integral")
-    place = reshaped(astype(number, int32), (1,))
+    # Negative numbers are counters like others: those above the positive ones.
+    place = reshaped(astype(number, int32), (1,)) & (2**31 - 1)
     return reshaped(recorded(_keys, key, place), (WORDS,))
 
 
@@ -82,43 +78,39 @@ def _check(key: Array) -> None:
 def _keys(b: Any, key: Any, places: Any) -> Any:
     """Return the keys for some numbers: two pairs are enciphered for each."""
     size = places.shape[0]
-    # Above the counters of `_pairs`, so that no key repeats what was drawn.
-    low, high = (_pairs(b, key, places, side) for side in (1, 2))
+    # Above the counters of `bits`, so that no key repeats what was drawn.
+    low, high = (b.random_pairs(key, places, side=side) for side in (1, 2))
     words = [b.reshape(word, new_shape=(size, 1)) for word in (*low, *high)]
     return b.concat(words, 1)
-
-
-def _pairs(b: Any, key: Any, counters: Any, side: int = 0) -> tuple[Any, Any]:
-    """Return two integers below PRIME for each counter, by key and side."""
-    words = [b.slice(key, starts=[at], sizes=[1]) for at in range(WORDS)]
-    high = b.div(counters, b.constant(PRIME, "int32"))
-    left = _modulo(b, counters - high * PRIME + words[2])
-    right = _modulo(b, _modulo(b, high + words[3]) + side * 15_485)
-    for at in range(ROUNDS):
-        inner = _modulo(b, left + words[at % 2] + (7919 * at * at + 104 * at + 1))
-        cube = _modulo(b, _modulo(b, inner * inner) * inner)
-        left, right = _modulo(b, right + cube), left
-    return left, right
-
-
-def _modulo(b: Any, x: Any) -> Any:
-    """Return the rest of integers from 0 on."""
-    return x - b.div(x, b.constant(PRIME, "int32")) * PRIME
 
 
 def bits(key: Array, shape: int | Sequence[int] = ()) -> Array:
     """Return uniformly distributed integers from 0 up to but excluding 46337² ≈ 2³¹."""
     _check(key)
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    number = count(sizes)
+    return _drawn(key, shape, int32, lambda _, left, right: left * PRIME + right)
+
+
+def _drawn(
+    keys: Array,
+    shape: int | Sequence[int],
+    dtype: DType,
+    combined: Callable[[Any, Any, Any], Any],
+) -> Array:
+    """Return what `combined(builder, left, right)` makes of a pair of integers per element.
+
+    Several keys, stacked, give an array each, stacked as well.
+    """
+    lead = keys.shape[:-1]
+    sizes = (*lead, *shape_of(shape))
+    number = count(sizes[len(lead) :])
     if not number:
-        return empty(sizes, int32, key)
+        return empty(sizes, dtype, keys)
 
     def build(b: Any, k: Any, places: Any) -> Any:
-        left, right = _pairs(b, k, places)
-        return b.reshape(left * PRIME + right, new_shape=sizes)
+        places = b.reshape(places, new_shape=(*(1 for _ in lead), number))
+        return b.reshape(combined(b, *b.random_pairs(k, places)), new_shape=sizes)
 
-    return recorded(build, key, arange(number, dtype=int32, device=key.device))
+    return recorded(build, keys, arange(number, dtype=int32, device=keys.device), dtype=dtype)
 
 
 def uniform(
@@ -136,18 +128,15 @@ def uniform(
     >>> bool(xp.all((x >= 2) & (x < 4)))
     True
     """
-    found = bits(key, shape)
+    _check(key)
     dtype = _float(dtype)
-    if not found.size:
-        return empty(found.shape, dtype, key)
+    share = _drawn(key, shape, float32, _share)
+    return astype(share, dtype, copy=False) * (maxval - minval) + minval
 
-    def build(b: Any, x: Any) -> Any:
-        left = b.div(x, b.constant(PRIME, "int32"))
-        fine = b.div((x - left * PRIME) * 362, b.constant(PRIME, "int32"))
-        return b.cast(left * 362 + fine, type="float32") * (1 / _STEPS)
 
-    share = astype(recorded(build, found, dtype=float32), dtype)
-    return share * (maxval - minval) + minval
+def _share(b: Any, left: Any, right: Any) -> Any:
+    fine = b.div(right * 362, PRIME)
+    return b.cast(left * 362 + fine, type="float32") * (1 / _STEPS)
 
 
 def _float(dtype: DType) -> DType:
@@ -163,9 +152,10 @@ def normal(key: Array, shape: int | Sequence[int] = (), *, dtype: DType = float3
     Uses the transform of G. E. P. Box and M. E. Muller, "A Note on the Generation of Random Normal
     Deviates", Annals of Mathematical Statistics 29 (1958).
     """
-    radius, angle = split(key)
-    far = sqrt(-2.0 * log(1.0 - uniform(radius, shape)))
-    return astype(far * cos((2 * math.pi) * uniform(angle, shape)), _float(dtype))
+    dtype = _float(dtype)
+    radius, angle = unstack(_drawn(split(key), shape, float32, _share))
+    found = sqrt(-2.0 * log(1.0 - radius)) * cos((2 * math.pi) * angle)
+    return astype(found, dtype, copy=False)
 
 
 def randint(key: Array, shape: int | Sequence[int], minval: int, maxval: int) -> Array:
