@@ -24,10 +24,16 @@ from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future, wait
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, cast
 
 from webnnm.backends import pyodide_host
+from webnnm.core.awaiting import is_asynchronous
 from webnnm.core.errors import BackendError, DataError
+from webnnm.eager.array import Array
+from webnnm.eager.errors import TracedValueError
+from webnnm.eager.scopes import TRACES, Trace
+from webnnm.eager.trees import flatten
 
 
 class Synchronous:
@@ -41,18 +47,28 @@ class Synchronous:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.__wrapped__, name)
-        return Synchronous(found) if callable(found) else _shown(found)
+        return _public(found) if callable(found) else _shown(found)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__wrapped__, name, _bare(value))
 
     def __call__(self, *words: Any, **more: Any) -> Any:
         """Call it and wait for the result."""
+        function = self.__wrapped__
+        positional, named = [*map(_bare, words)], {n: _bare(value) for n, value in more.items()}
+        if TRACES and _is_traced([*positional, *named.values()]):
+            if is_asynchronous(function):
+                raise TracedValueError(
+                    f"{function.__name__} needs values, which traced arrays do not have",
+                    "within `jit`, `vmap` and the like use `model.apply(params, x)`, a function of "
+                    "arrays",
+                )
+            # The function is being traced in this thread, and there is nothing to wait for.
+            return _shown(function(*positional, **named))
 
         async def called() -> Any:
-            given = {name: _bare(value) for name, value in more.items()}
-            found = self.__wrapped__(*map(_bare, words), **given)
-            return await found if inspect.isawaitable(found) else found
+            found = function(*positional, **named)
+            return await found if _has_to_wait(found) else found
 
         return _shown(_result(called()))
 
@@ -62,12 +78,29 @@ class Synchronous:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __instancecheck__(self, thing: object) -> bool:
+        return isinstance(_bare(thing), self.__wrapped__)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__wrapped__)
+
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
 
-def __getattr__(name: str) -> Synchronous:
-    return Synchronous(getattr(import_module("webnnm"), name))
+def __getattr__(name: str) -> Any:
+    return _public(getattr(import_module("webnnm"), name))
+
+
+def __dir__() -> list[str]:
+    return dir(import_module("webnnm"))
+
+
+def _public(found: Any) -> Any:
+    """Wrap what can be called, and modules; `except` takes only the classes of errors themselves."""
+    is_error = isinstance(found, type) and issubclass(found, BaseException)
+    wrap = (callable(found) or isinstance(found, ModuleType)) and not is_error
+    return Synchronous(found) if wrap else found
 
 
 def _shown(found: Any) -> Any:
@@ -76,9 +109,19 @@ def _shown(found: Any) -> Any:
         return tuple(map(_shown, cast("Sequence[Any]", found)))
     kind = cast("type[Any]", type(found))
     ours = kind.__module__.partition(".")[0] == "webnnm" and kind is not Synchronous
-    ours = ours and not hasattr(kind, "__array_namespace__")
+    ours = ours and not isinstance(found, Array)
     methods = (each for base in kind.__mro__ for each in vars(base).values()) if ours else ()
-    return Synchronous(found) if any(map(inspect.iscoroutinefunction, methods)) else found
+    return Synchronous(found) if any(map(is_asynchronous, methods)) else found
+
+
+def _has_to_wait(found: Any) -> bool:
+    """Return whether a result has to be awaited: arrays wait themselves, once a value is needed."""
+    return inspect.isawaitable(found) and not isinstance(found, Array)
+
+
+def _is_traced(values: Sequence[Any]) -> bool:
+    leaves, _ = flatten(values)
+    return any(isinstance(each, Array) and isinstance(each.scope, Trace) for each in leaves)
 
 
 def _bare(value: Any) -> Any:

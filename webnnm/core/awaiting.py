@@ -1,0 +1,157 @@
+"""Calls that have to be awaited, and say so where that is forgotten.
+
+A coroutine that nobody awaits does nothing, and its attributes are those of coroutines. Public
+coroutine functions return a `Call` instead: a coroutine whose other uses raise `NotAwaitedError`,
+and which warns if it is dropped.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Coroutine, Generator
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from webnnm.core.errors import DataError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+
+
+class NotAwaitedError(DataError, AttributeError, TypeError):
+    """The result of a call is used, which was not awaited (NNM712)."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__("NNM712", message, hint=hint)
+
+
+class Call(Coroutine[Any, Any, Any]):
+    """A coroutine of a public function, to be awaited.
+
+    >>> async def load(path): ...
+    >>> awaited(load)("model.nnm").classes
+    Traceback (most recent call last):
+    webnnm.core.awaiting.NotAwaitedError: NNM712: load(…) was not awaited, and has no "classes" yet
+    hint: write `(await load(…)).classes`
+    """
+
+    __slots__ = ("__name__", "__qualname__", "_begun", "_coroutine")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+        self._begun = False
+        self.__name__ = coroutine.__name__
+        self.__qualname__ = coroutine.__qualname__
+
+    # What coroutines do.
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        self._begun = True
+        return self._coroutine.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        """Resume the coroutine."""
+        self._begun = True
+        return self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise an error where the coroutine waits."""
+        self._begun = True
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        """End the coroutine."""
+        self._begun = True
+        self._coroutine.close()
+
+    def __del__(self) -> None:
+        if not self._begun:
+            self.close()
+            warnings.warn(
+                f"NNM712: {self.__qualname__}(…) was not awaited, so nothing was done. "
+                f"hint: write `await {self._call()}`",
+                RuntimeWarning,
+                stacklevel=2,
+                source=self,
+            )
+
+    # What people do to results.
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("cr_", "_")):  # debuggers and libraries look for these
+            return getattr(self._coroutine, name)
+        raise self._refusal(f'has no "{name}" yet', f"(await {self._call()}).{name}")
+
+    def _call(self) -> str:
+        owner, _, name = self.__qualname__.rpartition(".")
+        made = name in ("create", "load") or not owner or owner.endswith("<locals>")
+        return f"{owner + '.' if made and owner[:1].isupper() else '' if made else '….'}{name}(…)"
+
+    def _refusal(self, what: str, instead: str) -> NotAwaitedError:
+        self._begun = True  # one message is enough
+        self._coroutine.close()
+        message = f"{self.__qualname__}(…) was not awaited, and {what}"
+        return NotAwaitedError(message, f"write `{instead}`")
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise self._refusal("has no result yet", f"await {self._call()}")
+
+    __getitem__ = __iter__ = __len__ = __contains__ = __call__ = _refuse
+    __enter__ = __exit__ = __float__ = __int__ = __array__ = _refuse
+    __add__ = __sub__ = __mul__ = __truediv__ = __lt__ = __gt__ = _refuse
+
+    def __aenter__(self) -> NoReturn:
+        raise self._refusal("cannot be entered", f"async with await {self._call()} as …")
+
+    def __aexit__(self, *_: object) -> NoReturn:
+        self._refuse()
+
+    def __repr__(self) -> str:
+        return f"<{self.__qualname__}(…), to be awaited>"
+
+
+def awaited(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return a coroutine function whose calls say where they were not awaited."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return Call(function(*args, **kwargs))
+
+    return call
+
+
+def awaited_methods(kind: C) -> C:
+    """Make the public coroutine methods of a class `awaited`, as a decorator."""
+    for name, member in [*vars(kind).items()]:
+        function = member.__func__ if isinstance(member, classmethod) else member
+        if name.startswith("_") or not inspect.iscoroutinefunction(function):
+            continue
+        wrapped = awaited(function)
+        setattr(kind, name, classmethod(wrapped) if function is not member else wrapped)
+    return kind
+
+
+def is_asynchronous(function: object) -> bool:
+    """Return whether what calls of a function return has to be awaited."""
+    function = getattr(function, "__func__", function)
+    return inspect.iscoroutinefunction(inspect.unwrap(function)) if callable(function) else False
+
+
+def check_awaited(value: object, what: str, instead: str) -> None:
+    """Raise `NotAwaitedError` for an argument that is still to be awaited.
+
+    `what` is the argument, `instead` how it is written, with `…` for the call.
+    """
+    if not inspect.isawaitable(value) or hasattr(type(value), "__array_namespace__"):
+        return
+    if isinstance(value, Call):
+        name = value._call()
+        value.close()
+    else:
+        name = f"{getattr(value, '__qualname__', type(value).__name__)}(…)"
+        if inspect.iscoroutine(value):
+            value.close()
+    message = f"{what} is {name}, which was not awaited"
+    raise NotAwaitedError(message, f"write `{instead.replace('…', 'await ' + name)}`")
