@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
 from webnnm.backends.webnn import DEVICES, WebNNBackend
+from webnnm.core.awaiting import awaited
 from webnnm.core.errors import BackendError
 
 
@@ -42,6 +43,7 @@ class ProbeResult:
         return self.sentence
 
 
+@awaited
 async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
     """Test each device of WebNN with small graphs, the others as described below.
 

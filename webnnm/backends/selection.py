@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
+from webnnm.core.awaiting import awaited, check_awaited
 from webnnm.core.errors import BackendError, suggestion
 
 BACKENDS = ("webnn", "onnxruntime", "numpy", "jax")
@@ -14,6 +15,7 @@ INSTEAD = {"npu": ("gpu", "cpu")}
 """Devices to request if WebNN does not work on the requested one (spec F.4)."""
 
 
+@awaited
 async def backend(
     name: str = "auto",
     *,
@@ -54,6 +56,7 @@ async def backend(
         return await _numpy()
     if name == "jax":
         return _jax(device)
+    check_awaited(name, "backend", "backend=…")
     hint = suggestion(str(name), BACKENDS) or f"one of auto, {', '.join(BACKENDS)}"
     raise BackendError("NNM709", f'there is no backend "{name}"', hint=hint)
 

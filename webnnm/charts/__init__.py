@@ -23,3 +23,25 @@ from webnnm.charts.histograms import histograms as histograms
 from webnnm.charts.importance import permutation_importance as permutation_importance
 from webnnm.charts.predicted import prediction_error as prediction_error
 from webnnm.charts.roc import roc_curve as roc_curve
+
+__all__ = (
+    "Chart",
+    "calibration_curve",
+    "confusion_matrix",
+    "curves",
+    "decision_boundary",
+    "feature_maps",
+    "filters",
+    "gradient_norm",
+    "histograms",
+    "learning_rate",
+    "loss",
+    "metrics",
+    "permutation_importance",
+    "prediction_error",
+    "roc_curve",
+)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Collection, Coroutine, Generator
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -37,11 +37,12 @@ class Call(Coroutine[Any, Any, Any]):
     hint: write `(await load(…)).classes`
     """
 
-    __slots__ = ("__name__", "__qualname__", "_begun", "_coroutine")
+    __slots__ = ("__name__", "__qualname__", "_begun", "_coroutine", "_written")
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], written: str) -> None:
         self._coroutine = coroutine
         self._begun = False
+        self._written = written
         self.__name__ = coroutine.__name__
         self.__qualname__ = coroutine.__qualname__
 
@@ -70,11 +71,10 @@ class Call(Coroutine[Any, Any, Any]):
         if not self._begun:
             self.close()
             warnings.warn(
-                f"NNM712: {self.__qualname__}(…) was not awaited, so nothing was done. "
-                f"hint: write `await {self._call()}`",
+                f"NNM712: {self._written} was not awaited, so nothing was done; write "
+                f"`await {self._written}`",
                 RuntimeWarning,
                 stacklevel=2,
-                source=self,
             )
 
     # What people do to results.
@@ -82,55 +82,94 @@ class Call(Coroutine[Any, Any, Any]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("cr_", "_")):  # debuggers and libraries look for these
             return getattr(self._coroutine, name)
-        raise self._refusal(f'has no "{name}" yet', f"(await {self._call()}).{name}")
-
-    def _call(self) -> str:
-        owner, _, name = self.__qualname__.rpartition(".")
-        made = name in ("create", "load") or not owner or owner.endswith("<locals>")
-        return f"{owner + '.' if made and owner[:1].isupper() else '' if made else '….'}{name}(…)"
+        raise self._refusal(f'has no "{name}" yet', f"(await {self._written}).{name}")
 
     def _refusal(self, what: str, instead: str) -> NotAwaitedError:
         self._begun = True  # one message is enough
         self._coroutine.close()
-        message = f"{self.__qualname__}(…) was not awaited, and {what}"
+        message = f"{self._written} was not awaited, and {what}"
         return NotAwaitedError(message, f"write `{instead}`")
 
     def _refuse(self, *_: Any) -> NoReturn:
-        raise self._refusal("has no result yet", f"await {self._call()}")
+        raise self._refusal("has no result yet", f"await {self._written}")
 
     __getitem__ = __iter__ = __len__ = __contains__ = __call__ = _refuse
     __enter__ = __exit__ = __float__ = __int__ = __array__ = _refuse
     __add__ = __sub__ = __mul__ = __truediv__ = __lt__ = __gt__ = _refuse
 
     def __aenter__(self) -> NoReturn:
-        raise self._refusal("cannot be entered", f"async with await {self._call()} as …")
+        raise self._refusal("cannot be entered", f"async with await {self._written} as …")
 
     def __aexit__(self, *_: object) -> NoReturn:
         self._refuse()
 
     def __repr__(self) -> str:
-        return f"<{self.__qualname__}(…), to be awaited>"
+        return f"<{self._written}, to be awaited>"
 
 
-def awaited(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Return a coroutine function whose calls say where they were not awaited."""
+# `inspect.iscoroutinefunction` recognises what is marked, from Python 3.12 on.
+_mark: Callable[[Any], Any] = getattr(inspect, "markcoroutinefunction", lambda function: function)
 
+
+def awaited(
+    function: Callable[P, Coroutine[Any, Any, T]], owner: str = ""
+) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return a coroutine function whose calls say where they were not awaited.
+
+    `owner` is how messages call the object whose method it is.
+    """
+    written = f"{owner}.{function.__name__}(…)" if owner else f"{function.__name__}(…)"
+
+    @_mark
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return Call(function(*args, **kwargs))
+        return Call(function(*args, **kwargs), written)
 
     return call
 
 
-def awaited_methods(kind: C) -> C:
-    """Make the public coroutine methods of a class `awaited`, as a decorator."""
-    for name, member in [*vars(kind).items()]:
-        function = member.__func__ if isinstance(member, classmethod) else member
-        if name.startswith("_") or not inspect.iscoroutinefunction(function):
-            continue
-        wrapped = awaited(function)
-        setattr(kind, name, classmethod(wrapped) if function is not member else wrapped)
-    return kind
+def awaited_methods(owner: str) -> Callable[[C], C]:
+    """Return a decorator that makes the public coroutine methods of a class `awaited`."""
+
+    def decorate(kind: C) -> C:
+        for name, member in [*vars(kind).items()]:
+            function = member.__func__ if isinstance(member, classmethod) else member
+            if name.startswith("_") or not inspect.iscoroutinefunction(function):
+                continue
+            if isinstance(member, classmethod):
+                setattr(kind, name, classmethod(awaited(function, kind.__name__)))
+            else:
+                setattr(kind, name, awaited(function, owner))
+        return kind
+
+    return decorate
+
+
+class Unfinished:
+    """A result in progress, which is awaited: attributes of the result say so until then."""
+
+    def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
+        """Return the call that made it, and the types that its result may have."""
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            written, kinds = self._call_and_results()
+            if any(hasattr(kind, name) or name in _fields(kind) for kind in kinds):
+                raise NotAwaitedError(
+                    f'{written} was not awaited, and has no "{name}" yet',
+                    f"write `(await {written}).{name}`",
+                )
+        kind = type(self).__name__
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'", name=name, obj=self)
+
+    def __repr__(self) -> str:
+        return f"<{self._call_and_results()[0]}, to be awaited>"
+
+
+def _fields(kind: type) -> Collection[str]:
+    """Return the names of a class's annotated attributes."""
+    return {name for base in kind.__mro__ for name in vars(base).get("__annotations__", ())}
 
 
 def is_asynchronous(function: object) -> bool:
@@ -147,7 +186,7 @@ def check_awaited(value: object, what: str, instead: str) -> None:
     if not inspect.isawaitable(value) or hasattr(type(value), "__array_namespace__"):
         return
     if isinstance(value, Call):
-        name = value._call()
+        name = value._written
         value.close()
     else:
         name = f"{getattr(value, '__qualname__', type(value).__name__)}(…)"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from webnnm.core.awaiting import awaited_methods
 from webnnm.core.errors import DataError
 from webnnm.data.columns import Table
 from webnnm.data.csv_table import Header, read_csv
@@ -13,6 +14,7 @@ from webnnm.data.source_bytes import read_bytes
 from webnnm.data.table_dataset import Missing, TableDataset, Task, chosen_columns
 
 
+@awaited_methods("dataset")
 class CSVDataset(TableDataset):
     """A dataset from CSV: feature columns become one input, a label column the output (spec G.5).
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.awaiting import awaited
 from webnnm.core.errors import DataError
 
 Progress = Callable[[str, int, int], object]
@@ -119,6 +120,7 @@ async def open_url(address: str, tell: Tell | None = None) -> bytearray:
     return await asyncio.to_thread(load)
 
 
+@awaited
 async def forget_downloads() -> None:
     """Remove the weight files that the browser keeps for this site.
 

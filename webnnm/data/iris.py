@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.awaiting import awaited_methods
 from webnnm.core.errors import DataError, suggestion
 from webnnm.data.columns import read_column
 from webnnm.data.csv_table import read_csv
@@ -20,6 +21,7 @@ FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
 SPECIES = ("setosa", "versicolor", "virginica")
 
 
+@awaited_methods("dataset")
 class IrisDataset(Dataset):
     """The Iris dataset: 150 flowers of three species with four measurements in cm (spec G.7).
 

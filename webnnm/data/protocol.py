@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 from webnnm.core.arrays import HostArray, joined
+from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError
 from webnnm.data.batch import Batch, row_orders
 from webnnm.data.field import Field
@@ -114,8 +115,9 @@ def check_dataset(value: Any) -> AnyDataset:
     >>> check_dataset(Dataset([1.0], [0.5], name="two")).name
     'two'
 
-    Raises `DataError` NNM714 with the members that it lacks.
+    Raises `DataError` NNM714 with the members that it lacks, NNM712 if it is to be awaited first.
     """
+    check_awaited(value, "dataset", "dataset=…")
     lacking = [member for member in NEEDED if not hasattr(value, member)]
     if not hasattr(value, "batches") and not hasattr(value, "blocks"):
         lacking.append("batches or blocks")

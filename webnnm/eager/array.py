@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from webnnm.backends.pyodide_host import awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
+from webnnm.core.awaiting import awaited
 from webnnm.core.shapes import Shape, broadcast, count, show
 from webnnm.eager import indexing
 from webnnm.eager.device import Device
@@ -152,6 +154,7 @@ class Array:
             )
         return device.read_now(storage)
 
+    @partial(awaited, owner="x")
     async def numpy(self) -> Any:
         """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
         return _public((await self.device.read(self.values_storage()))[0], self.dtype)

@@ -189,3 +189,21 @@ def categorical(key: Array, logits: Array, *, axis: int = -1) -> Array:
     """
     noise = -log(-log(1.0 - uniform(key, logits.shape)))
     return argmax(logits + noise, axis=axis)
+
+
+__all__ = (
+    "bernoulli",
+    "bits",
+    "categorical",
+    "fold_in",
+    "key",
+    "normal",
+    "permutation",
+    "randint",
+    "split",
+    "uniform",
+)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

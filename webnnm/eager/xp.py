@@ -171,3 +171,8 @@ inf = float("inf")
 nan = float("nan")
 newaxis = None
 pi = 3.141592653589793
+
+
+def __dir__() -> list[str]:
+    internal = ("_bool", "annotations", "__dir__")
+    return [name for name in globals() if name not in internal]

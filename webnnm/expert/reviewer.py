@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.keywords import keywords
 from webnnm.core.shapes import count
@@ -367,6 +368,7 @@ def review(
     if isinstance(model, Document):
         subject = Draft(elaborate(model), dataset, length=sequence_length)
     elif not isinstance(model, Draft) and not hasattr(model, "state"):
+        check_awaited(model, "the model", "review(…)")
         raise DataError(
             "NNM703",
             f"webnnm.review was given {model!r:.60}",

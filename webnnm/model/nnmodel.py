@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
+from webnnm.core.awaiting import awaited_methods
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, ModelError
 from webnnm.core.finding import Findings
@@ -22,6 +23,7 @@ from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
 from webnnm.model.creation import create_settings, model_document
 from webnnm.model.report import layer_rows, parameter_count, summary, view
+from webnnm.ops.declare.naming import by_javascript_name
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 
 
+@awaited_methods("model")
 class NNModel:
     """A neural network that can be trained, evaluated and used for predictions.
 
@@ -933,8 +936,9 @@ class NNModel:
             known = {name: length for name in names if name is not None}
             self.state.sequence = {**self.sequence, **known}
 
-    createContext = create_context
-    setDatasetToModel = set_dataset
+    def __getattr__(self, name: str) -> Any:
+        """Return a method by its name in JavaScript (spec H)."""
+        return by_javascript_name(self, name, {"setDatasetToModel": "set_dataset"})
 
 
 async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Backend:

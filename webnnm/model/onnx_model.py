@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
+from webnnm.core.awaiting import awaited, awaited_methods
 from webnnm.core.dtypes import is_data_type
 from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
@@ -39,6 +40,7 @@ MOST_CONSTANT_BYTES = 2**29
 """The total bytes of weights in the kept graphs: each graph has its own copy."""
 
 
+@awaited
 async def load_onnx(
     source: str | Path | bytes | Any,
     shapes: Shapes | None = None,
@@ -96,6 +98,7 @@ class _Compiled:
     bytes: int
 
 
+@awaited_methods("model")
 class OnnxModel:
     """An ONNX model on a backend, made by `load_onnx`.
 

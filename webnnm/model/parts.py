@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from webnnm.backends.base import Backend
+from webnnm.core.awaiting import awaited
 from webnnm.core.errors import DataError, ModelError
 from webnnm.graph.counterparts import counterparts
 from webnnm.graph.elaborate import elaborate
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from webnnm.model.keywords import CreateSettings
 
 
+@awaited
 async def split(
     model: NNModel, at: str, **settings: Unpack[CreateSettings]
 ) -> tuple[NNModel, NNModel]:
@@ -71,6 +73,7 @@ async def split(
     return first, second
 
 
+@awaited
 async def concatenate(
     trunk: NNModel,
     head: NNModel,

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.awaiting import awaited, awaited_methods
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.downloads import Downloads, Progress
 from webnnm.expert.reviewer import Reviewer
@@ -56,6 +57,7 @@ OF_ROWS = ("E403", "E405", "E608", "E618", "E623")
 """Rules for rows with one class each: texts are few, tokens many, and padding is masked."""
 
 
+@awaited
 async def from_pretrained(
     source: Folder,
     *,
@@ -153,6 +155,7 @@ async def from_pretrained(
     return model
 
 
+@awaited_methods("model")
 class PretrainedModel(NNModel):
     """A model with the weights of a file; made by `from_pretrained`.
 

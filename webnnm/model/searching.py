@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
+from webnnm.core.awaiting import awaited
 from webnnm.core.errors import DataError, WebNNMError, suggestion
 from webnnm.core.markup import html_table
 from webnnm.data.dataset import Dataset
@@ -174,6 +175,7 @@ def _value(choices: Any, draw: random.Random) -> Any:
     return round(value) if whole else float(f"{value:.3g}")
 
 
+@awaited
 async def search(
     source: str,
     dataset: AnyDataset,

@@ -97,7 +97,7 @@ def __dir__() -> list[str]:
 
 
 def _public(found: Any) -> Any:
-    """Wrap what can be called, and modules; `except` takes only the classes of errors themselves."""
+    """Wrap what can be called, and modules, but no errors, whose classes `except` needs."""
     is_error = isinstance(found, type) and issubclass(found, BaseException)
     wrap = (callable(found) or isinstance(found, ModuleType)) and not is_error
     return Synchronous(found) if wrap else found

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.awaiting import Unfinished, awaited_methods
 from webnnm.core.errors import ContextLost, DataError, WebNNMError
 from webnnm.core.finding import Finding, Findings
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
@@ -52,7 +53,8 @@ IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
 
 
-class Training:
+@awaited_methods("training")
+class Training(Unfinished):
     """A training in progress; await it to get its `History`.
 
     Created by `NNModel.train`. `pause`, `resume` and `stop` take effect once the steps that are
@@ -102,6 +104,9 @@ class Training:
         state.occupancy.take(self, "a training", changes=True)
         self._task = asyncio.ensure_future(self._run())
         self._task.add_done_callback(lambda _: self._leave())
+
+    def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
+        return "model.train(…)", (History,)
 
     def __await__(self) -> Generator[Any, None, History]:
         self._awaited = True

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
+from webnnm.core.awaiting import Unfinished
 from webnnm.core.errors import DataError
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.generator import Choose, Generator
@@ -18,7 +19,7 @@ Opened = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, 
 """Turns the tokens of prompts and `max_new_tokens` into the arguments of the generator."""
 
 
-class Writing:
+class Writing(Unfinished):
     """A text that is being written: iterate over its pieces, or await the whole text.
 
     For several prompts, a piece is a list with one for each, "" if there is none, and the whole is
@@ -43,6 +44,9 @@ class Writing:
         self._most = max_new_tokens
         self._stops = [stop] if isinstance(stop, str) else [*stop]
         self._settings = dict(settings)
+
+    def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
+        return "model.generate(…)", (str, list)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._pieces()

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.awaiting import Unfinished
 from webnnm.data.sound import RATE
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
@@ -100,7 +101,7 @@ class _Written:
         return self.silence > limits.silence and self.log_probability < limits.logarithm
 
 
-class Transcribing:
+class Transcribing(Unfinished):
     """A transcript in progress: iterate over its segments, or await the whole."""
 
     def __init__(
@@ -129,6 +130,9 @@ class Transcribing:
         """End the transcript after the segments so far."""
         self._stopped = True
         self._generator.stop()
+
+    def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
+        return "model.transcribe(…)", (Transcript,)
 
     def __await__(self) -> Waiting[Any, None, Transcript]:
         return self._whole().__await__()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -27,3 +29,16 @@ def camel_case(name: str) -> str:
     """
     first, *rest = name.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def by_javascript_name(thing: object, name: str, aliases: Mapping[str, str]) -> Any:
+    """Return the attribute that JavaScript spells in camelCase, or by one of these aliases.
+
+    Raises `AttributeError` if there is none. Called by `__getattr__`, it keeps such names callable
+    without listing them beside the others.
+    """
+    spelled = aliases.get(name, snake_case(name))
+    if spelled != name and not spelled.startswith("_") and hasattr(type(thing), spelled):
+        return getattr(thing, spelled)
+    kind = type(thing).__name__
+    raise AttributeError(f"'{kind}' object has no attribute '{name}'", name=name, obj=thing)
