@@ -35,7 +35,14 @@ from webnnm.transformers.pretrained import (
     weights_of,
 )
 from webnnm.transformers.speech_tokens import SpeechTokens
-from webnnm.transformers.texts import Prompt, Writing, continued, end_tokens, token_rows
+from webnnm.transformers.texts import (
+    Prompt,
+    Writing,
+    continued,
+    end_tokens,
+    padded,
+    token_rows,
+)
 from webnnm.transformers.tokenizer import Tokenizer
 from webnnm.transformers.transcription import TEMPERATURES, Limits, Transcribing
 
@@ -315,6 +322,7 @@ class PretrainedModel(NNModel):
         decoder_input_ids: Any = None,
         forced_bos_token_id: int | None = None,
         max_new_tokens: int = 20,
+        pad_token_id: int | None = None,
         **more: Any,
     ) -> list[Any]:
         """Return tokens with their continuation, by default the most likely tokens.
@@ -323,7 +331,9 @@ class PretrainedModel(NNModel):
         ...     return await model.generate_ids([[5, 8, 2], [7]], max_new_tokens=20)
 
         `input_ids` is a list, or lists of any lengths, or an array `[batch, tokens]` with an
-        `attention_mask` that is 0 for padding. A row ends with an end-of-text token of the config.
+        `attention_mask` that is 0 for padding. A row ends with an end-of-text token of the config,
+        so that rows differ in length; with `pad_token_id` they are filled up with this token, texts
+        that begin later in front and texts that end earlier behind, and fit into one array.
         The other arguments are those of `generate`.
 
         Models with an encoder take `input_ids`, or other inputs by name. Their texts begin with
@@ -344,6 +354,8 @@ class PretrainedModel(NNModel):
             most = max_new_tokens
         ends = end_tokens(self.generation_config)
         found = await continued(self._generator, rows, most, ends, settings)
+        if pad_token_id is not None:
+            found = padded(found, [len(row) for row in rows], pad_token_id)
         return found[0] if single else found
 
     def _source(

@@ -156,6 +156,20 @@ async def continued(
     return found
 
 
+def padded(rows: Sequence[list[int]], starts: Sequence[int], token: int) -> list[list[int]]:
+    """Return rows of equal length, whose continuations begin in the same column.
+
+    >>> padded([[5, 1], [7, 8, 2, 3]], [1, 2], 0)
+    [[0, 5, 1, 0], [7, 8, 2, 3]]
+
+    `starts` are the lengths of what is continued.
+    """
+    first = max(starts, default=0)
+    found = [[token] * (first - start) + row for row, start in zip(rows, starts, strict=True)]
+    length = max(map(len, found), default=0)
+    return [row + [token] * (length - len(row)) for row in found]
+
+
 def end_tokens(config: Mapping[str, Any]) -> frozenset[int]:
     """Return the tokens that end texts, according to a config."""
     found: Any = config.get("eos_token_id")
