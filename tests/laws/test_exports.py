@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import webnnm
+from webnnm.runtime.context import InferenceContext
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -108,6 +110,31 @@ def test_a_star_imports_the_public_names() -> None:
     found: dict[str, object] = {}
     exec("from webnnm import *", found)
     assert sorted(found.keys() - {"__builtins__"}) == sorted({*PUBLIC} - {"__version__"})
+
+
+@pytest.mark.parametrize("module", [webnnm.charts, webnnm.random, webnnm.xp.linalg])
+def test_a_module_lists_its_own_names(module: ModuleType) -> None:
+    names = dir(module)
+    assert names == sorted(module.__all__)
+    for name in names:
+        found = getattr(module, name)
+        assert callable(found)
+        assert found.__doc__
+        assert found.__module__.startswith("webnnm.")
+    folder = module.__name__ + "."
+    made = {n for n, f in vars(module).items() if getattr(f, "__module__", "").startswith(folder)}
+    assert {name for name in made if not name.startswith("_")} <= {*names}
+
+
+def test_arrays_list_the_names_of_the_standard() -> None:
+    assert not {"annotations", "_bool"} & {*dir(webnnm.xp)}
+    modules = [n for n in dir(webnnm.xp) if isinstance(getattr(webnnm.xp, n), ModuleType)]
+    assert modules == ["linalg"]
+
+
+@pytest.mark.parametrize("kind", [webnnm.NNModel, webnnm.PretrainedModel, InferenceContext])
+def test_models_list_one_spelling_of_each_name(kind: type) -> None:
+    assert [name for name in dir(kind) if name != name.lower()] == []
 
 
 def test_other_names_are_unknown() -> None:

@@ -282,8 +282,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Pass `sequence_length`, or shorter rows.",
     ),
     "NNM712": (
-        "A call is not possible while another one is in progress, or without an event loop.",
-        "Await the first; make the call where an event loop is running.",
+        "A call is not possible while another one is in progress, or without an event loop; or the "
+        "result of a call is used that was not awaited.",
+        "Await the call that the message names; make calls where an event loop is running.",
     ),
     "NNM713": ("A row or cell of a table is malformed.", "Correct the place named in the message."),
     "NNM714": (

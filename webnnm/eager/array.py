@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from webnnm.backends.pyodide_host import awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
@@ -24,17 +24,34 @@ from webnnm.eager.dtypes import (
     int64,
     is_kind,
     limits,
+    out_of_range,
     promoted,
     scalar_dtype,
     uint64,
 )
-from webnnm.eager.errors import ArrayKeyError, ArrayTypeError, ArrayValueError, TracedValueError
+from webnnm.eager.errors import (
+    ArrayIndexError,
+    ArrayKeyError,
+    ArrayTypeError,
+    ArrayValueError,
+    TracedValueError,
+)
 from webnnm.eager.scopes import TRACES, PendingGraph, Scope, Trace, ended, pending
 from webnnm.eager.storage import Storage
 from webnnm.graph.node import Operand
 from webnnm.ops.declare.tensors import TensorType
 
 Scalar = bool | int | float
+
+
+class Sides(NamedTuple):
+    """At which ends of its range a data type limits a Python integer."""
+
+    below: bool
+    above: bool
+
+
+BOTH_SIDES = Sides(below=True, above=True)
 
 
 class Array:
@@ -291,15 +308,21 @@ class Array:
 
     def __setitem__(self, key: Any, value: Array | Scalar, /) -> None:
         mask = _only_mask(key, self)
-        value = operand_like(value, self)
         if mask is not None:
-            value = _without_leading_ones(value, self.ndim - mask.ndim)
-            if value.ndim <= self.ndim - mask.ndim:
+            rest = self.ndim - mask.ndim
+            indexing.check_dimensions((indexing.Mask(mask.shape),), self.shape)
+            value = operand_like(value, self)
+            if not rest and value.ndim > 1:
+                raise ArrayTypeError(
+                    f"a mask of all dimensions takes a number or a vector, not {show(value.shape)}"
+                )
+            value = _without_leading_ones(value, rest)
+            if value.ndim <= rest:
                 self._replace(_where_mask(mask, value, self))
                 return
         key, arrays = _key(key, self)
         found = indexing.parsed(key, self.shape)
-        value = _without_leading_ones(value, len(found.shape))
+        value = _without_leading_ones(operand_like(value, self), len(found.shape))
         if broadcast(value.shape, found.shape) != found.shape:
             raise ArrayValueError(f"{show(value.shape)} does not fit into {show(found.shape)}")
         if count(found.shape):
@@ -548,13 +571,16 @@ def adopted(x: Array, dtype: DType) -> Array:
     return converted(x, dtype)
 
 
-def check_fits(x: Array, dtype: DType) -> None:
+def check_fits(x: Array, dtype: DType, sides: Sides = BOTH_SIDES) -> None:
     """Raise `ArrayOverflowError` for a Python integer out of range: if traced, at each call."""
     if isinstance(x.scope, Trace) and x.storage is None:
         assert x.operand is not None
-        x.scope.narrowed.append((x.operand, dtype))
-    else:
-        fitted(values_of(x)[0], dtype)
+        x.scope.narrowed.append((x.operand, dtype, sides))
+        return
+    value = values_of(x)[0]
+    low, high = limits(dtype)
+    if (value < low and sides.below) or (value > high and sides.above):
+        raise out_of_range(value, dtype)
 
 
 def converted(x: Array, dtype: DType) -> Array:
@@ -746,11 +772,11 @@ def power(x1: Array | Scalar, x2: Array | Scalar) -> Array:
     if isinstance(x1, Array) and isinstance(x2, int) and not isinstance(x2, bool):
         check("pow", x1, "numeric")
         dtype = scalar_dtype(x2, x1.dtype)
+        exponent = fitted(x2, dtype)
         if x2 < 0 and is_kind(dtype, "integral"):
             raise ArrayValueError(
                 f"integers to the power of {x2} are no integers", "convert them with `xp.astype`"
             )
-        exponent = fitted(x2, dtype)
         if not x1.size:
             return x1
         return recorded(lambda b, a: b.pow(a, b.constant(exponent, dtype.tensor)), x1)
@@ -812,12 +838,11 @@ def _only_mask(key: Any, x: Array) -> Array | None:
 
 def _without_leading_ones(x: Array, ndim: int) -> Array:
     """Return an array with at most `ndim` dimensions, if those in front have size 1."""
-    extra = max(0, x.ndim - ndim)
+    extra = max(0, x.ndim - ndim) if ndim else 0  # a number is replaced by a number
     return reshaped(x, x.shape[extra:]) if x.shape[:extra] == (1,) * extra else x
 
 
 def _where_mask(mask: Array, value: Array, x: Array) -> Array:
-    indexing.check_dimensions((indexing.Mask(mask.shape),), x.shape)
     selected = x.shape[mask.ndim :]
     if broadcast(value.shape, selected) != selected:
         raise ArrayValueError(f"{show(value.shape)} does not fit into {show(selected)}")
@@ -852,7 +877,10 @@ def _key(key: Any, x: Array) -> tuple[tuple[Any, ...], list[Array]]:
     """Return a key with `Places` instead of arrays, and these arrays, masks as integer arrays."""
     keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
     indices = [_index(item, x) for item in keys]
-    if any(isinstance(item, Array) and item.dtype is bool_ for item in indices):
+    masks = [item for item in indices if isinstance(item, Array) and item.dtype is bool_]
+    if masks:
+        if not all(each.ndim for each in masks):
+            raise ArrayIndexError("a mask without dimensions cannot stand beside other indices")
         # Before the host reads the mask, which it cannot while a function is traced.
         shapes = [
             indexing.Mask(item.shape) if isinstance(item, Array) and item.dtype is bool_ else item

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from webnnm.core.shapes import Shape
-from webnnm.eager.array import Array, WeakScalar, check_fits, scope_for, scope_of
+from webnnm.eager.array import Array, Sides, WeakScalar, check_fits, scope_for, scope_of
 from webnnm.eager.creation import asarray
 from webnnm.eager.dtypes import DType, dtype_of, float64
 from webnnm.eager.errors import ArrayTypeError
@@ -31,13 +31,13 @@ class Traced:
     captured: Sequence[Array]
     results: Sequence[Any]
     structure: Structure
-    narrowed: Sequence[tuple[int, DType]] = ()
+    narrowed: Sequence[tuple[int, DType, Sides]] = ()
     key: object = field(init=False, default_factory=object)
 
     def check(self, arrays: Sequence[Array]) -> None:
         """Raise `ArrayOverflowError` for Python integers that do not fit."""
-        for at, dtype in self.narrowed:
-            check_fits(arrays[at], dtype)
+        for at, dtype, sides in self.narrowed:
+            check_fits(arrays[at], dtype, sides)
 
     def inlined(self, scope: Scope, given: Mapping[str, Operand]) -> Mapping[str, Operand]:
         """Return the graph's inputs in a scope: those that are given, and what it captured."""
@@ -178,8 +178,8 @@ def trace(
     captured = [array for array, _ in found.captured.values()]
     graph = Graph(outputs, found.builder.inputs)
     narrowed = [
-        (int(operand.node.name.removeprefix("x")), dtype)
-        for operand, dtype in found.narrowed
+        (int(operand.node.name.removeprefix("x")), dtype, sides)
+        for operand, dtype, sides in found.narrowed
         if isinstance(operand.node, InputNode)
     ]
     made = Traced(graph, captured, results, structure, narrowed)  # pyrefly: ignore[bad-argument-type]

@@ -308,6 +308,8 @@ def arange(
         number = max(0, math.ceil(length))
         kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
         values = [first + place * step for place in range(_length(number))]
+    if kind is bool_:
+        raise ArrayTypeError("a range consists of numbers, not of booleans")
     return from_host(_numbers(values, (number,), kind)[0], kind, device)
 
 

@@ -470,17 +470,24 @@ def clip(
     check("clip", x, "numeric")
     # Integers beyond what the type holds are no limits.
     if min is not None and not (arrays.is_out_of_range(min, x) and min < 0):
-        x = maximum(x, _limit(min, x))
+        x = maximum(x, _limit(min, x, arrays.Sides(below=False, above=True)))
     if max is not None and not (arrays.is_out_of_range(max, x) and max > 0):
-        x = minimum(x, _limit(max, x))
+        x = minimum(x, _limit(max, x, arrays.Sides(below=True, above=False)))
     return x
 
 
-def _limit(limit: Array | Scalar, x: Array) -> Array | Scalar:
-    """Return a limit in the data type of an array; of integers the nearest that it has."""
-    if not isinstance(limit, Array) or limit.dtype is x.dtype or limit.weak:
+def _limit(limit: Array | Scalar, x: Array, sides: arrays.Sides) -> Array | Scalar:
+    """Return a limit in the data type of an array; of integers the nearest that it has.
+
+    `sides` are those on which a Python integer that is traced has to be in range.
+    """
+    if not isinstance(limit, Array) or limit.dtype is x.dtype:
+        return limit
+    if limit.weak and not is_kind(limit.dtype, "integral"):
         return limit
     if is_kind(x.dtype, "integral"):
+        if limit.weak:
+            arrays.check_fits(limit, x.dtype, sides)
         check("clip, with limits of an array of integers,", limit, "integral")
         limit = clip(limit, *limits(x.dtype))
     return arrays.converted(limit, x.dtype)

@@ -87,7 +87,7 @@ Item = int | Span | Places | None
 class Selection:
     """What a key selects from an array of shape `source`: `items` by dimension, `shape` of all.
 
-    `before` dimensions of the result precede those of the index arrays.
+    `before` dimensions of the source that stay precede those of the index arrays in the result.
     """
 
     source: Shape
@@ -229,22 +229,34 @@ class Selection:
 
     def _flat(self, b: GraphBuilder, chosen: Sequence[int], arrays: Sequence[Operand]) -> Operand:
         """Return the indices of rows, as one operand of the arrays' common shape."""
-        given = iter(arrays)
+        places = iter(self._indices(b, chosen, arrays))
         sizes = [self.source[axis] for axis in chosen]
         total: Operand | None = None
         fixed = 0
-        for axis, size, stride in zip(chosen, sizes, strides_of(sizes), strict=True):
+        for axis, stride in zip(chosen, strides_of(sizes), strict=True):
             item = self._dimensions[axis]
             if isinstance(item, int):
                 fixed += item * stride
                 continue
-            assert isinstance(item, Places)
-            place = index_from_start(b, next(given), size, item.bounds)
+            place = next(places)
             part = place * stride if stride != 1 else place
             total = part if total is None else total + part
         assert total is not None
         total = total + fixed if fixed else total
         return b.expand(total, new_shape=self._common())
+
+    def _indices(
+        self, b: GraphBuilder, chosen: Sequence[int], arrays: Sequence[Operand]
+    ) -> list[Operand]:
+        """Return the index arrays, counted from the start of their dimensions, in one type."""
+        axes = [axis for axis in chosen if isinstance(self._dimensions[axis], Places)]
+        found: list[Operand] = []
+        for axis, array in zip(axes, arrays, strict=True):
+            item = self._dimensions[axis]
+            assert isinstance(item, Places)
+            found.append(index_from_start(b, array, self.source[axis], item.bounds))
+        wide = any(each.dtype == "int64" for each in found)
+        return [b.cast(x, type="int64") if wide and x.dtype != "int64" else x for x in found]
 
     def _order(self, others: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return the order of the result's dimensions, of index arrays and others, and these."""
@@ -289,14 +301,15 @@ def parsed(key: tuple[Any, ...], shape: Shape) -> Selection:
     check_dimensions(key, shape)
     given = sum(item is not None and item is not Ellipsis for item in key)
     found: list[Item] = []
-    axis = before = 0
+    axis = before = ahead = 0
     advanced = [at for at, item in enumerate(key) if _is_advanced(item, key)]
     # Their dimensions stand in front if something separates them, even an empty ellipsis.
     together = advanced == [*range(advanced[0], advanced[-1] + 1)] if advanced else False
     open = not any(item is Ellipsis for item in key)
     for at, item in enumerate((*key, Ellipsis) if open else key):
         if together and at == advanced[0]:
-            before = sum(not isinstance(one, int) for one in found)
+            before = sum(isinstance(one, Span) for one in found)
+            ahead = before + found.count(None)
         if item is None:
             found.append(None)
             continue
@@ -304,7 +317,7 @@ def parsed(key: tuple[Any, ...], shape: Shape) -> Selection:
         for size in shape[axis : axis + number]:
             found.append(_item(slice(None) if item is Ellipsis else item, size, axis))
             axis += 1
-    return Selection(shape, tuple(found), _shape(found, before), before)
+    return Selection(shape, tuple(found), _shape(found, ahead), before)
 
 
 def _is_advanced(item: Any, key: tuple[Any, ...]) -> bool:
@@ -364,7 +377,7 @@ def _outside(place: int, size: int, axis: int) -> ArrayIndexError:
     return ArrayIndexError(f"index {place} of dimension {axis}, which has {size} elements")
 
 
-def _shape(items: Sequence[Item], before: int) -> Shape:
+def _shape(items: Sequence[Item], ahead: int) -> Shape:
     arrays = [item.shape for item in items if isinstance(item, Places)]
     others = tuple(
         item.size if isinstance(item, Span) else 1
@@ -377,4 +390,4 @@ def _shape(items: Sequence[Item], before: int) -> Shape:
     if common is None:
         listed = " and ".join(map(show, arrays))
         raise ArrayIndexError(f"indices of shapes {listed} do not broadcast")
-    return (*others[:before], *common, *others[before:])
+    return (*others[:ahead], *common, *others[ahead:])

@@ -34,7 +34,7 @@ from webnnm.eager.linear_algebra import matmul as matmul
 from webnnm.eager.linear_algebra import matrix_transpose as matrix_transpose
 from webnnm.eager.linear_algebra import tensordot as tensordot
 from webnnm.eager.linear_algebra import vecdot as vecdot
-from webnnm.eager.manipulation import concat, moveaxis, stack
+from webnnm.eager.manipulation import axis_of, concat, moveaxis, stack
 
 Norm = int | float | Literal["fro", "nuc"]
 
@@ -274,6 +274,8 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return the cross products of three-element vectors along a dimension."""
     a, b = both("cross", x1, x2, "numeric")
+    for each in (a, b):
+        axis_of(axis, each.ndim)
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise ArrayValueError(f"a cross product takes vectors of 3 elements, not {a.shape[axis]}")
     p, q = moveaxis(a, axis, -1), moveaxis(b, axis, -1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webnnm.core.shapes import count, show
 from webnnm.eager.array import Array, both, check, matrix_product, reshaped
-from webnnm.eager.errors import ArrayValueError
+from webnnm.eager.errors import ArrayAxisError, ArrayValueError
 from webnnm.eager.manipulation import axes_of, moveaxis, permute_dims
 
 
@@ -43,7 +43,12 @@ def tensordot(
 ) -> Array:
     """Return the tensor contraction of two arrays over pairs of dimensions."""
     check("tensordot", x1, "numeric")
+    check("tensordot", x2, "numeric")
     if isinstance(axes, int):
+        if not 0 <= axes <= min(x1.ndim, x2.ndim):
+            raise ArrayAxisError(
+                f"{axes} axes of {show(x1.shape)} and {show(x2.shape)} cannot be contracted"
+            )
         first, second = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     else:
         first, second = axes_of(tuple(axes[0]), x1.ndim), axes_of(tuple(axes[1]), x2.ndim)

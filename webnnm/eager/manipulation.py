@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.core.shapes import Shape, count, show
+from webnnm.core.shapes import Shape, broadcast, count, show
 from webnnm.eager import array as arrays
 from webnnm.eager.array import (
     Array,
@@ -19,7 +19,7 @@ from webnnm.eager.array import (
 )
 from webnnm.eager.creation import expanded
 from webnnm.eager.dtypes import promoted
-from webnnm.eager.errors import ArrayAxisError, ArrayTypeError, ArrayValueError
+from webnnm.eager.errors import ArrayAxisError, ArrayIndexError, ArrayTypeError, ArrayValueError
 from webnnm.eager.indexing import Places, index_from_start
 
 Axes = int | Sequence[int] | None
@@ -215,6 +215,8 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     size = x.shape[at]
     if isinstance(repeats, Array):
         check("repeats", repeats, "integral")
+        if repeats.ndim > 1:
+            raise ArrayValueError(f"repeats are a vector, not {show(repeats.shape)}")
         given = repeats.tolist()
         numbers: list[int] = given if repeats.ndim else [given] * size
         numbers = numbers * size if len(numbers) == 1 else numbers
@@ -266,9 +268,10 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
             f"indices {show(indices.shape)} for an array {show(x.shape)}",
             "both have the same number of dimensions",
         )
-    stack_shape = common_shape(
-        (*x.shape[:at], 1, *x.shape[at + 1 :]), (*indices.shape[:at], 1, *indices.shape[at + 1 :])
-    )
+    shapes = [(*each.shape[:at], 1, *each.shape[at + 1 :]) for each in (x, indices)]
+    stack_shape = broadcast(*shapes)
+    if stack_shape is None:
+        raise ArrayIndexError(f"indices {show(indices.shape)} for an array {show(x.shape)}")
     known, size = arrays.bounds(indices), x.shape[at]
     Places(indices.shape, known).check(size, at)
     x = expanded(x, (*stack_shape[:at], size, *stack_shape[at + 1 :]))

@@ -137,8 +137,8 @@ class Trace(Scope):
     def __init__(self) -> None:
         self.builder = GraphBuilder()
         self.captured: dict[int, tuple[Recorded, Operand]] = {}
-        self.narrowed: list[tuple[Operand, Any]] = []
-        """Python integers, and the data types that they have to fit."""
+        self.narrowed: list[tuple[Operand, Any, Any]] = []
+        """Python integers, the data types that they have to fit, and at which ends of the range."""
         self.active = True
 
     def leaf(self, array: Recorded) -> Operand:

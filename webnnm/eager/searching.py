@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.shapes import show
 from webnnm.eager import array as arrays
 from webnnm.eager.array import Array, Scalar, both, check, empty, from_host, recorded, reshaped
 from webnnm.eager.creation import asarray
@@ -60,10 +61,16 @@ def searchsorted(
     """Return the indices at which to insert values into a sorted array so that it stays sorted."""
     if side not in ("left", "right"):
         raise ArrayValueError(f'side is "{side}", not "left" or "right"')
+    check("searchsorted", x1, "numeric")
+    if x1.ndim != 1:
+        raise ArrayValueError(f"numbers are searched in a vector, not in {show(x1.shape)}")
     if sorter is not None:
         x1 = x1[sorter]
     if arrays.is_out_of_range(x2, x1):  # before or after all of them
         return asarray(0 if x2 < 0 else x1.size, dtype=DEFAULTS["indexing"], device=x1.device)
+    if isinstance(x2, Array) and x2.weak:
+        below = arrays.compare("lesser" if side == "left" else "lesser_or_equal", x1, x2)
+        return _count(below)
     a, v = both("searchsorted", x1, x2, "numeric")
     dtype = DEFAULTS["indexing"]
     if not v.size:
@@ -78,6 +85,15 @@ def searchsorted(
         return b.reduce_sum(below, axes=[len(below.shape) - 1])
 
     return recorded(build, a, v, dtype=dtype)
+
+
+def _count(x: Array) -> Array:
+    """Return how many booleans are true."""
+    if not x.size:
+        return asarray(0, dtype=DEFAULTS["indexing"], device=x.device)
+    return recorded(
+        lambda b, a: b.reduce_sum(b.cast(a, type="int32")), x, dtype=DEFAULTS["indexing"]
+    )
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -182,6 +198,8 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
         if isinstance(x, Array) and arrays.is_out_of_range(number, x):
             found = arrays.filled_like(x, int(invert), bool_)
             return found if x is x1 else asarray(invert, device=x.device)
+    if isinstance(x1, Array) and isinstance(x2, Array) and x2.weak:
+        return arrays.compare("not_equal" if invert else "equal", x1, x2)
     a, v = both("isin", x1, x2, "bool", "numeric")
     if not a.size:
         return empty(a.shape, bool_, a)

@@ -209,6 +209,8 @@ def diff(
 ) -> Array:
     """Return the n-th differences of neighbouring elements along a dimension."""
     check("diff", x, "numeric")
+    if n < 0:
+        raise ArrayValueError(f"there are no {n}-th differences", "n is an integer from 0 on")
     at = axis_of(axis, x.ndim)
     ends = [each for each in (prepend, x, append) if each is not None]
     x = concat(ends, axis=at) if len(ends) > 1 else x

@@ -190,7 +190,10 @@ def _eigh(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
             own = total(b, rest * ones, -1)
             pairs = b.gather(ones, places, axis=0)
             others = b.gather(own, places, axis=x.rank - 2)
-            angles = _angles(b, own, others, total(b, rest * pairs, -1), partners)
+            between = total(b, rest * pairs, -1)
+            # Rounded apart on both sides of the diagonal, partners would turn by two angles.
+            between = (between + b.gather(between, places, axis=x.rank - 2)) * 0.5
+            angles = _angles(b, own, others, between, partners)
             for _side in range(2):
                 rest = transposed(b, _turned(b, rest, *angles, places))
             vectors = _turned(b, vectors, *angles, places)

@@ -18,6 +18,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.vertices import Network
+from webnnm.ops.declare.naming import by_javascript_name
 from webnnm.ops.declare.padding import below
 from webnnm.ops.declare.tensors import TensorType
 
@@ -408,10 +409,9 @@ class InferenceContext:
             raise DataError("NNM710", f'there is no {what} "{name}"', hint=hint)
         return word
 
-    setBatchSize = set_batch_size
-    setData = set_data
-    setLengths = set_lengths
-    setSequenceLength = set_sequence_length
+    def __getattr__(self, name: str) -> Any:
+        """Return a method by its name in JavaScript (spec H)."""
+        return by_javascript_name(self, name)
 
 
 def _positive(name: str, value: int) -> int:

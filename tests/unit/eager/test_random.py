@@ -74,3 +74,58 @@ def test_choices_are_within_their_range() -> None:
         random.randint(random.key(0), (2,), 1, 1)
     with pytest.raises(ArrayValueError, match="a key is"):
         random.bits(random.split(random.key(0)))
+
+
+def test_a_kernel_draws_what_operators_do() -> None:
+    pytest.importorskip("numpy")
+    from dataclasses import replace
+
+    from webnnm import GraphBuilder
+    from webnnm.backends.reference import evaluate
+    from webnnm.ops.random_pairs import random_pairs
+
+    b = GraphBuilder()
+    key, counters = b.input("key", "int32", [4]), b.input("counters", "int32", [5])
+    outputs = {
+        f"{way} {side} {at}": y
+        for way, operator in (
+            ("kernel", random_pairs),
+            ("w", replace(random_pairs, reference=None)),
+        )
+        for side in range(3)
+        for at, y in enumerate(b.apply(operator, [key, counters], {"side": side}))
+    }
+    given = {"key": [1, 46336, 0, 7], "counters": [0, 1, 46336, 46337, 2**31 - 1]}
+    found = evaluate(b.build(outputs), given)
+    for side in range(3):
+        for at in range(2):
+            drawn = found[f"kernel {side} {at}"].tolist()
+            assert drawn == found[f"w {side} {at}"].tolist()
+            assert all(0 <= each < 46337 for each in drawn)
+
+
+def test_normal_numbers_take_few_kernels() -> None:
+    from webnnm.backends.kernels import computable
+    from webnnm.eager.calls import as_arrays, rebuild, spread, trace
+    from webnnm.eager.scopes import plain_graph
+    from webnnm.eager.trees import flatten
+
+    leaves, structure = flatten([random.key(0)])
+    arrays = as_arrays(leaves)
+    found = trace(
+        spread(lambda key: random.normal(key, (64, 4))),
+        arrays,
+        [each.shape for each in arrays],
+        rebuild(structure),
+    )
+    graph = computable(plain_graph(found.graph))
+    assert sum(hasattr(node, "operator") for node in graph.nodes()) < 60
+
+
+def test_negative_numbers_make_keys_like_others() -> None:
+    for number in (-1, -(2**31)):
+        key = random.fold_in(random.key(0), number)
+        assert all(0 <= each < 46337 for each in key.tolist())
+    assert random.fold_in(random.key(0), -1).tolist() != random.key(0).tolist()
+    with pytest.raises(OverflowError, match="out of range for int32"):
+        random.fold_in(random.key(0), 2**40)

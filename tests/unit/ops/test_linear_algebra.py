@@ -76,6 +76,19 @@ def test_eigenvalues_of_symmetric_matrices_also_of_equal_ones() -> None:
     near(np.matrix_transpose(vectors) @ vectors, np.broadcast_to(np.eye(7), x.shape))
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-8, 1e6])
+@pytest.mark.parametrize("n", [4, 5, 7])
+def test_eigenvectors_of_values_of_equal_size_are_orthonormal(n: int, scale: float) -> None:
+    """Rounding leaves two sides of the diagonal that differ, where all that is left is rounding."""
+    q = np.linalg.qr(drawn(n, n))[0]
+    signs = np.where(np.arange(n) % 2, 1.0, -1.0).astype(np.float32)
+    x = ((q * signs) @ q.T * scale).astype(np.float32)
+    values, vectors = results(factors.eigh, x)
+    near(values / scale, np.sort(signs))
+    near(vectors.T @ vectors, np.eye(n))
+    near(x @ vectors / scale, vectors * (values / scale))
+
+
 @pytest.mark.parametrize("shape", [(6, 4), (2, 3, 5), (4, 4), (1, 3)])
 def test_singular_values(shape: Any) -> None:
     x = drawn(*shape)

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, History, NNModel, sync, xp
+import webnnm
+from webnnm import DataError, Dataset, History, NNModel, grad, jit, scan, sync, vmap, xp
+from webnnm.eager.errors import TracedValueError
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -74,6 +76,38 @@ def test_arrays_are_arrays() -> None:
     with sync.NNModel.create(source=text, backend="numpy", log=lambda _: None) as model:
         found = model.apply(model.arrays(), xp.ones((3, 2)))
         assert float(xp.sum(found)) == 6
+
+
+def test_models_are_functions_under_jit_and_vmap() -> None:
+    with create() as model:
+        params, x = model.arrays(), xp.ones((4, 3))
+        expected = model.apply(params, x)
+        functions = (
+            lambda x: jit(model.apply)(params, x),
+            jit(lambda x: model.apply(model.arrays(), x)),
+            sync.jit(lambda x: model.apply(params, x)),
+            vmap(lambda row: model.apply(params, row[None])[0]),
+        )
+        for function in functions:
+            assert float(xp.max(xp.abs(function(x) - expected))) < 1e-6
+        slopes = jit(grad(lambda p: xp.sum(model.apply(p, x) ** 2)))(params)
+        assert slopes.keys() == params.keys()
+        carried = scan(lambda c, row: (c + model.apply(params, row[None])[0], c), xp.zeros(2), x)
+        assert carried[0].tolist() == pytest.approx(xp.sum(expected, axis=0).tolist())
+        with pytest.raises(TracedValueError, match="predict needs values") as raised:
+            jit(lambda x: model.predict(x))(x)
+        assert "model.apply(params, x)" in raised.value.hint
+
+
+def test_names_are_those_of_the_package() -> None:
+    assert dir(sync) == dir(webnnm)
+    assert sync.__version__ == webnnm.__version__
+    assert sync.DataError is DataError
+    assert dir(sync.charts) == dir(webnnm.charts)
+    with create() as model:
+        assert {"train", "predict", "save"} <= {*dir(model)}
+        assert isinstance(model, sync.NNModel)
+        assert not isinstance(data(), sync.NNModel)
 
 
 def test_errors_are_those_of_the_call() -> None:

@@ -31,7 +31,7 @@ def camel_case(name: str) -> str:
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-def by_javascript_name(thing: object, name: str, aliases: Mapping[str, str]) -> Any:
+def by_javascript_name(thing: object, name: str, aliases: Mapping[str, str] = {}) -> Any:
     """Return the attribute that JavaScript spells in camelCase, or by one of these aliases.
 
     Raises `AttributeError` if there is none. Called by `__getattr__`, it keeps such names callable
