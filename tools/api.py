@@ -139,7 +139,7 @@ def section(name: str) -> str:
     found = getattr(webnnm, name)
     if isinstance(found, ModuleType):
         return _module_section(name, found)
-    path = Path(inspect.getsourcefile(found) or "")
+    path = Path(inspect.getsourcefile(inspect.unwrap(found)) or "")
     home = path.relative_to(ROOT).as_posix()
     node = _definition(path, found.__name__)
     lines = [f"### {name}", ""]
