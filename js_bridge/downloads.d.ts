@@ -18,7 +18,7 @@ export interface Downloaded {
 /**
  * Fetch a file, or what is missing of it. With `keep` it stays in the browser's storage, with
  * `hashed` its hash is computed. `tell` is called with the bytes received, and with the total as
- * far as it is known.
+ * far as it is known. With `guarded` the server must not redirect.
  *
  * Errors are named "NotFound", "Incomplete" and "NotAvailable".
  */
@@ -27,6 +27,7 @@ export function download(
   keep: boolean,
   hashed: boolean,
   tell: (received: number, all: number) => void,
+  guarded: boolean,
 ): Promise<Downloaded>;
 
 /** Remove all files that are kept. */

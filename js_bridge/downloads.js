@@ -19,12 +19,12 @@ const CROSSING = 1 << 22;
 const NOTHING = { validator: "", size: 0, parts: 0, whole: false };
 
 /** @type {Download} */
-export async function download(address, keep, hashed, tell) {
+export async function download(address, keep, hashed, tell, guarded) {
   const url = new URL(address, globalThis.document?.baseURI ?? location.href).href;
   const storage = keep ? await globalThis.caches?.open(STORAGE).catch(() => undefined) : undefined;
   const file = new Parts(url, storage);
   await file.recall();
-  if (!file.state.whole) await fetched(file, tell);
+  if (!file.state.whole) await fetched(file, tell, guarded ? "error" : "follow");
   const all = new Blob(file.blobs);
   tell(all.size, all.size);
   return {
@@ -46,14 +46,18 @@ export async function forget() {
   await globalThis.caches?.delete(STORAGE);
 }
 
-/** Fetch what is missing of a file. @param {Parts} file @param {Parameters<Download>[3]} tell */
-async function fetched(file, tell) {
+/**
+ * Fetch what is missing of a file.
+ *
+ * @param {Parts} file @param {Parameters<Download>[3]} tell @param {RequestRedirect} redirect
+ */
+async function fetched(file, tell, redirect) {
   const { url, state } = file;
   /** @type {Record<string, string>} */
   const headers = file.size && state.validator
     ? { Range: `bytes=${file.size}-`, "If-Range": state.validator }
     : {};
-  const answer = await fetch(url, { headers });
+  const answer = await fetch(url, { headers, redirect });
   if (answer.status === 206) {
     const start = /^bytes (\d+)-/.exec(answer.headers.get("content-range") ?? "")?.[1];
     if (Number(start) !== file.size) throw new Error(`${url}: the server sent another range`);

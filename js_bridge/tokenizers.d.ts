@@ -2,7 +2,8 @@
 
 /** Turns texts into tokens and back. */
 export interface Tokenizer {
-  encode(words: string): Int32Array<ArrayBuffer>;
+  /** `special` is whether the first and last tokens of texts are added. */
+  encode(words: string, special: boolean): Int32Array<ArrayBuffer>;
   /** `tokens` is a list as JSON; control tokens, and numbers of no token, are left out. */
   decode(tokens: string): string;
 }

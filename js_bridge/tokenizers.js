@@ -6,7 +6,9 @@ export async function open(address, text) {
   // Decoded texts are not cleaned up, as in the Python package.
   const made = new Tokenizer(JSON.parse(text), { clean_up_tokenization_spaces: false });
   return {
-    encode: (words) => Int32Array.from(made.encode(words).ids),
+    encode: (words, special) => (
+      Int32Array.from(made.encode(words, { add_special_tokens: special }).ids)
+    ),
     decode: (tokens) => {
       // Models may have scores beyond the last token; the package rejects an empty list.
       /** @type {number[]} */

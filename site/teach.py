@@ -8,8 +8,6 @@ from page import clear_error, element, show_error
 from pretrained import SMOLLM2, offered_model
 from pyscript import when
 
-from webnnm.transformers.tokenizer import conversation
-
 ASKED = "Write a sentence."
 """What each of the sentences is the answer to, while they are learnt."""
 LONGEST = 40
@@ -47,7 +45,7 @@ class Teacher:
         await self.model.add_lora(rank=rank)
         self.taught = True
         messages = [{"role": "user", "content": ASKED}]
-        prompt = conversation(messages, self.model.tokenizer.template)
+        prompt = self.model.apply_chat_template(messages)
         texts = [(prompt, each) for each in sentences]
         encode = self.model.tokenizer.encode
         size = len(encode(prompt)) + sum(len(encode(each)) for each in sentences) / len(texts)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tools import compile_wheel, components, element_page, models, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.page_parts import write_parts
 from webnnm.formats import service_worker
+from webnnm.transformers.chat_template import ARCHIVE
 
 PAGES = ROOT / "site"
 VENDOR = SITE / "vendor"
@@ -52,6 +55,17 @@ def vendor_tokenizers() -> None:
     source = NODE_MODULES / "@huggingface" / "tokenizers"
     shutil.copy2(source / "dist" / "tokenizers.min.mjs", target / "tokenizers.min.mjs")
     shutil.copy2(source / "LICENSE", target / "LICENSE")
+    write_jinja(target / Path(ARCHIVE).name)
+
+
+def write_jinja(target: Path) -> None:
+    """Write Jinja, which renders chat templates, as an archive of Python modules."""
+    packages = find_spec("jinja2"), find_spec("markupsafe")
+    folders = [Path(spec.origin).parent for spec in packages if spec is not None and spec.origin]
+    with ZipFile(target, "w", ZIP_DEFLATED) as archive:
+        for path in (path for folder in folders for path in sorted(folder.glob("*.py"))):
+            name = f"{path.parent.name}/{path.name}"
+            archive.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED)
 
 
 def vendor_models() -> None:

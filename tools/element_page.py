@@ -61,5 +61,10 @@ def licenses() -> dict[str, str]:
         "pyscript.txt": (NODE_MODULES / "@pyscript/core/LICENSE").read_text(encoding="utf-8"),
         "onnxruntime.txt": onnxruntime.read_text(encoding="utf-8"),
         "onnxruntime-third-party.txt": third.read_text(encoding="utf-8"),
+        **{
+            f"tokenizers-{name}.txt": path.read_text(encoding="utf-8")
+            for name in ("jinja2", "markupsafe")
+            for path in VENV.glob(f"[Ll]ib/**/{name}-*.dist-info/licenses/LICENSE.txt")
+        },
         "tokenizers.txt": (NODE_MODULES / "@huggingface/tokenizers/LICENSE").read_text(),
     }

@@ -325,12 +325,14 @@ def _missing(name: str, reason: str) -> BackendError:
     )
 
 
-async def fetched(url: str) -> Any:
+async def fetched(url: str, *, guarded: bool = False) -> Any:
     """Fetch a URL, relative to the page; the response has `string` and `bytes`.
 
-    Raises `DataError` NNM715 if the server answers with an error.
+    Raises `DataError` NNM715 if the server answers with an error; with `guarded`, also if it
+    redirects, because pages do not learn where to before it happens.
     """
-    response = await import_module("pyodide.http").pyfetch(url)
+    options = {"redirect": "error"} if guarded else {}
+    response = await import_module("pyodide.http").pyfetch(url, **options)
     if not response.ok:
         raise DataError("NNM715", f"{url}: the server answered {response.status}")
     return response

@@ -322,6 +322,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Branch with `xp.where` or `cond`, loop with `scan`, `fori_loop` or `while_loop`; list "
         "arguments that are not arrays in `static_argnames`.",
     ),
+    "NNM722": (
+        "The chat template of a model refuses a conversation, for the reason in the message.",
+        "Change the messages: most such templates want roles to alternate, or no system message.",
+    ),
     "NNM801": ("A file is truncated, or its hash is wrong.", "Download or copy it again."),
     "NNM802": (
         "A file has none of the supported formats, or its header is inconsistent.",
@@ -350,6 +354,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "NNM808": (
         "There is no training to resume, or the settings would change it.",
         "Use the settings and data of the interrupted training, or train without `resume=True`.",
+    ),
+    "NNM809": (
+        "A file refers to another one outside its folder, or at another address.",
+        'Put the file into the folder; or pass `references="anywhere"`, or a folder, if you trust '
+        "the file that refers to it.",
     ),
     "NNM811": (
         "A file is not an ONNX model, or parts of it contradict each other.",

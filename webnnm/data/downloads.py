@@ -34,8 +34,8 @@ class Downloads:
     keep: bool = False
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    async def bytes(self, place: str | Path) -> Any:
-        """Return the bytes of a file.
+    async def bytes(self, place: str | Path, *, guarded: bool = False) -> Any:
+        """Return the bytes of a file; with `guarded`, servers must not redirect elsewhere.
 
         Raises `DataError` NNM715 if it cannot be read, NNM801 for a wrong hash.
         """
@@ -48,9 +48,9 @@ class Downloads:
                 self.progress(name, done, total)
 
         if sys.platform == "emscripten" and not Path(address).is_file():
-            data, found = await _in_page(address, tell, wanted, keep=self.keep)
+            data, found = await _in_page(address, tell, wanted, keep=self.keep, guarded=guarded)
         else:
-            data = await _on_desktop(address, tell)
+            data = await _on_desktop(address, tell, guarded=guarded)
             found = hashlib.sha256(data).hexdigest() if wanted else ""
         if found != wanted:
             message = f'"{address}" has the SHA-256 {found}, not {wanted}'
@@ -58,14 +58,16 @@ class Downloads:
         return data
 
 
-async def _in_page(address: str, tell: Tell, wanted: str, *, keep: bool) -> tuple[bytearray, str]:
+async def _in_page(
+    address: str, tell: Tell, wanted: str, *, keep: bool, guarded: bool
+) -> tuple[bytearray, str]:
     """Return the bytes of a file, relative to the page, and its hash if one is required."""
     from webnnm.backends import pyodide_host
 
     module: Any = await pyodide_host.load_module("downloads")
     told = pyodide_host.callback(tell)
     try:
-        found = await module.download(address, keep, bool(wanted), told)
+        found = await module.download(address, keep, bool(wanted), told, guarded)
         digest, data = str(found.sha256), bytearray()
         if digest == wanted:
             data = bytearray(found.size)
@@ -84,11 +86,11 @@ async def _in_page(address: str, tell: Tell, wanted: str, *, keep: bool) -> tupl
     return data, digest
 
 
-async def _on_desktop(address: str, tell: Tell) -> Any:
+async def _on_desktop(address: str, tell: Tell, *, guarded: bool) -> Any:
     """Return the bytes of a file; a file on disk is memory-mapped."""
     try:
         if "://" in address:
-            return await open_url(address, tell)
+            return await open_url(address, tell, guarded=guarded)
         with Path(address).open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
@@ -97,15 +99,17 @@ async def _on_desktop(address: str, tell: Tell) -> Any:
     return data
 
 
-async def open_url(address: str, tell: Tell | None = None) -> bytearray:
-    """Return the response of a URL, on a desktop.
+async def open_url(address: str, tell: Tell | None = None, *, guarded: bool = False) -> bytearray:
+    """Return the response of a URL, on a desktop; with `guarded`, from its origin alone.
 
     Raises `OSError` if there is no response, `ValueError` if the response is incomplete.
     """
-    from urllib.request import urlopen
+    from urllib.request import build_opener, urlopen
+
+    request = build_opener(_same_origin()).open if guarded else urlopen
 
     def load() -> bytearray:
-        with urlopen(address, timeout=30) as answer:
+        with request(address, timeout=30) as answer:
             total = int(answer.headers.get("content-length") or 0)
             data: bytearray = bytearray()
             while part := answer.read(CHUNK):
@@ -118,6 +122,24 @@ async def open_url(address: str, tell: Tell | None = None) -> bytearray:
 
     # In a thread: other tasks continue while the response arrives.
     return await asyncio.to_thread(load)
+
+
+def _same_origin() -> Any:
+    """Return a handler that follows redirects within an origin, and refuses others."""
+    from urllib.error import HTTPError
+    from urllib.parse import urlsplit
+    from urllib.request import HTTPRedirectHandler
+
+    class SameOrigin(HTTPRedirectHandler):
+        def redirect_request(
+            self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+        ) -> Any:
+            if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+                reason = f"it redirects to another origin, {newurl[:200]}"
+                raise HTTPError(req.full_url, code, reason, headers, fp)
+            return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+    return SameOrigin
 
 
 @awaited

@@ -10,11 +10,12 @@ from webnnm.core.errors import DataError
 from webnnm.data.downloads import open_url
 
 
-async def read_bytes(location: str | Path) -> Any:
+async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
     """Return the bytes of a file, or of an http, https or file URL.
 
     In a page every location is fetched, relative to the page, unless the file system of Pyodide
-    has a file of that name. Raises `DataError` NNM715 if it cannot be read.
+    has a file of that name. Raises `DataError` NNM715 if it cannot be read; with `guarded`, also
+    if the server redirects to another origin.
     """
     address = str(location)
     try:
@@ -23,7 +24,7 @@ async def read_bytes(location: str | Path) -> Any:
         if sys.platform == "emscripten":
             from webnnm.backends.pyodide_host import fetched
 
-            return await (await fetched(address)).bytes()
-        return await open_url(address)
+            return await (await fetched(address, guarded=guarded)).bytes()
+        return await open_url(address, guarded=guarded)
     except (OSError, ValueError) as error:
         raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error

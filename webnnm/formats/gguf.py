@@ -31,6 +31,9 @@ MOST_TEXTS = 4_000_000
 ALIGNMENT = 32
 """The alignment of tensors in bytes, unless the metadata say otherwise."""
 
+FINER = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+"""The numbers that IQ4_NL and IQ4_XS have instead of the integers from 0 to 15."""
+
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11: "q", 12: "d"}
 """Formats of numbers, by their types in metadata."""
 _BOOLEAN, _TEXT, _ARRAY = 7, 8, 9
@@ -246,6 +249,27 @@ class _Python:
         both = zip(fours, pairs, strict=True)
         return [(four | (pair >> shift & 3) << 4) - 32 for four, pair in both]
 
+    @staticmethod
+    def two(data: Any, shift: int) -> Any:
+        """Return two bits of each byte."""
+        return [byte >> shift & 3 for byte in data]
+
+    @staticmethod
+    def with_bit(numbers: Any, data: Any, shift: int, place: int) -> Any:
+        """Return numbers with one bit of each of some bytes, at a place of its own."""
+        both = zip(numbers, data, strict=True)
+        return [number | (byte >> shift & 1) << place for number, byte in both]
+
+    @staticmethod
+    def bits(data: Any) -> Any:
+        """Return the bits of some bytes, the lowest first."""
+        return [byte >> shift & 1 for byte in data for shift in range(8)]
+
+    @staticmethod
+    def looked_up(fours: Any) -> Any:
+        """Return the numbers of a table that is finer around 0."""
+        return [FINER[four] for four in fours]
+
 
 class _NumPy:
     """The same operations on many blocks."""
@@ -271,6 +295,24 @@ class _NumPy:
     def six(fours: Any, pairs: Any, shift: int) -> Any:
         return (fours | (pairs >> shift & 3) << 4).view("int8") - 32
 
+    @staticmethod
+    def two(data: Any, shift: int) -> Any:
+        return data >> shift & 3
+
+    @staticmethod
+    def with_bit(numbers: Any, data: Any, shift: int, place: int) -> Any:
+        return numbers | (data >> shift & 1) << place
+
+    @staticmethod
+    def bits(data: Any) -> Any:
+        numpy: Any = sys.modules["numpy"]
+        return numpy.unpackbits(data, axis=0, bitorder="little")
+
+    @staticmethod
+    def looked_up(fours: Any) -> Any:
+        numpy: Any = sys.modules["numpy"]
+        return numpy.array(FINER, "int8")[fours]
+
 
 def _q8_0(block: Any, do: Any) -> Groups:
     yield do.half(block[:2]), 0.0, do.signed(block[2:])
@@ -288,8 +330,71 @@ def _q4_1(block: Any, do: Any) -> Groups:
         yield scale, least, four(block[4:])
 
 
-def _q4_k(block: Any, do: Any) -> Groups:
-    scale, least, six, fours = do.half(block[:2]), do.half(block[2:4]), block[4:16], block[16:]
+def _q5(block: Any, do: Any, start: int) -> Iterator[Any]:
+    """Yield the numbers of a block with four bits in some bytes and the fifth in others."""
+    bits = do.bits(block[start : start + 4])
+    fours = block[start + 4 :]
+    yield do.with_bit(do.low(fours), bits[:16], 0, 4)
+    yield do.with_bit(do.high(fours), bits[16:], 0, 4)
+
+
+def _q5_0(block: Any, do: Any) -> Groups:
+    scale = do.half(block[:2])
+    for numbers in _q5(block, do, 2):
+        yield scale, -16 * scale, numbers
+
+
+def _q5_1(block: Any, do: Any) -> Groups:
+    scale, least = do.half(block[:2]), do.half(block[2:4])
+    for numbers in _q5(block, do, 4):
+        yield scale, least, numbers
+
+
+def _q2_k(block: Any, do: Any) -> Groups:
+    scales, twos = block[:16], block[16:80]
+    scale, least = do.half(block[80:82]), do.half(block[82:])
+    for part in range(16):  # of 16 values
+        half, place = divmod(part, 8)
+        start = half * 32 + place % 2 * 16
+        numbers = do.two(twos[start : start + 16], place // 2 * 2)
+        yield scale * (scales[part] & 15), -least * (scales[part] >> 4), numbers
+
+
+def _q3_k(block: Any, do: Any) -> Groups:
+    thirds, twos, packed, scale = block[:32], block[32:96], block[96:108], do.half(block[108:])
+    for part in range(16):
+        fours = (do.low if part < 8 else do.high)(packed[part % 8 : part % 8 + 1])
+        factor = scale * do.six(fours, packed[8 + part % 4 : 9 + part % 4], part // 4 * 2)[0]
+        half, place = divmod(part, 8)
+        start = half * 32 + place % 2 * 16
+        numbers = do.two(twos[start : start + 16], place // 2 * 2)
+        bits = thirds[place % 2 * 16 :][:16]
+        yield factor, -4 * factor, do.with_bit(numbers, bits, half * 4 + place // 2, 2)
+
+
+def _q5_k(block: Any, do: Any) -> Groups:
+    groups = enumerate(_q4_k(block, do, start=48))
+    for group, (scale, least, numbers) in groups:
+        yield scale, least, do.with_bit(numbers, block[16:48], group, 4)
+
+
+def _iq4_nl(block: Any, do: Any) -> Groups:
+    for four in (do.low, do.high):
+        yield do.half(block[:2]), 0.0, do.looked_up(four(block[2:]))
+
+
+def _iq4_xs(block: Any, do: Any) -> Groups:
+    scale, pairs, fours = do.half(block[:2]), block[2:4], block[4:8]
+    for part in range(8):  # of 32 values
+        four = (do.high if part % 2 else do.low)(fours[part // 2 : part // 2 + 1])
+        factor = scale * do.six(four, pairs[part // 4 : part // 4 + 1], part % 4 * 2)[0]
+        data = block[8 + part * 16 : 24 + part * 16]
+        for each in (do.low, do.high):
+            yield factor, 0.0, do.looked_up(each(data))
+
+
+def _q4_k(block: Any, do: Any, start: int = 16) -> Groups:
+    scale, least, six, fours = do.half(block[:2]), do.half(block[2:4]), block[4:16], block[start:]
     for group in range(8):
         if group < 4:
             a, b = six[group] & 63, six[group + 4] & 63
@@ -327,8 +432,15 @@ BLOCKS = {
     "Q8_0": Block(32, 34, _q8_0),
     "Q4_0": Block(32, 18, _q4_0),
     "Q4_1": Block(32, 20, _q4_1),
+    "Q5_0": Block(32, 22, _q5_0),
+    "Q5_1": Block(32, 24, _q5_1),
+    "Q2_K": Block(256, 84, _q2_k),
+    "Q3_K": Block(256, 110, _q3_k),
     "Q4_K": Block(256, 144, _q4_k),
+    "Q5_K": Block(256, 176, _q5_k),
     "Q6_K": Block(256, 210, _q6_k),
+    "IQ4_NL": Block(32, 18, _iq4_nl),
+    "IQ4_XS": Block(256, 136, _iq4_xs),
 }
 PLAIN = {"F32": (1, 4), "F16": (1, 2), "BF16": (1, 2)}
 SIZES = PLAIN | {name: (block.values, block.size) for name, block in BLOCKS.items()}
@@ -346,9 +458,24 @@ TYPES = {
     12: "Q4_K",
     13: "Q5_K",
     14: "Q6_K",
+    16: "IQ2_XXS",
+    17: "IQ2_XS",
+    18: "IQ3_XXS",
+    19: "IQ1_S",
     20: "IQ4_NL",
+    21: "IQ3_S",
+    22: "IQ2_S",
     23: "IQ4_XS",
+    24: "I8",
+    25: "I16",
+    26: "I32",
+    27: "I64",
+    28: "F64",
+    29: "IQ1_M",
     30: "BF16",
+    34: "TQ1_0",
+    35: "TQ2_0",
+    39: "MXFP4",
 }
 """The names of tensor types by number; other types are named by their number."""
 _MANY = 1 << 15

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import show
+from webnnm.formats.fields import Fields, shorten
 from webnnm.formats.foreign import Form, Part, Transposed, permuted
 from webnnm.formats.safetensors import File, chunks, parsed
 
@@ -171,15 +172,15 @@ def read_adapter(file: File, text: str | None) -> tuple[dict[str, LowRank], floa
         if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[0] != b.shape[1]:
             message = f'"{module}": lora_A is {show(a.shape)}, lora_B {show(b.shape)}'
             raise DataError("NNM806", message, hint="they are [rank, in] and [out, rank]")
-        rank = _pattern(config, "rank_pattern", module, config["r"])
-        alpha = _pattern(config, "alpha_pattern", module, config["lora_alpha"])
+        rank = _pattern(config, "rank_pattern", module, config.integer("r", least=1))
+        alpha = _pattern(config, "alpha_pattern", module, config.number("lora_alpha"))
         if rank != a.shape[0]:
             message = f'"{module}": the rank is {rank} in the config, but lora_A is {show(a.shape)}'
             raise DataError("NNM806", message, hint="use the config that belongs to the file")
         found[module] = LowRank(_turned(a), _turned(b), alpha / rank)
     if not found:
         raise DataError("NNM805", "the file has no tensors", hint="download the file again")
-    return found, float(config.get("lora_dropout") or 0)
+    return found, config.number("lora_dropout", 0)
 
 
 def part_of(given: LowRank, place: Place, columns: int) -> LowRank:
@@ -236,35 +237,37 @@ def _number(value: float) -> float:
     return int(value) if float(value).is_integer() else value
 
 
-def _read_config(text: str | None) -> dict[str, Any]:
+def _read_config(text: str | None) -> Fields:
     if text is None:
         raise DataError(
             "NNM715", f"there is no {CONFIG}", hint="give the folder that has both files"
         )
     try:
-        config: Any = parsed(text)
-        rank, alpha = config["r"], config["lora_alpha"]
-        if not (isinstance(rank, int) and rank > 0 and isinstance(alpha, (int, float))):
-            raise ValueError(f"r is {rank!r}, lora_alpha {alpha!r}")
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError("NNM802", f"this is not a valid {CONFIG}: {error!r}") from error
+        config = Fields.of(parsed(text), CONFIG, "NNM802")
+    except ValueError as error:
+        raise DataError("NNM802", f"this is not a valid {CONFIG}: {str(error)[:200]}") from error
+    config.integer("r", least=1)
+    config.number("lora_alpha")
+    dropout = config.number("lora_dropout", 0)
+    if not 0 <= dropout < 1:
+        raise config.wrong("lora_dropout", "a number from 0 to below 1")
     for key, values in UNSUPPORTED.items():
-        if key in config and config[key] not in values:
+        if key in config.given and config.given[key] not in values:
             raise DataError(
                 "NNM818",
-                f'{CONFIG}: "{key}" is {json.dumps(config[key])}, which is not supported',
+                f'{CONFIG}: "{key}" is {shorten(config.given[key])}, which is not supported',
                 hint=f"{json.dumps(values[0])} can be loaded",
             )
-    return cast("dict[str, Any]", config)
+    return config
 
 
-def _pattern(config: Mapping[str, Any], key: str, module: str, default: Any) -> Any:
+def _pattern(config: Fields, key: str, module: str, default: float) -> Any:
     """Return the number for a layer: of the first pattern that its name ends in, or the default."""
-    patterns = cast("Mapping[str, Any]", config.get(key) or {})
-    for pattern, value in patterns.items():
+    patterns = Fields(config.object(key), f'{CONFIG}: "{key}"', "NNM802")
+    for pattern in patterns.given:
         if not re.fullmatch(r"[\w.-]+", pattern):  # a regular expression, which is not executed
-            message = f'{CONFIG}: "{key}" has {json.dumps(pattern)}, which is not supported'
+            message = f'{CONFIG}: "{key}" has {shorten(pattern)}, which is not supported'
             raise DataError("NNM818", message, hint="names of layers, or their ends, are supported")
         if f".{module}".endswith(f".{pattern}"):
-            return value
+            return patterns.number(pattern)
     return default

@@ -39,6 +39,8 @@ text, whatever it is."""
 _STEPS = {"[": 1, "{": 1, ",": 0, "]": -1, "}": -1}
 """The change of depth after a mark."""
 
+ENTRY = ("dtype", "shape", "data_offsets")
+"""The keys of a tensor in a header; others are ignored, as by the library safetensors."""
 CODES: Mapping[DataType, str] = {
     "float32": "F32",
     "float16": "F16",
@@ -54,12 +56,15 @@ CODES: Mapping[DataType, str] = {
 """The names of data types; 4-bit ones are packed into bytes, two in each."""
 
 SIZES: Mapping[str, int] = {
-    **dict.fromkeys(("F64", "I64", "U64"), 8),
+    **dict.fromkeys(("F64", "I64", "U64", "C64"), 8),
     **dict.fromkeys(("F32", "I32", "U32"), 4),
     **dict.fromkeys(("F16", "BF16", "I16", "U16"), 2),
-    **dict.fromkeys(("I8", "U8", "BOOL", "F8_E4M3", "F8_E5M2"), 1),
+    **dict.fromkeys(("I8", "U8", "BOOL", "F8_E4M3", "F8_E5M2", "F8_E8M0"), 1),
+    **dict.fromkeys(("F8_E4M3FNUZ", "F8_E5M2FNUZ"), 1),
 }
 """Bytes per element of every type that a file may hold."""
+BITS: Mapping[str, int] = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+"""Bits per element of types whose elements share bytes."""
 
 _DTYPES: Mapping[str, DataType] = {
     "F32": "float32",
@@ -174,7 +179,9 @@ def read(data: Any) -> File:
     view = memoryview(data).cast("B")
     content, start = _header(view)
     body = view[start:]
-    metadata = content.get("__metadata__", {})
+    metadata: Any = content.get("__metadata__")
+    if metadata is None:
+        metadata = dict[str, str]()
     if not isinstance(metadata, dict) or not all(
         isinstance(value, str) for value in cast("dict[str, Any]", metadata).values()
     ):
@@ -285,17 +292,22 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _place(name: str, entry: Any) -> tuple[int, int, str, Shape]:
     """Return the start and end of a tensor, its type and its shape."""
     where = f'tensor "{name}"'
+    if isinstance(entry, list) and len(cast("list[Any]", entry)) == len(ENTRY):
+        entry = dict(zip(ENTRY, cast("list[Any]", entry), strict=True))
     given = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-    if given.keys() != {"dtype", "shape", "data_offsets"}:
-        raise invalid(f"{where} needs dtype, shape and data_offsets, and nothing else")
+    if not given.keys() >= {*ENTRY}:
+        raise invalid(f"{where} needs dtype, shape and data_offsets")
     code, shape, offsets = given["dtype"], given["shape"], given["data_offsets"]
-    if not isinstance(code, str) or code not in SIZES:
+    if not isinstance(code, str) or (code not in SIZES and code not in BITS):
         raise invalid(f"{where} has the unknown type {code!r}")
     if not _are_sizes(shape) or len(shape) > MOST_DIMENSIONS:
         raise invalid(f"{where} has the shape {str(shape)[:80]}")
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise invalid(f"{where} has the offsets {str(offsets)[:80]}")
-    size = count(shape) * SIZES[code]
+    bits = count(shape) * (BITS[code] if code in BITS else 8 * SIZES[code])
+    size = -(-bits // 8)
+    if bits % 8:
+        raise invalid(f"{where} ends within a byte: its shape takes {bits} bits")
     if size != offsets[1] - offsets[0]:
         raise invalid(f"{where} has {offsets[1] - offsets[0]} bytes, but its shape takes {size}")
     return offsets[0], offsets[1], code, tuple(shape)

@@ -16,6 +16,7 @@ SETTINGS = (
     "url",
     "path",
     "files",
+    "references",
     "dataset",
     "backend",
     "device_type",
@@ -66,7 +67,8 @@ async def model_document(given: Mapping[str, Any]) -> Document:
     if files or any(isinstance(statement, ModelFile) for statement in document.statements):
         from webnnm.model.text_files import with_files
 
-        return await with_files(document, files, given.get("url") or given.get("path") or "")
+        base = given.get("url") or given.get("path") or ""
+        return await with_files(document, files, base, given.get("references"))
     return document
 
 

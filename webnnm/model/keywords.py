@@ -26,6 +26,7 @@ class CreateSettings(TypedDict, total=False):
     url: str
     path: str | os.PathLike[str]
     files: Mapping[str, Any] | None
+    references: str | os.PathLike[str] | None
     dataset: AnyDataset | None
     backend: Literal["auto", "webnn", "onnxruntime", "numpy", "jax"] | Backend
     device_type: Literal["npu", "gpu", "cpu", "tpu"] | None

@@ -110,6 +110,8 @@ class NNModel:
         - `source`, `url` or `path`: the text of the model, or where to read it. Give exactly one.
         - `files`: the files that the text names with `source`, if they are not next to it: a dict
           from their names there to paths, URLs or bytes.
+        - `references`: which files the text, and those it names, may refer to besides files below
+          their own folder: "anywhere", or a folder or address below which they are.
         - `dataset`: a `Dataset`; required for `train` and `test`.
         - `backend`: "auto" (in pages WebNN if it works, see `backend()`), "webnn", "numpy",
           "onnxruntime", "jax", or an open `Backend`. Several models can share a `Backend`; whoever
@@ -421,7 +423,7 @@ class NNModel:
 
         if snapshot is None:  # by the name of the text in `create`
             snapshot = settings.pop("source", None)
-        for name in ("source", "url", "path", "files"):
+        for name in ("source", "url", "path", "files", "references"):
             if name in settings:
                 raise DataError(
                     "NNM703",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.data.references import Reference, Roots, read_path, read_reference, refer
 from webnnm.formats.atomic import write_atomically
 from webnnm.formats.kinds import BEGINNING, is_safetensors
 from webnnm.formats.onnx import tensors
@@ -15,24 +16,30 @@ from webnnm.formats.onnx.importing.importer import import_model
 from webnnm.formats.onnx.importing.sizes import Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
 from webnnm.formats.onnx.part import apart, weights_of
-from webnnm.formats.onnx.reader import invalid, read_model
+from webnnm.formats.onnx.reader import read_model
 from webnnm.formats.safetensors import chunks
 from webnnm.formats.stablehlo.lowering import graph_text
 
 
-async def read_onnx(source: Any) -> tuple[ModelProto, tensors.External]:
-    """Return the messages of a file, and a function that fetches the weights next to it."""
-    if not isinstance(source, (str, Path)):
-        return _snapshot(source) or (read_model(source), tensors.no_external)
-    from webnnm.data.source_bytes import read_bytes
+async def read_onnx(source: Any, references: Roots = None) -> tuple[ModelProto, tensors.External]:
+    """Return the messages of a file, and a function that fetches the weights next to it.
 
-    data = await read_bytes(source)
+    `references` is what the file may refer to, see `refer`.
+    """
+    if isinstance(source, Reference):
+        data, source = await read_reference(source), source.location
+    elif isinstance(source, (str, Path)):
+        from webnnm.data.source_bytes import read_bytes
+
+        data = await read_bytes(source)
+    else:
+        return _snapshot(source) or (read_model(source), tensors.no_external)
     if kept := _snapshot(data):
         return kept
     model = read_model(data)
     files: dict[str, Any] = {}
     for location in sorted(_locations(model)):
-        files[location] = memoryview(await read_bytes(beside(source, _inside(location))))
+        files[location] = await read_reference(refer(source, location, references))
     return model, _external(files)
 
 
@@ -48,11 +55,8 @@ def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:
 def read_onnx_file(source: str | Path) -> tuple[ModelProto, tensors.External]:
     """Return what `read_onnx` returns, from a path, without awaiting."""
     model = read_model(Path(source).read_bytes())
-    locations = sorted(_locations(model))
-    files = {
-        name: memoryview(Path(beside(source, _inside(name))).read_bytes()) for name in locations
-    }
-    return model, _external(files)
+    paths = {name: Path(refer(source, name).location) for name in sorted(_locations(model))}
+    return model, _external({name: read_path(path) for name, path in paths.items()})
 
 
 async def convert_onnx(source: str, target: str, shapes: Shapes) -> list[str]:
@@ -88,19 +92,6 @@ async def onnx_weights(source: str) -> bytes:
     return b"".join(chunks(weights_of(*await read_onnx(source)), {}))
 
 
-def beside(source: str | Path, name: str) -> str | Path:
-    """Return the location of a file that another file names.
-
-    >>> beside("https://example.org/models/net.nnm", "net.onnx")
-    'https://example.org/models/net.onnx'
-    """
-    if "://" in name:
-        return name
-    if isinstance(source, str) and "://" in source:
-        return f"{source.rpartition('/')[0]}/{name}"
-    return Path(source).parent / name
-
-
 def _external(files: Mapping[str, Any]) -> tensors.External:
     def external(location: str, offset: int, length: int | None) -> Any:
         data = files.get(location)
@@ -120,10 +111,3 @@ def _locations(model: ModelProto) -> set[str]:
         for entry in tensor.external_data
         if entry.key == "location"
     }
-
-
-def _inside(location: str) -> str:
-    """Return the name of a file with weights, which has to be in the folder of its model."""
-    if location.startswith(("/", "\\")) or ".." in location.replace("\\", "/").split("/"):
-        raise invalid(f'its weights are outside its folder, in "{location}"')
-    return location

@@ -48,6 +48,7 @@ async def load_onnx(
     backend: str | Backend = "auto",
     device: str | None = None,
     log: Callable[[str], None] | None = None,
+    references: str | Path | None = None,
 ) -> OnnxModel:
     """Load an ONNX model from a path, a URL or bytes.
 
@@ -58,12 +59,13 @@ async def load_onnx(
 
     `shapes` gives the sizes of free dimensions by name, or all sizes of an input as a list; those
     left free follow from the data of each run. `backend` is a name as in `webnnm.backend`, or an
-    open backend. Weights in separate files are read from the folder of the model.
+    open backend. Weights in separate files are read from the folder of the model and those below
+    it; `references="anywhere"`, or a folder or an address, allows others.
 
-    Raises `DataError` NNM715 if the file cannot be read, NNM801 or NNM811 if it is damaged, NNM812
-    to NNM816 if the model cannot be imported.
+    Raises `DataError` NNM715 if the file cannot be read, NNM809 if it refers to files elsewhere,
+    NNM801 or NNM811 if it is damaged, NNM812 to NNM816 if the model cannot be imported.
     """
-    model, external = await read_onnx(source)
+    model, external = await read_onnx(source, references)
     from webnnm.backends.selection import backend as opened
     from webnnm.backends.shared import shared
     from webnnm.model.work import onnx_seconds_on_numpy

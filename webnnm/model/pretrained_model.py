@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from webnnm.core.arrays import HostArray
@@ -17,11 +18,12 @@ from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import CLASS, written
 from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.beginning import beginning, choice, even, last_token
+from webnnm.transformers.chat_template import ChatTemplate, Message, conversation, load_templates
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.float16 import computing_in
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
-from webnnm.transformers.gguf_tokenizer import tokenizer_of
+from webnnm.transformers.gguf_tokenizer import tokenizer_of as tokenizer_of_gguf
 from webnnm.transformers.hearing import Features, Stream
 from webnnm.transformers.inputs import read_inputs
 from webnnm.transformers.pretrained import (
@@ -31,7 +33,7 @@ from webnnm.transformers.pretrained import (
     folder_of,
     generation_config_of,
     gguf_of,
-    tokenizer_texts,
+    tokenizer_of,
     weights_of,
 )
 from webnnm.transformers.speech_tokens import SpeechTokens
@@ -79,6 +81,7 @@ async def from_pretrained(
     dtype: Literal["float32", "float16"] = "float32",
     weights: str | None = None,
     block: int = 32,
+    references: str | Path | None = None,
     log: Callable[[str], object] = print,
 ) -> PretrainedModel:
     """Load a Hugging Face model from a folder, a GGUF file, or a URL, as notation.
@@ -111,16 +114,18 @@ async def from_pretrained(
       stored as float16 unless `weights` says otherwise. Only for models whose inputs are tokens.
     - `weights`: "float16", "int8" or "int4", the type in which matrices are stored, and `block`,
       how many numbers share a scale; see `PretrainedModel.quantize`.
+    - `references`: where an index may find its shards, besides its own folder: "anywhere", or a
+      folder or an address.
 
     Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
-    missing, wrong or not supported, NNM715 for missing files, NNM801 or NNM802 for damaged files
-    and wrong hashes, NNM805 and NNM806 for weights that do not match the config, NNM704 for invalid
-    `weights`, `block` or `dtype`. In these cases nothing is loaded.
+    missing, wrong or not supported, NNM715 for missing files, NNM809 for shards elsewhere, NNM801
+    or NNM802 for damaged files and wrong hashes, NNM805 and NNM806 for weights that do not match
+    the config, NNM704 for invalid `weights`, `block` or `dtype`. In these cases nothing is loaded.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
     file, binary = await gguf_of(source, how), None
     if file is not None:
-        config = config_of_gguf(file)
+        config = config_of_gguf(file, ignore)
     else:
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
@@ -131,19 +136,20 @@ async def from_pretrained(
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
     if file is not None:
-        tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of, file.metadata)
+        tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of_gguf, file.metadata)
     else:
         found = (
-            await weights_of(source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS)
+            await weights_of(source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS, references)
             if binary is None
             else tensors_of_ctranslate2(binary)
         )
         tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
-        tokenizer, template = await tokenizer_texts(source)
+        tokenizer, template = await tokenizer_of(source)
         if binary is not None:
             config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
         read = await _tokenizer(generation, tokenizer, template)
+    await load_templates()
     text, names, _, made = written(told, ignore=ignore, tensors=tensors)
     if dtype == "float16":
         text = computing_in(dtype, text, kind)
@@ -254,6 +260,10 @@ class PretrainedModel(NNModel):
         stop: str | Sequence[str] = (),
         seed: int = 0,
         choose: Choose | None = None,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Any] | None = None,
+        chat_template: str | None = None,
+        template_variables: Mapping[str, Any] | None = None,
     ) -> Writing:
         """Generate the continuation of a text: iterate over the pieces, or await the whole.
 
@@ -281,10 +291,12 @@ class PretrainedModel(NNModel):
         - `seed`: the seed of the sampling; the same seed gives the same text.
         - `choose`: a function that chooses the tokens instead, given the scores `[batch,
           vocabulary]` and the tokens so far.
+        - `tools`, `documents`, `chat_template`, `template_variables`: for messages, see
+          `apply_chat_template`.
 
         Raises `DataError` NNM717 if the model does not generate text, NNM718 if its chat template
-        or tokenizer is unknown, NNM711 for a prompt that is too long, NNM704 for values out of
-        range.
+        or tokenizer cannot be used, NNM722 if the template refuses the messages, NNM711 for a
+        prompt that is too long, NNM704 for values out of range.
         """
         settings = choice(
             self.generation_config,
@@ -312,6 +324,50 @@ class PretrainedModel(NNModel):
             stop=stop,
             settings=settings,
             opened=opened,
+            chat={
+                **(template_variables or {}),
+                "tools": tools,
+                "documents": documents,
+                "chat_template": chat_template,
+            },
+        )
+
+    def apply_chat_template(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Any] | None = None,
+        chat_template: str | None = None,
+        add_generation_prompt: bool = True,
+        **variables: Any,
+    ) -> str:
+        """Return the messages of a conversation as the text that the model continues.
+
+        >>> def rendered(model):
+        ...     messages = [{"role": "user", "content": "What is the capital of France?"}]
+        ...     return model.apply_chat_template(messages, enable_thinking=False)
+
+        The chat template of the model's files is rendered as by `transformers`, in a sandbox with
+        bounds on time and memory. `generate` does this for messages.
+
+        - `tools`, `documents`: lists of objects for the template.
+        - `chat_template`: the name of a template, if the model has several.
+        - `add_generation_prompt`: whether the text ends where an answer begins.
+        - `variables`: further variables of the template.
+
+        Raises `DataError` NNM718 for a template that is missing, wrong, or takes too long, NNM722
+        if it refuses the messages, NNM702 for what is not a message, `BackendError` NNM709 without
+        the package jinja2.
+        """
+        return conversation(
+            messages,
+            self.tokenizer.template,
+            tools=tools,
+            documents=documents,
+            chat_template=chat_template,
+            add_generation_prompt=add_generation_prompt,
+            **variables,
         )
 
     async def generate_ids(
@@ -772,7 +828,7 @@ def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
 
 
 async def _tokenizer(
-    config: Mapping[str, Any], text: str, template: str
+    config: Mapping[str, Any], text: str, template: ChatTemplate
 ) -> Callable[[], Tokenizer]:
     """Return a function that returns the tokenizer of a folder, or raises why it has none."""
     if not text:

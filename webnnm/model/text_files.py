@@ -9,32 +9,40 @@ from pathlib import Path
 from typing import Any, cast
 
 from webnnm.core.errors import DataError, ModelError, suggestion
+from webnnm.data.references import Roots, refer
 from webnnm.formats.onnx.part import ModelFile as OpenedFile
 from webnnm.formats.onnx.reader import read_model
-from webnnm.model.onnx_files import beside, read_onnx, read_onnx_file
+from webnnm.model.onnx_files import read_onnx, read_onnx_file
 from webnnm.notation.syntax import Document, ModelFile
 
 
 async def with_files(
-    document: Document, files: Mapping[str, Any] | None = None, base: str | Path = ""
+    document: Document,
+    files: Mapping[str, Any] | None = None,
+    base: str | Path = "",
+    references: Roots = None,
 ) -> Document:
     """Open the files that a document names, and return the document with them.
 
     `files` says where they are: name in the text → path, URL, bytes or an open file. Other files
-    are next to the text, at `base`, or else in the current folder or next to the page.
+    are below the folder of the text, at `base`, or else below the current folder or that of the
+    page; `references` allows others, see `refer`.
 
-    Raises `ModelError` NNM715 for a file that cannot be read, NNM801 and NNM811 for a damaged
-    file; `DataError` NNM710 for files that the text does not name.
+    Raises `ModelError` NNM809 for a file that must not be opened, NNM715 for one that cannot be
+    read, NNM801 and NNM811 for a damaged one; `DataError` NNM710 for files that the text does not
+    name.
     """
     given = _checked(document, files)
     opened: dict[str, OpenedFile] = {}
     for statement in _statements(document):
-        place = given.get(statement.file, beside(base, statement.file))
+        place = given.get(statement.file)
         if isinstance(place, OpenedFile):
             opened[statement.file] = place
         elif statement.file not in opened:
             try:
-                opened[statement.file] = OpenedFile(*await read_onnx(_place(place)))
+                if place is None:
+                    place = refer(base, statement.file, references)
+                opened[statement.file] = OpenedFile(*await read_onnx(_place(place), references))
             except DataError as error:
                 raise _located(document, statement, error) from error
     return replace(document, files=opened)
@@ -45,8 +53,10 @@ def with_local_files(document: Document, files: Mapping[str, Any] | None = None)
     given = _checked(document, files)
     opened: dict[str, OpenedFile] = {}
     for statement in _statements(document):
-        place = _place(given.get(statement.file, statement.file))
+        place = _place(given.get(statement.file))
         try:
+            if place is None:
+                place = Path(refer("", statement.file).location)
             if isinstance(place, OpenedFile):
                 opened[statement.file] = place
             elif isinstance(place, (str, Path)):

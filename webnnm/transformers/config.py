@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from webnnm.core.errors import DataError, suggestion
+from webnnm.formats.fields import MAX_INTEGER, Fields, shorten
 from webnnm.formats.safetensors import parsed
 
 HARMLESS = re.compile(
@@ -42,11 +44,48 @@ ACTIVATIONS: Mapping[str, str] = {
 """Hugging Face's name of an activation → its layer."""
 
 
-class Config:
+TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("model_type", "_class_name", "_name_or_path"), "text"),
+    **dict.fromkeys(("architectures", "layer_types"), "texts"),
+    **dict.fromkeys(
+        (
+            *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"),
+            *("forced_bos_token_id", "forced_eos_token_id"),
+            *("suppress_tokens", "begin_suppress_tokens"),
+        ),
+        "tokens",
+    ),
+    "bad_words_ids": "words",
+    **dict.fromkeys(("is_encoder_decoder", "is_multilingual"), "flag"),
+    **dict.fromkeys(
+        (
+            *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
+            *("vocab_size", "decoder_vocab_size", "type_vocab_size"),
+        ),
+        "size",
+    ),
+    **dict.fromkeys(
+        (
+            *("rope_scaling", "rope_parameters", "text_config", "vision_config", "id2label"),
+            *("prompt_encoder_config", "mask_decoder_config"),
+        ),
+        "object",
+    ),
+}
+"""Keys that are read in several places → the types that they have wherever they stand."""
+LENGTHS = re.compile(r".*max_.*positions?|.*max_position_embeddings|.*window.*|.*max_distance")
+"""Keys of sizes that no tensor has."""
+MAX_SIZE, MAX_COUNT = 1 << 24, 1 << 10
+"""The largest size, and the most layers, before the weights tell."""
+MAX_PICTURE = 1 << 14
+"""The greatest height and width of pictures."""
+
+
+class Config(Fields):
     """The keys of a `config.json`; whoever has read what it needs calls `finish`.
 
     `tensors` are the names of the weights in the files, if they are known: some models differ only
-    in these.
+    in these. A mapping from the names to tensors also limits the sizes that a config may have.
 
     >>> config = Config({"model_type": "gpt2", "n_head": 4, "num_experts": 8})
     >>> config.size("n_head")
@@ -62,60 +101,78 @@ class Config:
         given: Mapping[str, Any],
         ignore: Collection[str] = (),
         tensors: Collection[str] | None = None,
+        place: str = "",
     ) -> None:
-        self.given = dict(given)
+        super().__init__(given)
         self.tensors = tensors
         self._read: set[str] = {*ignore}
         self._parts: list[Config] = []
-        self._place = ""
-
-    def __contains__(self, key: str) -> bool:
-        return self.get(key) is not None
+        self._place = place
+        self._check_types()
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of a key; null stands for the default."""
         self._read.add(key)
-        found = self.given.get(key)
-        return default if found is None else found
+        return super().get(key, default)
 
     def size(self, key: str, default: int | None = None) -> int:
-        """Return an integer from 1."""
-        found = self.get(key, default)
-        if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-            raise self.wrong(key, "an integer from 1")
+        """Return an integer from 1, at most the largest size of a tensor."""
+        found = self.integer(key, default, 1)
+        most = self._largest if not LENGTHS.fullmatch(key) else MAX_INTEGER
+        if key in self and found > most:
+            raise self.wrong(key, f"at most {most:,}: no tensor has a larger size")
         return found
+
+    def count(self, key: str, default: int | None = None) -> int:
+        """Return a number of layers, at most that of the tensors."""
+        found = self.integer(key, default, 1)
+        most = len(self.tensors) if isinstance(self.tensors, Mapping) else MAX_COUNT
+        if key in self and found > most:
+            raise self.wrong(key, f"at most {most:,}: there are no more tensors")
+        return found
+
+    @cached_property
+    def _largest(self) -> int:
+        """The largest size of a tensor."""
+        if not isinstance(self.tensors, Mapping):
+            return MAX_SIZE
+        shapes = (tensor.shape for tensor in cast("Mapping[str, Any]", self.tensors).values())
+        return max((size for shape in shapes for size in shape), default=1)
+
+    def _check_types(self) -> None:
+        """Raise an error for a value whose type is known and another."""
+        read = {*self._read}
+        for key in self.given.keys() & TYPES.keys():
+            kind = TYPES[key]
+            if self.given[key] is None:
+                continue
+            if kind == "size":
+                self.integer(key, least=1)
+            elif kind == "words":
+                words = self.given[key]
+                if not isinstance(words, list) or not all(map(_are_tokens, _any(words))):
+                    raise self.wrong(key, "a list of lists of tokens")
+            else:
+                getattr(self, kind)(key)
+        self._read = read  # whoever uses a key reads it again
 
     def pair(self, key: str, default: int) -> tuple[int, int]:
         """Return height and width; a config may give one number for both."""
         found: Any = self.get(key, default)
         pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
-        if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
-            raise self.wrong(key, "height and width, integers from 1")
+        if len(pair) != 2 or not all(type(n) is int and 0 < n <= MAX_PICTURE for n in pair):
+            raise self.wrong(key, f"height and width, integers from 1 to {MAX_PICTURE}")
         return pair[0], pair[1]
 
-    def number(self, key: str, default: float | None = None) -> float:
+    def positive(self, key: str, default: float | None = None) -> float:
         """Return a number above 0."""
-        found = self.get(key, default)
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or found <= 0:
-            raise self.wrong(key, "a number above 0")
-        return int(found) if found == int(found) else found
-
-    def flag(self, key: str, default: bool = False) -> bool:
-        """Return true or false."""
-        found = self.get(key, default)
-        if not isinstance(found, bool):
-            raise self.wrong(key, "true or false")
-        return found
+        return self.number(key, default, above=0)
 
     def part(self, key: str) -> Config:
         """Return the config of a part, which `finish` checks too; empty if there is none."""
-        found = self.get(key, {})
-        if not isinstance(found, dict):
-            raise self.wrong(key, "an object with keys and values")
-        place = f"{self._place}{key}."
+        found, place = self.object(key), f"{self._place}{key}."
         ignored = [k.removeprefix(place) for k in self._read if k.startswith(place)]
-        part = Config(cast("dict[str, Any]", found), ignored, self.tensors)
-        part._place = place
+        part = Config(found, ignored, self.tensors, place)
         self._parts.append(part)
         return part
 
@@ -149,30 +206,39 @@ class Config:
 
     def refused(self, key: str, value: Any, hint: str) -> DataError:
         """Return NNM818, the error for a key that asks for something that is not supported."""
-        message = f'config.json: "{self._place}{key}" is {_shown(value)}, which is not supported'
+        message = f'config.json: "{self._place}{key}" is {shorten(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
-
-    def wrong(self, key: str, wanted: str) -> DataError:
-        """Return NNM818, the error for a key that is missing or invalid."""
-        if self.given.get(key) is None:
-            return DataError("NNM818", f'config.json has no "{self._place}{key}"', hint=wanted)
-        told = _shown(self.given[key])
-        return DataError(
-            "NNM818", f'config.json: "{self._place}{key}" is {told}', hint=f"it is {wanted}"
-        )
 
 
 def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
-    """Return the contents of a `config.json`. Raises `DataError` NNM818 unless it is an object."""
+    """Return the contents of a `config.json`.
+
+    Raises `DataError` NNM818 unless it is an object, and for values of a wrong type.
+    """
+    found = read_object(text, name).given
+    check_types(found, name)
+    return found
+
+
+def read_object(text: str, name: str, code: str = "NNM818") -> Fields:
+    """Return the fields of a JSON text. Raises `DataError`, with a code, unless it is an object."""
     try:
-        found = parsed(text)
-        if not isinstance(found, dict):
-            raise ValueError("it is not a JSON object")
+        return Fields.of(parsed(text), name, code)
     except ValueError as error:
-        raise DataError("NNM818", f"{name} cannot be read: {error}") from error
-    return cast("dict[str, Any]", found)
+        raise DataError(code, f"{name} cannot be read: {str(error)[:200]}") from error
 
 
-def _shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
+def _are_tokens(value: Any) -> bool:
+    return isinstance(value, list) and all(type(token) is int for token in _any(value))
+
+
+def _any(values: Any) -> list[Any]:
+    return cast("list[Any]", values)
+
+
+def check_types(values: Mapping[str, Any], name: str = "config.json") -> None:
+    """Raise `DataError` NNM818 for values of keys whose type is known and another."""
+    for found in (values, *(values.get(key) for key in TYPES if key.endswith("_config"))):
+        if isinstance(found, dict):
+            fields = Config(cast("dict[str, Any]", found))
+            fields.file = name

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape
+from webnnm.formats.fields import Fields, shorten
 from webnnm.formats.gguf import File
 from webnnm.formats.safetensors import StoredTensor
+from webnnm.transformers.architectures.rotary_rates import MAX_SIZE
 
 FAMILIES = ("llama", "qwen2", "qwen3")
 """Values of `general.architecture` with the tensors of Hugging Face under other names."""
@@ -23,10 +26,50 @@ KEYS = {
     "attention.head_count_kv": "num_key_value_heads",
     "attention.key_length": "head_dim",
     "attention.layer_norm_rms_epsilon": "rms_norm_eps",
+    "attention.scale": "attention_multiplier",
     "rope.freq_base": "rope_theta",
     "context_length": "max_position_embeddings",
 }
 """Keys of the metadata → those of the config."""
+SCALING = {
+    "factor": "factor",
+    "original_context_length": "original_max_position_embeddings",
+    "attn_factor": "attention_factor",
+    "yarn_attn_factor": "attention_factor",
+    "yarn_beta_fast": "beta_fast",
+    "yarn_beta_slow": "beta_slow",
+}
+"""Keys of the metadata below `rope.scaling` → those of the scaling in the config."""
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "rope.scaling.yarn_ext_factor": (1.0, -1.0),
+    "rope.scaling.yarn_log_multiplier": (0.0,),
+    "attention.causal": (True,),
+    "attention.clamp_kqv": (0.0,),
+    "attention.max_alibi_bias": (0.0,),
+    "attention.sliding_window": (0,),
+    "attn_logit_softcapping": (0.0,),
+    "final_logit_softcapping": (0.0,),
+    "router_logit_softcapping": (0.0,),
+    "expert_count": (0,),
+    "expert_used_count": (0,),
+    "expert_shared_count": (0,),
+    "leading_dense_block_count": (0,),
+    "nextn_predict_layers": (0,),
+    "logit_scale": (0.0, 1.0),
+    "residual_scale": (0.0, 1.0),
+    "embedding_scale": (0.0, 1.0),
+    "use_parallel_residual": (False,),
+    "swin_norm": (False,),
+    "tensor_data_layout": ("Meta AI original pth",),
+}
+"""Keys that would change the numbers → the values with which they do not: others are refused."""
+HARMLESS = frozenset(
+    ("vocab_size", "pooling_type", "rope.scaling.finetuned", "attention.layer_norm_epsilon")
+)
+"""Keys on which no score depends: the vocabulary has the rows of its table, pooling is for
+embeddings, and these models have no other norms."""
+ROTATION = "rope_freqs.weight"
+"""The tensor with the factors by which the rates of angles are divided."""
 LAYER = {
     "attn_norm": "input_layernorm",
     "ffn_norm": "post_attention_layernorm",
@@ -48,11 +91,11 @@ OTHERS = {
 _PLACE = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
 
 
-def config_of_gguf(file: File) -> dict[str, Any]:
-    """Return the config of a model in a file.
+def config_of_gguf(file: File, ignore: Collection[str] = ()) -> dict[str, Any]:
+    """Return the config of a model in a file; `ignore` are keys whose values are not checked.
 
     Raises `DataError` NNM817 for an architecture whose tensors this package does not know, NNM818
-    for incomplete metadata.
+    for incomplete metadata, and for those that ask for something that is not supported.
     """
     family = file.metadata.get("general.architecture")
     if family not in FAMILIES:
@@ -63,27 +106,108 @@ def config_of_gguf(file: File) -> dict[str, Any]:
     table = file.tensors.get("token_embd.weight")
     if table is None or len(table.shape) != 2:
         raise DataError("NNM818", "the file has no token embeddings, token_embd.weight")
+    if file.metadata.get("split.count", 1) != 1:
+        count = shorten(file.metadata["split.count"])
+        message = f"the file is one of {count} parts of a model"
+        raise DataError("NNM818", message, hint="llama-gguf-split --merge makes one file of them")
+    lead = f"{family}."
+    own = {k.removeprefix(lead): v for k, v in file.metadata.items() if k.startswith(lead)}
+    told = Metadata(own, f"the metadata of the file: {family}", ignore, lead)
     config: dict[str, Any] = {
         "model_type": family,
         "vocab_size": table.shape[0],
         "tie_word_embeddings": "output.weight" not in file.tensors,
     }
     for key, name in KEYS.items():
-        value = file.metadata.get(f"{family}.{key}")
-        if isinstance(value, (int, float)):
-            config[name] = value
-        elif value is not None:
-            raise DataError("NNM818", f'"{family}.{key}" is {str(value)[:40]}, not one number')
-    scaling = file.metadata.get(f"{family}.rope.scaling.type", "none")
-    if scaling != "none":
-        config["rope_scaling"] = {"rope_type": scaling}
-        told = {"factor": "factor", "original_context_length": "original_max_position_embeddings"}
-        for key, name in told.items():
-            value = file.metadata.get(f"{family}.rope.scaling.{key}")
-            if value is not None:
-                config["rope_scaling"][name] = value
+        if key in told:
+            config[name] = told.number(key)
+    if family == "llama" and "blk.0.attn_q.bias" in file.tensors:
+        config["attention_bias"] = True
+    config |= _scaling(file, told, config)
+    told.finish(config)
     end = file.metadata.get("tokenizer.ggml.eos_token_id")
-    return config | ({"eos_token_id": end} if isinstance(end, int) else {})
+    return config | ({"eos_token_id": end} if type(end) is int else {})
+
+
+class Metadata(Fields):
+    """The metadata about an architecture, none of which is ignored."""
+
+    def __init__(
+        self, given: Mapping[str, Any], file: str, ignore: Collection[str], lead: str
+    ) -> None:
+        super().__init__(given, file)
+        self._read = {key.removeprefix(lead) for key in ignore}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value of any type."""
+        self._read.add(key)
+        return super().get(key, default)
+
+    def finish(self, config: Mapping[str, Any]) -> None:
+        """Raise `DataError` NNM818 for keys that change numbers and were not applied."""
+        width = _width(config)
+        neutral = {
+            **NEUTRAL,
+            "rope.dimension_count": (width,),
+            "attention.value_length": (width,),
+        }
+        for key, value in self.given.items():
+            if key in self._read or key in HARMLESS:
+                continue
+            if key not in neutral or not any(
+                value == each and isinstance(value, bool) == isinstance(each, bool)
+                for each in neutral[key]
+            ):
+                known = key in neutral
+                hint = f"models with {shorten(neutral[key][0])} can be loaded; " if known else ""
+                raise DataError(
+                    "NNM818",
+                    f"{self.file}.{key} is {shorten(value)}, which is not supported",
+                    hint=f'{hint}ignore=["{key}"], if results do not depend on it',
+                )
+
+
+def _width(config: Mapping[str, Any]) -> int:
+    """Return the size of a head; what is wrong with the sizes is said later."""
+    heads = config.get("num_attention_heads") or 1
+    width = int(config.get("head_dim", config.get("hidden_size", 0) // heads))
+    return min(max(width, 0), MAX_SIZE)
+
+
+def _scaling(file: File, told: Metadata, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scaling of rotary angles as a config has it; without a type it is linear."""
+    kind = told.text("rope.scaling.type", "linear")
+    found: dict[str, Any] = {}
+    for key, name in SCALING.items():
+        if f"rope.scaling.{key}" in told:
+            found[name] = told.number(f"rope.scaling.{key}", above=0)
+    linear = told.number("rope.scale_linear", 0)
+    factors = file.tensors.get(ROTATION)
+    if kind == "none":
+        found = {"factor": 1}
+    if kind in ("none", "linear"):
+        factor, attention = found.get("factor", linear or 1), found.get("attention_factor", 1)
+        if factors is None and attention == 1:
+            scaling = {"rope_type": "linear", "factor": factor}
+            return {} if factor == 1 else {"rope_scaling": scaling}
+        longest = config.get("max_position_embeddings", 2048)
+        pairs: list[float] = [1.0] * (_width(config) // 2)
+        if factors is not None:
+            pairs = [*factors.array().values()]
+        return {
+            "rope_scaling": {
+                "rope_type": "longrope",
+                "short_factor": [value * factor for value in pairs],
+                "attention_factor": attention,
+                "original_max_position_embeddings": longest,
+            }
+        }
+    if factors is not None:
+        message = f'the file scales angles as "{kind[:40]}" and by the tensor {ROTATION}'
+        raise DataError("NNM818", message, hint="files with one of them can be loaded")
+    if kind == "yarn" and "attention_factor" in found:  # besides that of the scaling
+        found["attention_factor"] *= 0.1 * math.log(max(found.get("factor", 1.0), 1.0)) + 1.0
+    return {"rope_scaling": {"rope_type": kind, **found}}
 
 
 def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
@@ -92,6 +216,7 @@ def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
     return {
         _name(name).removeprefix(prefix): Unpacked(tensor.shape, partial(file.rope_order, name))
         for name, tensor in file.tensors.items()
+        if name != ROTATION
     }
 
 

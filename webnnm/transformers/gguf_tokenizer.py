@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.transformers.chat_template import ChatTemplate
 
 CONTROL, DEFINED, BYTE = 3, 4, 6
 """Types of tokens: control tokens, user-defined tokens (never split), single bytes."""
@@ -90,8 +91,7 @@ class GGUFTokenizer:
         names = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "</s>")
         ends = {self._numbers[name] for name in names if name in self._numbers}
         self.ends: frozenset[int] = frozenset(ends if last is None else {*ends, last})
-        template = read.metadata.get("tokenizer.chat_template", "")
-        self.template: str = template if isinstance(template, str) else ""
+        self.template = _template(read)
         self._unknown = read.number("unknown_token_id")
         self._pieces: Callable[[str], list[int]]
         self._bytes: Callable[[str], bytes]
@@ -102,14 +102,21 @@ class GGUFTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""
-        found = [] if self._first is None else [self._first]
+        return self._encode(text, first=True)
+
+    def _encode(self, text: str, *, first: bool) -> list[int]:
+        found = [self._first] if first and self._first is not None else []
         for part in self._whole.split(text) if self._whole else [text]:
             number = self._numbers.get(part)
             if number is not None and self._whole and self._whole.fullmatch(part):
-                found += [number] if number != self._first or found != [number] else []
+                found += [number] if not first or number != self._first or found != [number] else []
             elif part:
                 found += self._pieces(part)
         return found
+
+    def encode_rendered(self, text: str) -> list[int]:
+        """Return the tokens of a text that a chat template wrote, with its own first token."""
+        return self._encode(text, first=False)
 
     def decode(self, tokens: Iterable[int]) -> str:
         """Return the text of tokens, without control tokens."""
@@ -182,6 +189,24 @@ class GGUFTokenizer:
 
         self._pieces = lambda text: [n for part in parts(text) for n in numbers(part)]
         self._bytes = lambda token: named.get(token) or token.replace(SPACE, " ").encode()
+
+
+def _template(read: _Metadata) -> ChatTemplate:
+    """Return the chat templates of a file, and the words for its special tokens."""
+    lead = "tokenizer.chat_template"
+    named = {
+        "default" if key == lead else key.removeprefix(f"{lead}."): value
+        for key, value in read.metadata.items()
+        if (key == lead or key.startswith(f"{lead}.")) and isinstance(value, str) and value
+    }
+    tokens = read.get("tokens", ())
+    keys = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding", "sep": "seperator"}
+    special = {
+        f"{word}_token": tokens[number]
+        for word, key in keys.items()
+        if (number := read.number(f"{key}_token_id")) is not None
+    }
+    return ChatTemplate(named, special)
 
 
 def _merged(parts: list[str], rank: Callable[[str, str], float | None]) -> list[str]:

@@ -6,11 +6,13 @@ import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from webnnm.backends import pyodide_host
 from webnnm.core.errors import BackendError, DataError
+from webnnm.formats.fields import Fields
 from webnnm.formats.safetensors import parsed
+from webnnm.transformers.chat_template import ChatTemplate
 
 FOLDER = "tokenizers"
 """The path of the npm package in pages: next to the folder of Pyodide."""
@@ -25,16 +27,16 @@ class JsonTokenizer:
 
     def __init__(
         self,
-        encode: Callable[[str], Iterable[int]],
+        encode: Callable[[str, bool], Iterable[int]],
         decode: Callable[[list[int]], str],
         ends: Iterable[int] = (),
-        template: str = "",
+        template: ChatTemplate | None = None,
         text: str = "",
     ) -> None:
         self._text = text
         self._encode, self._decode = encode, decode
         self.ends = frozenset(ends)
-        self.template = template
+        self.template = template or ChatTemplate()
 
     @cached_property
     def added(self) -> Mapping[str, int]:
@@ -43,14 +45,20 @@ class JsonTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""
-        return list(self._encode(text))
+        return list(self._encode(text, True))
+
+    def encode_rendered(self, text: str) -> list[int]:
+        """Return the tokens of a text that a chat template wrote, with its own first token."""
+        return list(self._encode(text, False))
 
     def decode(self, tokens: Iterable[int]) -> str:
         """Return the text of tokens, without control tokens."""
         return self._decode([*tokens])
 
 
-async def json_tokenizer(text: str, ends: Iterable[int] = (), template: str = "") -> JsonTokenizer:
+async def json_tokenizer(
+    text: str, ends: Iterable[int] = (), template: ChatTemplate | None = None
+) -> JsonTokenizer:
     """Return the tokenizer of a `tokenizer.json`.
 
     Raises `BackendError` NNM709 if the package for it is missing, `DataError` NNM718 for an invalid
@@ -69,9 +77,11 @@ def added_tokens(text: str) -> dict[str, int]:
     Raises `DataError` NNM718 for an invalid tokenizer.
     """
     try:
-        found: Any = parsed(text)
-        return {str(token["content"]): int(token["id"]) for token in found.get("added_tokens", ())}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        found = Fields.of(parsed(text), "tokenizer.json").get("added_tokens", [])
+        listed = cast("list[Any]", found) if isinstance(found, list) else [found]
+        tokens = [Fields.of(each, 'each of "added_tokens"') for each in listed]
+        return {token.text("content"): token.integer("id") for token in tokens}
+    except (ValueError, DataError) as error:
         raise _wrong(error) from error
 
 
@@ -92,8 +102,8 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
     made.no_padding()
     made.no_truncation()
 
-    def encode(words: str) -> Any:
-        return made.encode(words).ids
+    def encode(words: str, special: bool) -> Any:
+        return made.encode(words, add_special_tokens=special).ids
 
     return encode, made.decode
 
@@ -112,8 +122,8 @@ async def _in_page(text: str) -> tuple[Any, Any]:
             ) from error
         raise _wrong(error) from error
 
-    def encode(words: str) -> Any:
-        return made.encode(words).to_py()
+    def encode(words: str, special: bool) -> Any:
+        return made.encode(words, special).to_py()
 
     def decode(tokens: list[int]) -> str:
         return str(made.decode(json.dumps(tokens)))

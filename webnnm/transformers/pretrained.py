@@ -9,11 +9,14 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.data.downloads import Downloads
+from webnnm.data.references import Roots, refer
 from webnnm.data.source import read_text
 from webnnm.formats import ctranslate2, gguf
-from webnnm.formats.safetensors import File, StoredTensor, parsed, read
+from webnnm.formats.fields import Fields
+from webnnm.formats.safetensors import File, StoredTensor, read
 from webnnm.transformers.architectures import CLASS
-from webnnm.transformers.config import read_config
+from webnnm.transformers.chat_template import ChatTemplate
+from webnnm.transformers.config import read_config, read_object
 from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
@@ -21,7 +24,8 @@ WEIGHTS, OF_DIFFUSERS = "model.safetensors", "diffusion_pytorch_model.safetensor
 BINARY, GGUF = "model.bin", ".gguf"
 INDEX = "{}.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-TEMPLATE = "chat_template.jinja"
+TEMPLATE, SPECIAL_TOKENS = "chat_template.jinja", "special_tokens_map.json"
+SPECIAL = tuple(f"{word}_token" for word in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 
 Folder = str | Path | Mapping[str, Any]
 """Where the files of a model are: a folder, a URL, or their bytes by name."""
@@ -48,14 +52,15 @@ async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Map
 
 
 async def weights_of(
-    folder: Folder, how: Downloads, file: str = WEIGHTS
+    folder: Folder, how: Downloads, file: str = WEIGHTS, references: Roots = None
 ) -> dict[str, StoredTensor]:
     """Return the tensors of all files of a folder, as they are stored, without copies.
 
-    `file` is the name of the file if all of them are in one.
+    `file` is the name of the file if all of them are in one; `references` is what the index of
+    several may refer to.
 
     Raises `DataError` NNM715 for a missing file, NNM801 and NNM802 for a damaged one, NNM805 for a
-    shard that lacks a tensor that the index lists.
+    shard that lacks a tensor that the index lists, NNM809 for a shard that must not be opened.
     """
     try:
         files = {file: read(await _data_of(folder, file, how))}
@@ -64,7 +69,7 @@ async def weights_of(
         if error.code != "NNM715":
             raise
         places = await _index(folder, file, error)
-        files = await _shards(folder, places, how)
+        files = await _shards(folder, INDEX.format(file), places, how, references)
     tensors: dict[str, StoredTensor] = {}
     for each in files.values():
         tensors |= each.tensors
@@ -121,21 +126,49 @@ async def folder_of(
     return config_of_ctranslate2(file, config), file
 
 
-async def tokenizer_texts(folder: Folder) -> tuple[str, str]:
-    """Return the texts of a folder's `tokenizer.json` and chat template, "" if missing."""
-    found: list[str] = []
-    for name in (TOKENIZER, TEMPLATE, TOKENIZER_CONFIG):
+async def tokenizer_of(folder: Folder) -> tuple[str, ChatTemplate]:
+    """Return the text of a folder's `tokenizer.json`, "" if missing, and its chat templates.
+
+    Raises `DataError` NNM818 for a damaged `tokenizer_config.json`.
+    """
+    texts: dict[str, str] = {}
+    for name in (TOKENIZER, TEMPLATE, TOKENIZER_CONFIG, SPECIAL_TOKENS):
         try:
-            found.append(await _text_of(folder, name))
+            texts[name] = await _text_of(folder, name)
         except DataError as error:
             if error.code != "NNM715":
                 raise
-            found.append("")
-    tokenizer, template, config = found
-    if not template and config:
-        told: Any = read_config(config).get("chat_template", "")
-        template = told if isinstance(told, str) else ""
-    return tokenizer, template
+    named, special = dict[str, str](), dict[str, str]()
+    for name in (SPECIAL_TOKENS, TOKENIZER_CONFIG):
+        if name in texts:
+            fields = read_object(texts[name], name)
+            named |= _templates(fields)
+            special |= _special_tokens(fields)
+    if TEMPLATE in texts:
+        named["default"] = texts[TEMPLATE]
+    return texts.get(TOKENIZER, ""), ChatTemplate(named, special)
+
+
+def _templates(fields: Fields) -> dict[str, str]:
+    """Return the chat templates of a config by name: it has one, or a list of several."""
+    key = "chat_template"
+    found = fields.get(key, [])
+    if not isinstance(found, list):
+        return {"default": fields.text(key)} if found else {}
+    parts = [Fields.of(each, f'{fields.file}: each "{key}"') for each in cast("list[Any]", found)]
+    return {part.text("name"): part.text("template") for part in parts}
+
+
+def _special_tokens(fields: Fields) -> dict[str, str]:
+    """Return the texts of special tokens by their names, such as "bos_token"."""
+    found: dict[str, str] = {}
+    for key in SPECIAL:
+        value = fields.get(key)
+        if isinstance(value, dict):
+            found[key] = Fields(cast("dict[str, Any]", value), fields.file).text("content")
+        elif value is not None:
+            found[key] = fields.text(key)
+    return found
 
 
 def joined(folder: str | Path, name: str) -> str | Path:
@@ -160,26 +193,25 @@ async def _index(folder: Folder, file: str, missing: DataError) -> Mapping[str, 
         words = f"{missing.message}; {index} is not there either"
         hint = f"weights are read from {file}, or from the shards that {index} lists"
         raise DataError("NNM715", words, hint=hint) from error
-    try:
-        found = parsed(text)
-        places = cast("dict[str, Any]", found)["weight_map"].items()
-        return {str(name): _inside(shard) for name, shard in places}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError("NNM802", f'{index} has no "weight_map" of files: {error}') from error
+    listed = read_object(text, index, "NNM802").object("weight_map")
+    shards = Fields(listed, f'{index}: "weight_map"', "NNM802")
+    if not listed:
+        raise DataError("NNM802", f'{index} has no "weight_map" of files', hint="download it again")
+    return {name: shards.text(name) for name in shards.given}
 
 
-def _inside(shard: Any) -> str:
-    if not isinstance(shard, str) or "/" in shard or "\\" in shard or not shard:
-        raise ValueError(f"{shard!r} is not the name of a file next to it")
-    return shard
-
-
-async def _shards(folder: Folder, places: Mapping[str, str], how: Downloads) -> dict[str, File]:
+async def _shards(
+    folder: Folder, index: str, places: Mapping[str, str], how: Downloads, references: Roots
+) -> dict[str, File]:
     names = sorted({*places.values()})
     found: dict[str, File] = {}
     for number, name in enumerate(names, 1):
         try:
-            found[name] = read(await _data_of(folder, name, how))
+            if isinstance(folder, Mapping):
+                found[name] = read(_given(folder, name))
+                continue
+            location, guarded = refer(joined(folder, index), name, references)
+            found[name] = read(await how.bytes(location, guarded=guarded))
         except DataError as error:
             words = f"shard {number} of {len(names)}, {name}: {error.message}"
             raise DataError(error.code, words, hint=error.hint) from error

@@ -11,8 +11,9 @@ from typing import Any, cast
 from webnnm.core.awaiting import Unfinished
 from webnnm.core.errors import DataError
 from webnnm.transformers.beams import Beams
+from webnnm.transformers.chat_template import Message, conversation
 from webnnm.transformers.generator import Choose, Generator
-from webnnm.transformers.tokenizer import Message, TextStream, Tokenizer, conversation
+from webnnm.transformers.tokenizer import TextStream, Tokenizer
 
 Prompt = str | Sequence[Message] | Sequence[str]
 Opened = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, Any]]]
@@ -24,7 +25,8 @@ class Writing(Unfinished):
 
     For several prompts, a piece is a list with one for each, "" if there is none, and the whole is
     a list of texts. Nothing is computed before it is requested. `settings` are those of `written`;
-    `opened` gives the first tokens of models that do not continue prompts, but write about them.
+    `opened` gives the first tokens of models that do not continue prompts, but write about them;
+    `chat` are the arguments of `conversation` for messages.
     """
 
     def __init__(
@@ -37,10 +39,11 @@ class Writing(Unfinished):
         stop: str | Sequence[str],
         settings: Mapping[str, Any],
         opened: Opened | None = None,
+        chat: Mapping[str, Any] | None = None,
     ) -> None:
         self._generator, self._tokenizer = generator, tokenizer
         self._opened = opened
-        self._texts, self._single = prompts(prompt, tokenizer)
+        self._rows_of_tokens, self._single = prompt_tokens(prompt, tokenizer, chat or {})
         self._most = max_new_tokens
         self._stops = [stop] if isinstance(stop, str) else [*stop]
         self._settings = dict(settings)
@@ -55,7 +58,7 @@ class Writing(Unfinished):
         return self._whole().__await__()
 
     async def _whole(self) -> Any:
-        found = ["" for _ in self._texts]
+        found = ["" for _ in self._rows_of_tokens]
         async for piece in self._rows():
             found = [text + more for text, more in zip(found, piece, strict=True)]
         return found[0] if self._single else found
@@ -67,7 +70,7 @@ class Writing(Unfinished):
                     yield piece[0] if self._single else piece
 
     async def _rows(self) -> AsyncGenerator[list[str], None]:
-        tokens = [self._tokenizer.encode(text) for text in self._texts]
+        tokens = self._rows_of_tokens
         most, settings = self._most, self._settings
         if self._opened is not None:
             tokens, most, more = self._opened(tokens, most)
@@ -115,17 +118,20 @@ async def written(
             yield fresh
 
 
-def prompts(prompt: Prompt, tokenizer: Tokenizer) -> tuple[list[str], bool]:
-    """Return the texts that a model continues, and whether a single one was given."""
+def prompt_tokens(
+    prompt: Prompt, tokenizer: Tokenizer, chat: Mapping[str, Any]
+) -> tuple[list[list[int]], bool]:
+    """Return the tokens that a model continues, and whether it is a single text."""
     if isinstance(prompt, str):
-        return [prompt], True
+        return [tokenizer.encode(prompt)], True
     if not prompt:
         raise DataError(
             "NNM702", "there is no prompt", hint="pass a text, a list of texts, or messages"
         )
     if all(isinstance(each, str) for each in prompt):
-        return [*cast("Sequence[str]", prompt)], False
-    return [conversation(cast("Sequence[Message]", prompt), tokenizer.template)], True
+        return [tokenizer.encode(text) for text in cast("Sequence[str]", prompt)], False
+    text = conversation(cast("Sequence[Message]", prompt), tokenizer.template, **chat)
+    return [tokenizer.encode_rendered(text)], True
 
 
 def until(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:

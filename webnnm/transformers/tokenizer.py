@@ -1,28 +1,29 @@
-"""The interface of tokenizers, incremental decoding, and conversations as texts."""
+"""The interface of tokenizers, with incremental decoding."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from webnnm.core.errors import DataError
-
-Message = Mapping[str, str]
-"""A message of a conversation: `{"role": "user", "content": "Hello"}`."""
+from webnnm.transformers.chat_template import ChatTemplate
 
 
 class Tokenizer(Protocol):
     """Turns texts into token numbers and back.
 
-    Attributes: `ends`, the tokens that end an answer; `template`, the chat template of the model.
+    Attributes: `ends`, the tokens that end an answer; `template`, how the model writes
+    conversations.
     """
 
     ends: frozenset[int]
-    template: str
+    template: ChatTemplate
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""
+        ...
+
+    def encode_rendered(self, text: str) -> list[int]:
+        """Return the tokens of a text that a chat template wrote, with its own first token."""
         ...
 
     def decode(self, tokens: Iterable[int]) -> str:
@@ -91,73 +92,3 @@ class TextStream:
         kept = len(text) - max(open_ends, default=0)
         self._held = text[kept:]
         return text[:kept]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChatForm:
-    """How the messages of a conversation are written in a text."""
-
-    begin: str = ""
-    message: str
-    answer: str
-    assistant: str = "assistant"
-
-
-FORMS: Mapping[str, ChatForm] = {
-    "<|im_start|>": ChatForm(
-        message="<|im_start|>{role}\n{content}<|im_end|>\n", answer="<|im_start|>assistant\n"
-    ),
-    "<|start_header_id|>": ChatForm(
-        begin="<|begin_of_text|>",
-        message="<|start_header_id|>{role}<|end_header_id|>\n\n{content}<|eot_id|>",
-        answer="<|start_header_id|>assistant<|end_header_id|>\n\n",
-    ),
-    "<start_of_turn>": ChatForm(
-        begin="<bos>",
-        message="<start_of_turn>{role}\n{content}<end_of_turn>\n",
-        answer="<start_of_turn>model\n",
-        assistant="model",
-    ),
-}
-"""Forms of conversations by a word in their templates: ChatML, Llama 3, Gemma. Templates are
-programs in a file, which are not executed."""
-_SYSTEM = "<|im_start|>system\n"
-
-
-def conversation(messages: Sequence[Message], template: str) -> str:
-    """Return a conversation as a text for the model to continue.
-
-    >>> conversation([{"role": "user", "content": "Hello"}], "… <|im_start|> …")
-    '<|im_start|>user\\nHello<|im_end|>\\n<|im_start|>assistant\\n'
-
-    If a ChatML template has a default system message, it comes first in conversations without
-    one. Raises `DataError` NNM718 for a template of another form, NNM702 for invalid messages.
-    """
-    form = next((form for word, form in FORMS.items() if word in template), None)
-    if form is None:
-        known = "ChatML, Llama 3 and Gemma"
-        raise DataError(
-            "NNM718",
-            f"the model has no chat template of a known form: {known}",
-            hint="write the conversation as one text, in the form that the model's page describes",
-        )
-    told = [_checked(message) for message in messages]
-    default = template.partition(_SYSTEM)[2].partition("<|im_end|>")[0]
-    if default and "{" not in default and told[:1] and told[0]["role"] != "system":
-        told.insert(0, {"role": "system", "content": default})
-    text = form.begin
-    for message in told:
-        role = form.assistant if message["role"] == "assistant" else message["role"]
-        text += form.message.format(role=role, content=message["content"])
-    return text + form.answer
-
-
-def _checked(message: Message) -> Message:
-    texts = [value for value in message.values() if isinstance(value, str)]
-    if {*message} != {"role", "content"} or len(texts) < 2:
-        raise DataError(
-            "NNM702",
-            f"{str(message)[:60]} is not a message",
-            hint='write {"role": "user", "content": "…"}',
-        )
-    return message

@@ -79,7 +79,7 @@ async def test_a_page_fetches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         async def bytes(self) -> bytes:
             return self.url.encode()
 
-    async def fetched(url: str) -> Answer:
+    async def fetched(url: str, *, guarded: bool = False) -> Answer:
         return Answer(url)
 
     monkeypatch.setattr(pyodide_host, "fetched", fetched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -106,3 +107,28 @@ def test_files_that_cannot_be_taken_are_named() -> None:
     place = peft.Place("q", 0, 5, transposed=True)
     with pytest.raises(DataError, match='"q" has 5 columns, the adapter 3'):
         peft.part_of(peft.LowRank(matrix(3, 2), matrix(2, 3), 1.0), place, 5)
+
+
+ODD: tuple[Any, ...] = (0, -1, 1.5, 2**70, 1e300, True, "", "x", [], [1], {}, {"a": 1}, {"q": "x"})
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("r", "lora_alpha", "lora_dropout", "rank_pattern", "alpha_pattern", "peft_type", "bias"),
+        *("use_dora", "use_rslora", "modules_to_save", "target_modules", "layer_replication"),
+    ],
+)
+def test_configs_of_any_type_are_named(key: str) -> None:
+    whole = pair("q", matrix(2, 3), matrix(3, 2))
+    for value in ODD:
+        text = json.dumps({**CONFIG, key: value})
+        try:
+            found, dropout = peft.read_adapter(file(whole), text)
+        except DataError as error:
+            assert error.code in ("NNM802", "NNM805", "NNM806", "NNM818")
+        else:
+            assert math.isfinite(found["q"].scale) and 0 <= dropout < 1
+    for text in ("", "[]", "5", "null", "{", '{"r": 1e999}', '{"r": NaN}', "[" * 100_000):
+        with pytest.raises(DataError, match="NNM802"):
+            peft.read_adapter(file(whole), text)

@@ -107,7 +107,6 @@ def test_every_length_of_a_file_that_was_cut_off_is_refused() -> None:
         (made(b"[" * 100_000), "not JSON"),
         (struct.pack("<Q", 2**40) + b"{}", "1099511627776 bytes"),
         (made({"x": 3}), "needs dtype"),
-        (made({"x": {**entry(), "more": 1}}, bytes(4)), "nothing else"),
         (made({"x": entry("F31")}, bytes(4)), "type 'F31'"),
         (made({"x": entry(shape=[-1])}, bytes(4)), "shape"),
         (made({"x": entry(shape=[1.0])}, bytes(4)), "shape"),
@@ -124,6 +123,12 @@ def test_every_length_of_a_file_that_was_cut_off_is_refused() -> None:
         (made({"x": entry()}, bytes(5)), "1 bytes follow"),
         (made({"__metadata__": {"a": 1}}), "metadata"),
         (made({"__metadata__": []}), "metadata"),
+        (made({"__metadata__": ""}), "metadata"),
+        (made({"__metadata__": False}), "metadata"),
+        (made({"__metadata__": {"a": None}}), "metadata"),
+        (made({"x": {"dtype": "F32", "shape": [1]}}, bytes(4)), "needs dtype"),
+        (made({"x": ["F32", [1]]}, bytes(4)), "needs dtype"),
+        (made({"x": entry("F4")}, bytes(4)), "ends within a byte"),
     ],
 )
 def test_broken_headers_are_refused(data: bytes, words: str) -> None:
@@ -175,3 +180,23 @@ def test_bytes_that_were_flipped_never_raise_anything_else() -> None:
 
 def test_every_type_has_a_size() -> None:
     assert set(CODES.values()) <= SIZES.keys()
+
+
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        ({"__metadata__": None, "x": entry()}, bytes(4)),
+        ({"__metadata__": {}, "x": entry()}, bytes(4)),
+        ({"x": {**entry(), "more": [1]}}, bytes(4)),
+        ({"x": ["F32", [1], [0, 4]]}, bytes(4)),
+        ({"x": entry("F32", [], [0, 4])}, bytes(4)),
+        ({"x": entry("C64", [1], [0, 8])}, bytes(8)),
+        ({"x": entry("F8_E8M0", [3], [0, 3])}, bytes(3)),
+        ({"x": entry("F4", [6], [0, 3])}, bytes(3)),
+        ({"x": entry("F6_E3M2", [4], [0, 3])}, bytes(3)),
+        ({"x": entry("F32", [0, 3], [0, 0])}, b""),
+    ],
+)
+def test_headers_that_the_library_takes_are_taken(header: Any, body: bytes) -> None:
+    found = read(made(header, body))
+    assert [*found.tensors] == ["x"] and not found.metadata

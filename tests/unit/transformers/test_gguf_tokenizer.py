@@ -10,7 +10,7 @@ import pytest
 
 from webnnm import DataError
 from webnnm.transformers.gguf_tokenizer import tokenizer_of
-from webnnm.transformers.tokenizer import TextStream, conversation
+from webnnm.transformers.tokenizer import TextStream
 
 SAMPLES = ["Hello World's 123 tests", "A1b 22?\r\n\u00a0 \u2003z"]
 WORDS = {  # what pre-tokenizers of the package tokenizers 0.22 make of the samples
@@ -140,23 +140,24 @@ def test_streams_stop_at_words() -> None:
     assert stream.stopped
 
 
-def test_conversations() -> None:
-    said = [{"role": "user", "content": "Hi {x}"}]
-    chatml = "<|im_start|>user\nHi {x}<|im_end|>\n<|im_start|>assistant\n"
-    assert conversation(said, "{{ '<|im_start|>' }}") == chatml
-    template = "{{ '<|im_start|>system\nBe kind<|im_end|>\n' }}"
-    assert conversation(said, template) == "<|im_start|>system\nBe kind<|im_end|>\n" + chatml
-    own = [{"role": "system", "content": "Be brief"}, *said]
-    assert conversation(own, template) == "<|im_start|>system\nBe brief<|im_end|>\n" + chatml
-    gemma = [*said, {"role": "assistant", "content": "Yes"}]
-    assert conversation(gemma, "<start_of_turn>").endswith(
-        "<start_of_turn>model\nYes<end_of_turn>\n<start_of_turn>model\n"
-    )
-    with pytest.raises(DataError, match="no chat template of a known form") as caught:
-        conversation(said, "[INST]")
-    assert caught.value.code == "NNM718"
-    with pytest.raises(DataError, match="is not a message"):
-        conversation([{"role": "user"}], template)
+def test_files_have_templates_and_special_tokens() -> None:
+    more = {"bos_token_id": 0, "eos_token_id": 1}
+    metadata = {
+        **byte_pairs([], **more),
+        "tokenizer.chat_template": "one",
+        "tokenizer.chat_template.rag": "two",
+    }
+    found = tokenizer_of(metadata).template
+    assert found.named == {"default": "one", "rag": "two"}
+    assert found.special == {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
+
+
+def test_texts_of_templates_begin_with_their_own_tokens() -> None:
+    tokenizer = tokenizer_of(byte_pairs([], bos_token_id=0, add_bos_token=True))
+    plain = tokenizer.encode_rendered("a")
+    assert tokenizer.encode("a") == [0, *plain]
+    assert tokenizer.encode_rendered("<|im_start|>a") == [0, *plain]
+    assert tokenizer.encode_rendered("<|im_start|><|im_start|>a") == [0, 0, *plain]
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_shards_that_lack_a_tensor_are_named(tmp_path: Path) -> None:
     assert "NNM805" in message and "is in model-00002-of-00002.safetensors, which lacks" in message
 
 
-@pytest.mark.parametrize("index", ["[]", "{}", '{"weight_map": {"a": "../b"}}', "{"])
+@pytest.mark.parametrize("index", ["[]", "{}", '{"weight_map": {"a": 5}}', "{"])
 def test_indices_that_are_none_are_refused(index: str, tmp_path: Path) -> None:
     files = {**sharded(), "model.safetensors.index.json": index.encode()}
     assert "NNM802: model.safetensors.index.json" in refused(write(tmp_path, files=files))

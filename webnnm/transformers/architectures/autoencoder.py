@@ -36,7 +36,7 @@ def written(config: Config) -> Written:
     body = Body(groups, 1e-6)
     seeing = config.flag("mid_block_add_attention", True)
     _begin(body, config, size, channels[-1], seeing)
-    _grow(body, channels[::-1], config.size("layers_per_block", 1) + 1)
+    _grow(body, channels[::-1], config.count("layers_per_block", 1) + 1)
     body.norm("last_norm", "decoder.conv_norm_out")
     body.convolution("last", "decoder.conv_out", pictured)
     scale = 2 ** (len(channels) - 1)

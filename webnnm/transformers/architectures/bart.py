@@ -133,7 +133,8 @@ def written(config: Config) -> Written:
 
 def _sizes(config: Config, alike: bool) -> Sizes:
     def both(key: str, default: int) -> tuple[int, int]:
-        return config.size(f"encoder_{key}", default), config.size(f"decoder_{key}", default)
+        read = config.count if key == "layers" else config.size
+        return read(f"encoder_{key}", default), read(f"decoder_{key}", default)
 
     vocabulary = config.size("vocab_size", 50265)
     others = config.size("decoder_vocab_size", vocabulary)
@@ -142,7 +143,7 @@ def _sizes(config: Config, alike: bool) -> Sizes:
         written=vocabulary if alike else others,
         width=config.size("d_model", 1024),
         positions=config.size("max_position_embeddings", 1024),
-        padding=config.get("pad_token_id", 1),
+        padding=config.integer("pad_token_id", 1),
         layers=both("layers", 12),
         heads=both("attention_heads", 16),
         inner=both("ffn_dim", 4096),

@@ -51,7 +51,7 @@ def written(config: Config) -> Written:
         "add(kinds)",
         "positionalEmbedding(position_embeddings)",
         "norm(weight=embedding_norm, bias=embedding_norm_b)",
-        f"layer(repeat={config.size('num_hidden_layers', 12)})",
+        f"layer(repeat={config.count('num_hidden_layers', 12)})",
     ]
     outputs, name = _outputs(config, kind, width, body)
     block = layer(
@@ -60,7 +60,7 @@ def written(config: Config) -> Written:
         config.size("intermediate_size", 3072),
         config.activation("hidden_act", "gelu"),
     )
-    epsilon = config.number("layer_norm_eps", 1e-12)
+    epsilon = config.positive("layer_norm_eps", 1e-12)
     needs_first = "gather(start" in "".join(outputs)
     source = statements(
         [

@@ -139,9 +139,9 @@ def _tower(config: Config, word: str, sizes: tuple[int, int, int], **more: Any) 
         width=config.size("hidden_size", width),
         inner=config.size("intermediate_size", inner),
         heads=config.size("num_attention_heads", heads),
-        depth=config.size("num_hidden_layers", 12),
+        depth=config.count("num_hidden_layers", 12),
         activation=config.activation("hidden_act", "quick_gelu"),
-        epsilon=config.number("layer_norm_eps", 1e-5),
+        epsilon=config.positive("layer_norm_eps", 1e-5),
         **more,
     )
 
@@ -159,7 +159,7 @@ def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[l
         f"text_layer(repeat={tower.depth})",
         tower.norm(""),
     ]
-    end = config.get("eos_token_id", 49407)
+    end = config.integer("eos_token_id", 49407)
     marked = ("argMax(node=input_ids, axis=tokens, name=ends)",)
     if end != HIGHEST:
         marked = (

@@ -7,13 +7,14 @@ arXiv:2112.10752 (2022).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.transformers.architectures.places import Places
 from webnnm.transformers.architectures.written import layers
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_COUNT, Config
 
+MAX_LEVELS, MAX_WIDTH = 16, 1 << 16
+"""The most levels, and the most channels of one."""
 DOUBLED = "resample2d(scales=[2, 2])"
 """The layer that doubles height and width: each pixel becomes four."""
 
@@ -86,10 +87,9 @@ class Body(Places):
 
 def widths(config: Config, key: str, default: Sequence[int], groups: int) -> list[int]:
     """Return the channels of each level. Raises NNM818 unless groups divide them evenly."""
-    found: Any = config.get(key, [*default])
-    listed = cast("list[Any]", found) if isinstance(found, list) else []
-    if not listed or not all(_is_size(each) for each in listed):
-        raise config.wrong(key, "a list of positive integers")
+    listed = config.integers(key, [*default], 1, MAX_WIDTH)
+    if not 0 < len(listed) <= MAX_LEVELS:
+        raise config.wrong(key, f"a list of 1 to {MAX_LEVELS} integers")
     if any(width % groups for width in listed):
         message = f'config.json: "{key}" is {listed}, which {groups} groups do not divide evenly'
         raise DataError("NNM818", message, hint='see "norm_num_groups"')
@@ -98,23 +98,20 @@ def widths(config: Config, key: str, default: Sequence[int], groups: int) -> lis
 
 def kinds(config: Config, key: str, known: Sequence[str], count: int) -> list[str]:
     """Return the kinds of blocks. Raises `DataError` NNM818 for unknown kinds."""
-    found: Any = config.get(key, [known[0]] * count)
-    if not isinstance(found, list) or len(cast("list[Any]", found)) != count:
+    found = config.texts(key, [known[0]] * count)
+    if len(found) != count:
         raise config.wrong(key, f"a list of {count} kinds of blocks, one for each level")
-    for kind in cast("list[Any]", found):
+    for kind in found:
         if kind not in known:
             raise config.refused(key, kind, f"supported blocks are {' or '.join(known)}")
-    return cast("list[str]", found)
+    return found
 
 
 def per_level(config: Config, key: str, default: int, count: int) -> list[int]:
     """Return a number for each level; a config may give one for all."""
-    found: Any = config.get(key, default)
-    listed = cast("list[Any]", found) if isinstance(found, list) else [found] * count
-    if len(listed) != count or not all(_is_size(each) for each in listed):
+    if not isinstance(config.get(key), list):
+        return [config.integer(key, default, 1, MAX_COUNT)] * count
+    listed = config.integers(key, None, 1, MAX_COUNT)
+    if len(listed) != count:
         raise config.wrong(key, f"an integer from 1, or {count} of them")
     return listed
-
-
-def _is_size(value: Any) -> bool:
-    return type(value) is int and value > 0

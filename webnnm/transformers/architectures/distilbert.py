@@ -46,7 +46,7 @@ def written(config: Config) -> Written:
         "embedding(word_embeddings, node=input_ids)",
         "positionalEmbedding(position_embeddings)",
         "norm(weight=embedding_norm, bias=embedding_norm_b)",
-        f"layer(repeat={config.size('n_layers', 6)})",
+        f"layer(repeat={config.count('n_layers', 6)})",
     ]
     outputs, name = _outputs(config, kind, width, body)
     block = layer(

@@ -55,7 +55,7 @@ def to_words(word: str, table: str, vocabulary: int, *, tied: bool) -> tuple[str
 
 def labels(config: Config) -> int:
     """Return the number of classes of a head: configs name them; the default is two."""
-    return len(config.get("id2label", {})) or config.size("num_labels", 2)
+    return len(config.object("id2label")) or config.size("num_labels", 2)
 
 
 def pooled(config: Config, width: int) -> list[str]:

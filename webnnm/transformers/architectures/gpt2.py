@@ -26,7 +26,7 @@ def written(config: Config) -> Written:
     config.only("add_cross_attention", False)
     tied = config.flag("tie_word_embeddings", True)
     vocabulary, width = config.size("vocab_size", 50257), config.size("n_embd", 768)
-    epsilon = config.number("layer_norm_epsilon", 1e-5)
+    epsilon = config.positive("layer_norm_epsilon", 1e-5)
     inner = config.size("n_inner", 4 * width)
     ends_in_logits = kind == "LMHeadModel"
     name, size = ("logits", vocabulary) if ends_in_logits else ("last_hidden_state", width)
@@ -35,7 +35,7 @@ def written(config: Config) -> Written:
         "embedding(wpe, node=position_ids, name=positions)",
         "embedding(wte, node=input_ids)",
         "add(positions)",
-        f"block(repeat={config.size('n_layer', 12)})",
+        f"block(repeat={config.count('n_layer', 12)})",
         "norm(weight=final_norm, bias=final_norm_b)",
         product if ends_in_logits else "",
     )

@@ -119,7 +119,7 @@ def written(config: Config) -> Written:
             f"layer:layers\n{layer}",
             *(f"{block}:layers\n{each}" for block, each in attentions.items()),
             f"mlp:layers\n{_mlp(config, sizes, mlp_bias, variant.gemma)}",
-            f"norm:layers {_norm(variant, config.number('rms_norm_eps', variant.epsilon))}",
+            f"norm:layers {_norm(variant, config.positive('rms_norm_eps', variant.epsilon))}",
         ]
     )
     names = _names(variant, biases, mlp_bias) | last_product(in_logits and not tied)
@@ -132,7 +132,7 @@ def _sizes(config: Config) -> Sizes:
         width=width,
         vocabulary=config.size("vocab_size"),
         inner=config.size("intermediate_size"),
-        layers=config.size("num_hidden_layers"),
+        layers=config.count("num_hidden_layers"),
         heads=heads,
         shared=config.size("num_key_value_heads", heads),
         head=config.size("head_dim", max(1, width // heads)),
@@ -144,8 +144,9 @@ def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, 
     config.size("max_position_embeddings", 2048)
     turned = rotation(config, sizes.head)
     found = f"causal=true, rope={turned.text()}, positions=position_ids, segments=attention_mask"
-    if turned.factor != 1:  # of queries and keys alike
-        found += f", scale={turned.factor**2 / math.sqrt(sizes.head)}"
+    scale = config.positive("attention_multiplier", 1 / math.sqrt(sizes.head))
+    if turned.factor != 1 or "attention_multiplier" in config:  # of queries and keys alike
+        found += f", scale={turned.factor**2 * scale}"
     options = {FULL: found}
     if SLIDING in kinds:
         options[SLIDING] = f"{found}, window={config.size('sliding_window')}"
@@ -167,9 +168,9 @@ def _repeated(kinds: Sequence[str]) -> list[str]:
 
 def _kinds(config: Config, layers: int) -> list[str]:
     """Return the kind of attention of each layer, which older configs give by numbers."""
-    listed: list[str] | None = config.get("layer_types")
+    listed = config.texts("layer_types", [])
     limited = config.flag("use_sliding_window", "sliding_window" in config)
-    first = config.get("max_window_layers", 0)
+    first = config.integer("max_window_layers", 0)
     if listed:
         if len(listed) != layers or not {*listed} <= {*BLOCKS}:
             hint = f"{layers} of {FULL} or {SLIDING}"

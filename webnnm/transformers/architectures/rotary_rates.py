@@ -12,9 +12,13 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
+from webnnm.core.errors import DataError
+from webnnm.formats.fields import MAX_NUMBER, shorten
 from webnnm.ops.positions import rates
 from webnnm.transformers.config import Config
 
+MAX_SIZE = 1 << 13
+"""The largest head."""
 KINDS = ("default", "linear", "llama3", "yarn", "dynamic", "longrope")
 MAX, ORIGINAL = "max_position_embeddings", "original_max_position_embeddings"
 
@@ -36,11 +40,26 @@ def rotation(config: Config, size: int) -> Rotation:
 
     Raises `DataError` NNM818 for other kinds of scaling.
     """
-    told = {key: config.get(key, {}) for key in ("rope_parameters", "rope_scaling")}
+    if size > MAX_SIZE:
+        message = f"config.json: the heads have {size:,} numbers, more than {MAX_SIZE:,}"
+        raise DataError("NNM818", message, hint='see "head_dim", "hidden_size"')
+    told = {key: config.object(key) for key in ("rope_parameters", "rope_scaling")}
     given = Config(_told(told))
+    try:
+        found = _rotation(config, given, size)
+    except (ArithmeticError, ValueError) as error:
+        numbers = shorten(given.given)
+        message = f"config.json: the scaling of angles has no result: {numbers}"
+        raise DataError("NNM818", message, hint="correct its numbers") from error
+    if not all(map(math.isfinite, (found.base, found.factor, *found.rates))):
+        raise config.refused("rope_scaling", given.given, "all angles have to be finite")
+    return found
+
+
+def _rotation(config: Config, given: Config, size: int) -> Rotation:
     given.only("partial_rotary_factor", 1.0, 1)
-    base = given.number("rope_theta", config.number("rope_theta", 10000.0))
-    kind = given.get("rope_type", given.get("type", "default"))
+    base = given.positive("rope_theta", config.positive("rope_theta", 10000.0))
+    kind = given.text("rope_type", given.text("type", "default"))
     if kind not in KINDS:
         hint = f"models with {', '.join(KINDS)} can be loaded"
         raise config.refused(
@@ -49,14 +68,14 @@ def rotation(config: Config, size: int) -> Rotation:
     plain = rates(size, base)
     found = Rotation(base)
     if kind == "linear":
-        factor = given.number("factor")
+        factor = given.positive("factor")
         found = Rotation(base, tuple(rate / factor for rate in plain))
     elif kind == "llama3":
         found = Rotation(base, _llama3(given, config, plain))
     elif kind == "yarn":
         found = _yarn(given, config, base, plain)
     elif kind == "dynamic":  # up to `longest` the base is unchanged
-        given.number("factor")
+        given.positive("factor")
         given.get(ORIGINAL)
     elif kind == "longrope":
         found = _longrope(given, config, base, plain)
@@ -96,8 +115,8 @@ def _trained(given: Config, config: Config) -> int:
 
 def _llama3(given: Config, config: Config, plain: list[float]) -> tuple[float, ...]:
     """Return rates with the slow ones slowed down, and a smooth transition to unchanged ones."""
-    trained, factor = _trained(given, config), given.number("factor")
-    low, high = given.number("low_freq_factor"), given.number("high_freq_factor")
+    trained, factor = _trained(given, config), given.positive("factor")
+    low, high = given.positive("low_freq_factor"), given.positive("high_freq_factor")
 
     def slowed(rate: float) -> float:
         turns = trained * rate / (2 * math.pi)
@@ -111,12 +130,12 @@ def _yarn(given: Config, config: Config, base: float, plain: list[float]) -> Rot
     """Return rates that are interpolated by how often each pair rotates within a context."""
     trained, size = _trained(given, config), 2 * len(plain)
     longer = config.size("max_position_embeddings", 2048) / trained
-    factor = given.number("factor", longer if longer != 1 else None)
+    factor = given.positive("factor", longer if longer != 1 else None)
 
     def pair(turns: float) -> float:
         return size * math.log(trained / (turns * 2 * math.pi)) / (2 * math.log(base))
 
-    first, last = pair(given.number("beta_fast", 32)), pair(given.number("beta_slow", 1))
+    first, last = pair(given.positive("beta_fast", 32)), pair(given.positive("beta_slow", 1))
     if given.flag("truncate", True):
         first, last = math.floor(first), math.ceil(last)
     first, last = max(first, 0), min(last, size - 1)
@@ -134,23 +153,23 @@ def _longrope(given: Config, config: Config, base: float, plain: list[float]) ->
     """Return the rates for texts up to the training length, each with its own factor."""
     found: Any = given.get("short_factor")
     factors = cast("list[Any]", found) if isinstance(found, list) else []
-    numbers = all(isinstance(each, (int, float)) and each > 0 for each in factors)
+    numbers = all(type(each) in (int, float) and 0 < each < MAX_NUMBER for each in factors)
     if not numbers or len(factors) != len(plain):
         raise config.refused("short_factor", found, f"{len(plain)} positive numbers")
     given.get("long_factor")
     most = config.size(MAX, 2048)
     trained = given.size(ORIGINAL, config.size(ORIGINAL, most))
-    ratio = given.number("factor", most / trained)
+    ratio = given.positive("factor", most / trained)
     usual = math.sqrt(1 + math.log(ratio) / math.log(trained)) if ratio > 1 else 1.0
     slower = tuple(rate / factor for rate, factor in zip(plain, factors, strict=True))
-    return Rotation(base, slower, given.number("attention_factor", usual))
+    return Rotation(base, slower, given.positive("attention_factor", usual))
 
 
 def _larger(given: Config, factor: float) -> float:
     """Return the factor of cosines and sines."""
-    scale, whole = given.get("mscale"), given.get("mscale_all_dim")
+    scale, whole = given.number("mscale", 0), given.number("mscale_all_dim", 0)
     if "attention_factor" in given:
-        return given.number("attention_factor")
+        return given.positive("attention_factor")
 
     def grown(by: float) -> float:
         return 0.1 * by * math.log(factor) + 1.0 if factor > 1 else 1.0

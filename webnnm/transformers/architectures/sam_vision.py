@@ -7,14 +7,14 @@ Source: A. Kirillov et al., "Segment anything", arXiv:2304.02643 (2023), after Y
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from webnnm.formats.foreign import Part, Reshaped, Transposed
 from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.patches import Picture, picture
 from webnnm.transformers.architectures.places import Places
 from webnnm.transformers.architectures.written import layers
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_PICTURE, Config
 
 PLACE = "vision_encoder"
 
@@ -49,27 +49,23 @@ def encoder(config: Config) -> Encoder:
     for key in ("num_pos_feats", "scale", "mlp_ratio", "tie_word_embeddings"):
         config.get(key)
     width = config.size("hidden_size", 768)
-    depth = config.size("num_hidden_layers", 12)
-    listed: Any = config.get("global_attn_indexes", [2, 5, 8, 11])
-    if not isinstance(listed, list) or not all(type(n) is int for n in cast("list[Any]", listed)):
-        raise config.wrong("global_attn_indexes", "a list of layer numbers")
-    window = config.get("window_size", 14)
-    if type(window) is not int or window < 0:
-        raise config.wrong("window_size", "a non-negative integer; 0 means no windows")
+    depth = config.count("num_hidden_layers", 12)
+    listed = config.integers("global_attn_indexes", [2, 5, 8, 11])
+    window = config.integer("window_size", 14, 0, MAX_PICTURE)  # 0 means no windows
     found = Encoder(
         seen=picture(config, size=1024),
         width=width,
-        inner=config.size("mlp_dim", int(width * config.number("mlp_ratio", 4.0))),
+        inner=config.size("mlp_dim", int(width * config.positive("mlp_ratio", 4.0))),
         heads=config.size("num_attention_heads", 12),
         depth=depth,
         given=config.size("output_channels", 256),
         window=window,
-        everywhere=frozenset(range(depth) if not window else cast("list[int]", listed)),
+        everywhere=frozenset(range(depth) if not window else listed),
         biased=config.flag("qkv_bias", True),
         relative=config.flag("use_rel_pos", True),
         absolute=config.flag("use_abs_pos", True),
         activation=config.activation("hidden_act", "gelu"),
-        epsilon=config.number("layer_norm_eps", 1e-6),
+        epsilon=config.positive("layer_norm_eps", 1e-6),
     )
     height, across = found.seen.grid
     if height != across:

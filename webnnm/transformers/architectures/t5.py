@@ -42,7 +42,7 @@ def written(config: Config) -> Written:
     kind = head(config, "ForConditionalGeneration", "T5Model", default="T5ForConditionalGeneration")
     config.only("is_encoder_decoder", True)
     sizes = _sizes(config)
-    depth = config.size("num_layers", 6)
+    depth = config.count("num_layers", 6)
     told = config.flag("tie_word_embeddings", True)
     scaled = config.flag("scale_decoder_outputs", told)
     tied = told if config.tensors is None else "lm_head.weight" not in config.tensors
@@ -50,7 +50,7 @@ def written(config: Config) -> Written:
     buckets = config.size("relative_attention_num_buckets", 32)
     body = [
         "embedding(shared, node=decoder_input_ids)",
-        f"decoder_layer(repeat={config.size('num_decoder_layers', depth)})",
+        f"decoder_layer(repeat={config.count('num_decoder_layers', depth)})",
         "norm(weight=decoder_norm)",
     ]
     if in_logits:
@@ -76,14 +76,14 @@ def written(config: Config) -> Written:
             f"decoder_layer:layers\n{_layer(sizes, 'decoder')}",
             f"mlp:layers\n{_mlp(sizes)}",
             "norm:layers rmsNorm(scale=weight, "
-            f"epsilon={config.number('layer_norm_epsilon', 1e-6)})",
+            f"epsilon={config.positive('layer_norm_epsilon', 1e-6)})",
         ]
     )
     return Written(source, _names(sizes.gated) | last_product(in_logits and not tied), "")
 
 
 def _sizes(config: Config) -> Sizes:
-    word = config.get("feed_forward_proj", "relu")
+    word = config.text("feed_forward_proj", "relu")
     for key in ("dense_act_fn", "is_gated_act"):  # repeat the same
         config.get(key)
     gated = word in GATED

@@ -82,17 +82,17 @@ def written(config: Config) -> Written:
     size, given = config.size("out_channels", 4), config.size("in_channels", 4)
     context = config.size("cross_attention_dim", 1280)
     first = down[0]
-    body = Body(groups, config.number("norm_eps", 1e-5))
+    body = Body(groups, config.positive("norm_eps", 1e-5))
     timed = config.size("time_embedding_dim", 4 * first.width)
     activation = config.activation("act_fn", "silu")
     _time(body, timed, activation, config.flag("flip_sin_to_cos", True))
     body.convolution("begun", "conv_in", first.width, ", node=sample:input, name=skip0")
-    count = config.size("layers_per_block", 2)
+    count = config.count("layers_per_block", 2)
     kept = _fall(body, down, count)
     _rise(body, up, kept, count + 1)
     body.norm("last_norm", "conv_norm_out")
     body.convolution("last", "conv_out", size)
-    rates = _rates(first.width, config.get("freq_shift", 0))
+    rates = _rates(first.width, config.number("freq_shift", 0))
     picture = f"height:{first.height}, width:{first.across}"
     source = statements(
         [

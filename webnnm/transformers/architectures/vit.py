@@ -30,7 +30,7 @@ def written(config: Config) -> Written:
     kind = head(config, "Model", "ForImageClassification", default="ViTModel")
     width = config.size("hidden_size", 768)
     heads, inner = config.size("num_attention_heads", 12), config.size("intermediate_size", 3072)
-    count = config.size("num_hidden_layers", 12)
+    count = config.count("num_hidden_layers", 12)
     seen = picture(config)
     config.get("encoder_stride")
     tokens = seen.patches + 1
@@ -52,7 +52,7 @@ def written(config: Config) -> Written:
         "residual(to=attended)",
     )
     name, outputs = _outputs(config, kind, width, tokens, body)
-    epsilon = config.number("layer_norm_eps", 1e-12)
+    epsilon = config.positive("layer_norm_eps", 1e-12)
     source = statements(
         [
             "model:name vit",

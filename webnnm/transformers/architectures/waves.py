@@ -10,8 +10,11 @@ from array import array
 from collections.abc import Sequence
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 
 BASE = 10000.0
+MAX_NUMBERS = 1 << 21
+"""The largest table: NLLB-200 with 3.3 billion parameters has one of this size."""
 
 
 def halves(rows: int, width: int) -> HostArray:
@@ -42,9 +45,13 @@ def shifted_halves(rows: int, width: int, first: int) -> HostArray:
 def _table(
     positions: range, sines: Sequence[float], cosines: Sequence[float], zeros: int
 ) -> HostArray:
+    width = len(sines) + len(cosines) + zeros
+    if len(positions) * width > MAX_NUMBERS:
+        message = f"config.json: a table of {len(positions):,} positions of {width:,} numbers"
+        raise DataError("NNM818", message, hint=f"at most {MAX_NUMBERS:,} numbers are computed")
     found = array("f")
     for position in positions:
         found.extend(math.sin(position * rate) for rate in sines)
         found.extend(math.cos(position * rate) for rate in cosines)
         found.extend([0.0] * zeros)
-    return HostArray("float32", (len(positions), len(sines) + len(cosines) + zeros), found)
+    return HostArray("float32", (len(positions), width), found)

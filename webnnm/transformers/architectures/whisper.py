@@ -96,7 +96,8 @@ def written(config: Config) -> Written:
 
 def _sizes(config: Config) -> Sizes:
     def both(key: str, default: int) -> tuple[int, int]:
-        return config.size(f"encoder_{key}", default), config.size(f"decoder_{key}", default)
+        read = config.count if key == "layers" else config.size
+        return read(f"encoder_{key}", default), read(f"decoder_{key}", default)
 
     return Sizes(
         vocabulary=config.size("vocab_size", 51865),

@@ -34,8 +34,8 @@ def head(config: Config, *known: str, default: str) -> str:
 
     Raises `DataError` NNM817 for an unknown class.
     """
-    listed = config.get("architectures")
-    name = str(listed[0]) if listed else default
+    listed = config.texts("architectures", [])
+    name = listed[0] if listed else default
     for word in sorted(known, key=len, reverse=True):
         if name.endswith(word):
             return word

@@ -1,0 +1,67 @@
+"""What files refer to is opened by one module: everything else opens what users name."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tools.common import ROOT
+
+OPENING = frozenset(
+    ("read_bytes", "read_text", "read_path", "read_reference", "open_url", "urlopen", "fetched")
+)
+"""Functions and methods that read files or addresses, besides `open`."""
+READERS = {
+    "backends/pyodide_host.py": "the scripts of the package",
+    "cli/common.py": "arguments of commands",
+    "cli/convert.py": "arguments of commands",
+    "cli/headers.py": "the folder of a site, an argument",
+    "cli/new.py": "arguments of commands",
+    "cli/predict.py": "arguments of commands",
+    "cli/runtime_package.py": "the package of the command's own version",
+    "cli/serve.py": "files below the served folder, an argument",
+    "cli/show.py": "arguments of commands",
+    "cli/test.py": "arguments of commands",
+    "data/csv_dataset.py": "an argument",
+    "data/downloads.py": "addresses and paths of its callers",
+    "data/iris.py": "the table of the package, or an argument",
+    "data/references.py": "what files refer to",
+    "data/sound.py": "an argument",
+    "data/source.py": "addresses and paths of its callers",
+    "data/source_bytes.py": "addresses and paths of its callers",
+    "formats/atomic.py": "files that are written",
+    "model/adapting.py": "files of fixed names in a folder, an argument",
+    "model/creation.py": "arguments",
+    "model/onnx_files.py": "an argument, and what `refer` located",
+    "snapshots/storage.py": "arguments",
+    "transformers/chat_template.py": "a file beside Pyodide",
+    "transformers/pretrained.py": "files of fixed names in a folder, an argument",
+}
+"""Modules that read → what they read. A module that reads what a file names calls `refer`."""
+REFERRING = {"model/onnx_files.py", "model/text_files.py", "transformers/pretrained.py"}
+"""Modules that read what files name."""
+
+
+def calls(path: Path) -> set[str]:
+    """Return the names of functions and methods that a module calls."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                found.add(node.func.id)
+            elif isinstance(node.func, ast.Attribute):
+                owner = ast.unparse(node.func.value)
+                is_file = "path" in owner.lower() or owner in ("os", "place", "file")
+                if node.func.attr == "fetched" and owner != "pyodide_host":
+                    continue  # of other objects
+                if node.func.attr != "open" or is_file:
+                    found.add(node.func.attr)
+    return found
+
+
+def test_modules_that_read_files_are_known() -> None:
+    modules = {path.relative_to(ROOT / "webnnm").as_posix(): calls(path)
+               for path in sorted((ROOT / "webnnm").rglob("*.py"))}  # fmt: skip
+    reading = {name for name, called in modules.items() if called & (OPENING | {"open"})}
+    assert sorted(reading) == sorted(READERS)
+    assert {name for name, called in modules.items() if "refer" in called} == REFERRING

@@ -1,0 +1,175 @@
+"""Configs of strangers: any value of any key is used, or an error of ours that names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import webnnm
+from tests.unit.transformers.folders import CONFIG, packed, sharded, weights, write
+from webnnm import DataError, WebNNMError
+from webnnm.transformers.architectures import ARCHITECTURES, DIFFUSERS, written
+from webnnm.transformers.config import TYPES, Config
+
+ODD: tuple[Any, ...] = (
+    1,
+    0,
+    -1,
+    1.5,
+    -0.0,
+    1e-300,
+    1e300,
+    2**31,
+    2**40,
+    10**9,
+    10**400,
+    True,
+    False,
+    "",
+    "text",
+    "../..",
+    [],
+    [1],
+    [None],
+    ["text"],
+    [[]],
+    [1.5, "x", {}],
+    [2**40] * 3,
+    {},
+    {"a": 1},
+    {"rope_type": 5},
+    {"rope_type": "yarn", "factor": 1, "original_max_position_embeddings": 1},
+    {"rope_type": "linear", "factor": 1e-300},
+    {"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4},
+    {"rope_type": "longrope", "short_factor": [1e-300] * 3, "factor": "x"},
+    {"rope_type": "yarn", "factor": 2, "mscale": "x", "mscale_all_dim": []},
+    {"rope_type": "yarn", "factor": 2, "rope_theta": 1},
+)
+SMALL: Mapping[str, Mapping[str, Any]] = {
+    "clip": {"text_config": {}, "vision_config": {}},
+    **{key: {"d_model": 16, "max_position_embeddings": 8} for key in ("m2m_100", "marian")},
+    "sam": {"vision_config": {}, "prompt_encoder_config": {}, "mask_decoder_config": {}},
+    **{
+        kind: {k: v for k, v in CONFIG.items() if k not in ("model_type", "architectures")}
+        for kind, module in ARCHITECTURES.items()
+        if module == "llama"
+    },
+}
+KINDS = [*ARCHITECTURES, *DIFFUSERS]
+
+
+def config_of(kind: str) -> dict[str, Any]:
+    """Return a small config of an architecture."""
+    key = "model_type" if kind in ARCHITECTURES else "_class_name"
+    return {key: kind, **SMALL.get(kind, {})}
+
+
+def keys_of(kind: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, ...]]:
+    """Return the keys that an architecture reads, with those of its parts."""
+    found: set[tuple[str, ...]] = set()
+    get = Config.get
+
+    def recorded(self: Config, key: str, default: Any = None) -> Any:
+        found.add((*self._place.split(".")[:-1], key))
+        return get(self, key, default)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Config, "get", recorded)
+        written(config_of(kind))
+    return found | {(key,) for key in TYPES}
+
+
+def replaced(config: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    first, *rest = path
+    if not rest:
+        return {**config, first: value}
+    return {**config, first: replaced(config.get(first, {}), tuple(rest), value)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_any_type_are_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = 0
+    keys = keys_of(kind, monkeypatch)
+    for path in sorted(keys):
+        for value in ODD:
+            try:
+                written(replaced(config_of(kind), path, value))
+            except WebNNMError as error:
+                assert len(str(error)) < 1500
+                refused += 1
+    assert refused > 10 * len(keys)
+
+
+async def loaded(folder: Path) -> str:
+    try:
+        model = await webnnm.from_pretrained(folder, backend="numpy", log=lambda _: None)
+    except WebNNMError as error:
+        return error.code
+    try:
+        await model.forward(input_ids=[[1, 2, 0]])
+        await model.generate_ids([1, 2], max_new_tokens=2)
+    except WebNNMError as error:
+        return f"loaded, {error.code}"
+    finally:
+        model.close()
+    return "loaded"
+
+
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json"])
+@pytest.mark.parametrize(
+    "key", ["architectures", "eos_token_id", "bad_words_ids", "suppress_tokens", "vocab_size"]
+)
+async def test_values_of_any_type_are_named_when_a_model_is_used(
+    tmp_path: Path, file: str, key: str
+) -> None:
+    write(tmp_path)
+    told = dict(CONFIG) if file == "config.json" else {}
+    for value in ODD:
+        (tmp_path / file).write_text(json.dumps({**told, key: value}))
+        await loaded(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ({"head_dim": 2**40}, "head_dim"),
+        ({"hidden_size": 2**40}, "hidden_size"),
+        ({"hidden_size": 32}, "hidden_size"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers"),
+        ({"num_hidden_layers": 21}, "num_hidden_layers"),
+        ({"num_attention_heads": 64}, "num_attention_heads"),
+        ({"num_key_value_heads": 64}, "num_key_value_heads"),
+        ({"vocab_size": 32}, "vocab_size"),
+        ({"intermediate_size": 2**20}, "intermediate_size"),
+    ],
+)
+async def test_sizes_are_bounded_by_the_weights(
+    tmp_path: Path, more: dict[str, Any], key: str
+) -> None:
+    """The largest size of a tensor is 31, and there are 20 tensors."""
+    for files in ({"model.safetensors": packed(weights())}, sharded()):
+        write(tmp_path, {**CONFIG, **more}, files)
+        with pytest.raises(DataError, match=f'NNM818: config.json: "{key}" is') as caught:
+            await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
+        assert " at most " in caught.value.hint or " to " in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "kind", ["m2m_100", "marian", "whisper", "sam", "vit", "clip_vision_model"]
+)
+def test_computed_tables_are_bounded(kind: str) -> None:
+    """Tables of positions are computed from sizes that no tensor has."""
+    for key in ("max_position_embeddings", "max_source_positions", "d_model", "image_size"):
+        config = replaced(config_of(kind), (key,), 16_000)
+        vision = replaced(config_of(kind), ("vision_config", key), 16_000)
+        for each in (config, {**config, "patch_size": 1}, vision):
+            try:
+                found = written(each)
+            except DataError as error:
+                assert error.code in ("NNM818", "NNM817")
+            else:
+                assert sum(len(array.data) for array in found.made.values()) <= 1 << 24
