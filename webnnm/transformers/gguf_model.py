@@ -206,7 +206,9 @@ def _scaling(file: File, told: Metadata, config: Mapping[str, Any]) -> dict[str,
         message = f'the file scales angles as "{kind[:40]}" and by the tensor {ROTATION}'
         raise DataError("NNM818", message, hint="files with one of them can be loaded")
     if kind == "yarn" and "attention_factor" in found:  # besides that of the scaling
-        found["attention_factor"] *= 0.1 * math.log(max(found.get("factor", 1.0), 1.0)) + 1.0
+        own: float = found["attention_factor"]
+        factor: float = found.get("factor", 1.0)
+        found["attention_factor"] = own * (0.1 * math.log(max(factor, 1.0)) + 1.0)
     return {"rope_scaling": {"rope_type": kind, **found}}
 
 
