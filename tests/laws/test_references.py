@@ -23,6 +23,7 @@ READERS = {
     "cli/show.py": "arguments of commands",
     "cli/test.py": "arguments of commands",
     "data/csv_dataset.py": "an argument",
+    "data/csv_table.py": "an argument",
     "data/downloads.py": "addresses and paths of its callers",
     "data/iris.py": "the table of the package, or an argument",
     "data/references.py": "what files refer to",

@@ -42,7 +42,7 @@ class Budget:
     """What is left of the work that a template may do.
 
     >>> budget = Budget([])
-    >>> budget.charge(WORK + 1)
+    >>> budget.charge(1 << 60)
     Traceback (most recent call last):
     webnnm.transformers.template_limits.TooMuch: it takes too long or too much memory
     """
