@@ -38,12 +38,26 @@ models are not in the repository: `make models` downloads them, then `make serve
 The table below lists the {count} operators of opsets 7 to 28, with the number of ONNX's operator
 cases (`onnx.backend.test` of onnx {version}) that pass on the NumPy backend{in_browser}. Every
 other case is refused with a named error; none gives a wrong result. Cases are mostly refused for a
-type that WebNN does not have, such as float64, strings, and sequences. On ONNX Runtime Web, those
-of four bits are refused as well, because it computes them wrongly.
+type that WebNN does not have, such as bfloat16, float8, strings, and sequences. On ONNX Runtime
+Web, those of four bits are refused as well, because it computes them wrongly.
 
 - **Sizes.** Graphs of WebNN have fixed sizes. What a model computes about its own shapes is
   evaluated on the host once its free dimensions are given. If shapes depend on the values of an
-  input, such as the sizes for Resize, these values have to be known when the graph is built.
+  input, such as the sizes for Resize, `run` builds a graph for these values.
+- **Sizes that follow from data.** Detectors end in NonMaxSuppression, which returns as many boxes
+  as it finds; NonZero, Compress, a Range up to a computed number, and a Loop with a computed end
+  are of this kind as well. `run` divides such a model: the graph up to there runs, the values that
+  decide are read, the node is computed on the host, and the rest becomes a graph of its own. Graphs
+  of the same sizes are kept. `graph`, `apply` and exports need a single graph, and raise NNM816.
+- **Types.** Float64 is computed as float32, which `report` mentions; what is known when the graph
+  is built is computed in float64, and outputs that are declared as float64 are returned as such.
+  Integers of 16 bits, as quantisation writes them, are held in int32: they are quantised,
+  dequantised, converted, compared and moved; arithmetic with them is refused. Texts are refused
+  where something uses them.
+- **Random numbers** are drawn when the graph is built, from the `seed` of the node or else its
+  name, and are the same in every run.
+- **Indices** that are known have to exist; computed ones beyond an axis select its nearest element,
+  where ONNX Runtime raises an error.
 - **Branches and loops.** `If` takes the branch of a known condition; for an unknown one, both
   branches are computed and one result is chosen. `Loop` and `Scan` are written out.
 - **Functions** of a model are expanded.
@@ -60,8 +74,10 @@ of four bits are refused as well, because it computes them wrongly.
   inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept, or
   as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
   can be trained. See [the comparison with ONNX Runtime Web](performance.md#onnx-models).
+- **Left out.** Nodes that no output depends on are not imported, whatever they are.
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
-  is bounded; values computed on the host have at most 65,536 elements.
+  is bounded. Tensors of up to 65,536 elements are computed in advance, larger ones on the device;
+  positions and ranges written as constants have at most 8,388,608 numbers.
 
 ## In a model text
 

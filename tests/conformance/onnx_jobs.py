@@ -5,6 +5,8 @@ It imports webnnm only, to run in pages.
 
 from __future__ import annotations
 
+import struct
+from array import array as Numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +14,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import WebNNMError
 from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.formats.onnx.importing.refusals import UnknownValue
+from webnnm.formats.onnx.narrowing import narrow
 from webnnm.formats.onnx.reader import read_model
 from webnnm.graph.node import Graph
 
@@ -52,10 +55,17 @@ class OnnxCase:
         return found.graph, feeds | dict(found.parameters)
 
 
+HELD_AS = {"float64": "float32", "int16": "int32", "uint16": "int32"}
+"""The types of ONNX that another one holds, by name."""
+
+
 def array(packed: tuple[str, tuple[int, ...], bytes]) -> HostArray:
-    """Return an array of a case; one of a type that WebNN lacks has no values."""
+    """Return an array of a case in the type that holds it."""
     dtype, shape, data = packed
-    return HostArray(dtype, shape, data)  # type: ignore[arg-type]
+    if dtype in ("int16", "uint16"):
+        values = struct.unpack(f"<{len(data) // 2}{'h' if dtype == 'int16' else 'H'}", data)
+        return HostArray("int32", shape, Numbers("i", values))
+    return narrow(HostArray(dtype, shape, data))  # type: ignore[arg-type]
 
 
 def refusal(error: Exception) -> str:

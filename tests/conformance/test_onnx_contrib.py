@@ -69,6 +69,12 @@ CASES: Mapping[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] 
         {"w": bytes_(5, 3, 8), "s": floats(15), "z": bytes_(10)},
         {"K": 48, "N": 5, "bits": 4, "block_size": 16},
     ),
+    "MatMulNBits of 8 bits": (
+        "y = com.microsoft.MatMulNBits(x, w, s, z)",
+        {"x": floats(2, 48)},
+        {"w": bytes_(5, 3, 16), "s": floats(15), "z": bytes_(15)},
+        {"K": 48, "N": 5, "bits": 8, "block_size": 16},
+    ),
     "MatMulNBits without zero points": (
         "y = com.microsoft.MatMulNBits(x, w, s)",
         {"x": floats(2, 32)},
@@ -105,6 +111,47 @@ CASES: Mapping[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] 
         {"w": bytes_(6, 5), "s": np.asarray([0.02], "float32")},
         {},
     ),
+    "QGemm": (
+        "y = com.microsoft.QGemm(x, a, p, z, c, q, d)",
+        {"x": bytes_(3, 4)},
+        {
+            "a": np.asarray(0.1, "float32"),
+            "p": np.asarray(100, "uint8"),
+            "z": bytes_(5, 4),
+            "c": np.asarray([0.1, 0.2, 0.3, 0.4, 0.5], "float32"),
+            "q": np.full(5, 120, "uint8"),
+            "d": positions(5, -3, 100, 0, 7, dtype="int32"),
+        },
+        {"transB": 1, "alpha": 0.5},
+    ),
+    "QGemm, quantised": (
+        "y = com.microsoft.QGemm(x, a, p, z, c, q, , e, r)",
+        {"x": bytes_(4, 3)},
+        {
+            "a": np.asarray(0.1, "float32"),
+            "p": np.asarray(100, "uint8"),
+            "z": bytes_(4, 5),
+            "c": np.asarray(0.1, "float32"),
+            "q": np.asarray(120, "uint8"),
+            "e": np.asarray(2.5, "float32"),
+            "r": np.asarray(128, "uint8"),
+        },
+        {"transA": 1},
+    ),
+    "QLinearWhere": (
+        "y = com.microsoft.QLinearWhere(k, x, a, p, z, c, q, e, r)",
+        {"x": bytes_(3, 4), "z": bytes_(3, 4)},
+        {
+            "k": np.asarray([True, False, True, True]),
+            "a": np.asarray(0.1, "float32"),
+            "p": np.asarray(3, "uint8"),
+            "c": np.asarray(0.07, "float32"),
+            "q": np.asarray(9, "uint8"),
+            "e": np.asarray(0.13, "float32"),
+            "r": np.asarray(5, "uint8"),
+        },
+        {},
+    ),
     "QLinearAdd": (
         "y = com.microsoft.QLinearAdd(x, a, p, z, c, q, e, r)",
         {"x": bytes_(3, 4), "z": bytes_(3, 4)},
@@ -130,7 +177,10 @@ def _info(name: str, array: Any) -> ValueInfoProto:
 def test_operator(name: str) -> None:
     text, inputs, constants, attributes = CASES[name]
     call = node(text, **attributes)
-    held = [tensors.tensor_proto(key, HostArray.of(value)) for key, value in constants.items()]
+    held = [
+        tensors.tensor_proto(key, HostArray.of(value), boolean=value.dtype == bool)
+        for key, value in constants.items()
+    ]
     outputs = [output for output in call.output if output]
     of = graph([call], [_info(key, value) for key, value in inputs.items()], outputs, *held)
     for info in of.output:  # types that ONNX Runtime finds by itself
@@ -142,8 +192,7 @@ def test_operator(name: str) -> None:
         None, inputs
     )
     found = import_model(given)
-    weights = {key: np.asarray(array) for key, array in found.parameters.items()}
-    results = evaluate(found.graph, weights | inputs)
+    results = evaluate(found.graph, {**found.parameters, **inputs})
     for value, wanted in zip(results.values(), expected, strict=True):
         assert value.shape == wanted.shape
         np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-5)

@@ -20,6 +20,7 @@ from webnnm.formats.onnx.messages import (
     Message,
     ModelProto,
     OperatorSetIdProto,
+    TensorProto,
 )
 from webnnm.formats.onnx.part import ModelFile
 from webnnm.formats.onnx.reader import decode, read_model
@@ -120,11 +121,130 @@ def steps() -> ModelProto:
     return model(graph(nodes, [info("x", "batch", 3, code=INT64)], ["y"], *tensors))
 
 
+def boxes() -> ModelProto:
+    """Return a detector: it selects boxes, and features of regions."""
+    nodes = [
+        node("s = Sigmoid(x)"),
+        node("n = NonMaxSuppression(r, s, most, half, half)"),
+        node("k = Gather(n, two)", axis=1),
+        node("c = Squeeze(k, last)"),
+        node("f = Squeeze(r, zero)"),
+        node("y = Gather(f, c)"),
+        node("b = ConstantOfShape(four)", value=constant("", [0])),
+        node("a = RoiAlign(p, f, b)", output_height=2, output_width=3, sampling_ratio=1),
+        node("t, i = TopK(s, most)"),
+        node("q = NonZero(s)"),
+        node("z = Unsqueeze(a, zero)"),
+    ]
+    lists = {"zero": [0], "two": [2], "last": [-1], "most": [2], "four": [4]}
+    tensors = [
+        *(constant(name, value) for name, value in lists.items()),
+        constant("half", [0.5], "float32"),
+        constant("r", [[[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 2.0, 2.0]] * 2], "float32"),
+    ]
+    given = [info("x", 1, "batch", 4), info("p", 1, 2, 5, 5)]
+    return model(graph(nodes, given, ["z", "t", "y", "q"], *tensors))
+
+
+def indices() -> ModelProto:
+    """Return a network that gathers and scatters by known indices."""
+    nodes = [
+        node("a = Gather(x, i)", axis=1),
+        node("b = GatherElements(a, e)", axis=0),
+        node("c = GatherND(a, p)"),
+        node("d = ScatterElements(a, e, u)", axis=1),
+        node("f = ScatterND(d, p, v)"),
+        node("g = Slice(f, start, end, axes, step)"),
+        node("h = OneHot(i, depth, u2)", axis=-1),
+        node("k = Einsum(b, h)", equation="ij,kl->ijkl"),
+        node("l, m = Split(f, parts)", axis=1),
+        node("o = ReverseSequence(f, lengths)"),
+        node("q = Compress(o, truth)", axis=1),
+        node("y = Concat(q, l)", axis=1),
+    ]
+    integers = {
+        "i": [2, 0, -1],
+        "e": [[1, 0, 1]],
+        "p": [[0, 2], [1, 0]],
+        "start": [-1],
+        "end": [-9],
+    }
+    integers |= {"axes": [1], "step": [-2], "depth": [3], "parts": [1, 2], "lengths": [1, 2, 2]}
+    tensors = [
+        *(constant(name, value) for name, value in integers.items()),
+        constant("u", [[0.5, 1.5, 2.5]], "float32"),
+        constant("v", [7.0, 8.0], "float32"),
+        constant("u2", [0.0, 1.0], "float32"),
+        constant("truth", [1, 0, 1], "uint8"),
+    ]
+    tensors[-1].data_type = 9
+    return model(graph(nodes, [info("x", "batch", 3)], ["y", "g", "k", "c"], *tensors))
+
+
+def types() -> ModelProto:
+    """Return a network of many types: float64, 16 bits, texts, random numbers."""
+    nodes = [
+        node("d = Cast(x)", to=11),
+        node("e = Mul(d, w)"),
+        node("r = RandomNormalLike(e)", scale=0.5),
+        node("f = Add(e, r)"),
+        node("q = QuantizeLinear(x, s, z)"),
+        node("g = DequantizeLinear(q, s, z)"),
+        node("h = Cast(f)", to=1),
+        node("b = Bernoulli(g)"),
+        node("t = Constant()", value=TensorProto([1], 8, string_data=[b"label"])),
+        node("n = Range(one, five, two)"),
+        node("m = EyeLike(x)", dtype=11),
+        node("y = Sum(h, g, b)"),
+    ]
+    short = TensorProto([1], 4, name="z", raw_data=b"\x00\x80")
+    tensors = [
+        constant("w", [[0.5, 1.5, 2.5]], "float64"),
+        constant("s", [0.125], "float32"),
+        short,
+        *(constant(name, value) for name, value in (("one", 1), ("two", 2), ("five", 5))),
+    ]
+    return model(graph(nodes, [info("x", "batch", 3)], ["y", "m", "n"], *tensors))
+
+
+def integers() -> ModelProto:
+    """Return a network of quantised layers, as ONNX Runtime writes them."""
+    own = "com.microsoft"
+    nodes = [
+        node("q = QuantizeLinear(x, s, z)"),
+        node("c = QLinearConv(q, s, z, w, t, k, s, z, b)", pads=[1, 1, 1, 1]),
+        node(f"a = {own}.QLinearAdd(c, s, z, c, s, z, s, z)"),
+        node(f"g = {own}.QLinearGlobalAveragePool(a, s, z, s, z)", channels_last=0),
+        node("f = Flatten(g)"),
+        node(f"m = {own}.QGemm(f, s, z, v, s, z, , s, z)", transB=1),
+        node(f"p = {own}.QLinearSoftmax(m, s, z, s, z)", axis=-1, opset=13),
+        node("d = DequantizeLinear(p, s, z)"),
+        node("u, us, uz = DynamicQuantizeLinear(d)"),
+        node("i = MatMulInteger(u, v2, uz)"),
+        node("y = Cast(i)", to=1),
+    ]
+    tensors = [
+        constant("s", 0.1, "float32"),
+        constant("z", 128, "uint8"),
+        constant("w", [[[[100] * 3] * 3]] * 2, "uint8"),
+        constant("t", [0.1, 0.2], "float32"),
+        constant("k", [120, 90], "uint8"),
+        constant("b", [3, -3], "int32"),
+        constant("v", [[5, 200]] * 3, "uint8"),
+        constant("v2", [[5, 200]] * 3, "uint8"),
+    ]
+    return model(graph(nodes, [info("x", "batch", 1, 4, 4)], ["y"], *tensors))
+
+
 BASES: dict[str, Callable[[], ModelProto]] = {
     "picture": picture,
     "shapes": shapes,
     "control": control,
     "steps": steps,
+    "boxes": boxes,
+    "indices": indices,
+    "types": types,
+    "integers": integers,
 }
 
 

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import awaited, awaited_methods
-from webnnm.core.dtypes import is_data_type
+from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import ValueInfo, description, inputs, values
-from webnnm.formats.onnx.importing.importer import Imported, import_model
-from webnnm.formats.onnx.importing.refusals import UnknownValue
+from webnnm.formats.onnx.importing.importer import FEW, Imported, import_model
+from webnnm.formats.onnx.importing.refusals import EmptyOutput, UnknownValue
 from webnnm.formats.onnx.importing.sizes import FreeDimension, Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
 from webnnm.graph.node import Graph
 from webnnm.model.onnx_files import read_onnx
+from webnnm.model.onnx_segments import OnnxSegments
 from webnnm.ops.declare.tensors import TensorType
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 MOST_COMPILED = 8
 """How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
 MOST_KNOWN = 1024
-"""The maximum size of an input whose values decide shapes: each value has its own graph."""
+"""The maximum size of an input of integers that decide shapes: each value has its own graph."""
 MOST_CONSTANT_BYTES = 2**29
 """The total bytes of weights in the kept graphs: each graph has its own copy."""
 
@@ -128,13 +129,14 @@ class OnnxModel:
         self._weights: dict[str, DeviceTensor] = {}
         self._compiled = LruCache[Any, _Compiled](MOST_COMPILED, self._free)
         self._deciding: set[str] = set()
+        self._segments: OnnxSegments | None = None
         self._turn = asyncio.Lock()
 
     async def prepare(self) -> None:
         """Compile the model if its sizes are already known; check the given sizes."""
         try:
             found = self.imported(self._shapes)
-        except (FreeDimension, UnknownValue):
+        except (FreeDimension, UnknownValue, EmptyOutput):
             return
         sizes = {name: type.shape for name, type in found.inputs.items()}
         await self._entry(self._key(sizes, {}), found)
@@ -166,17 +168,50 @@ class OnnxModel:
         first if the sizes are new. Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
         for data that do not fit.
         """
-        if data.keys() != self.inputs.keys():
-            wrong = sorted(data.keys() ^ self.inputs.keys())
+        ignored = {name for name, value in self.inputs.items() if _dtype(value) is None}
+        if data.keys() - ignored != self.inputs.keys() - ignored:
+            wrong = sorted((data.keys() ^ self.inputs.keys()) - ignored)
             raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
-        arrays = {name: self._array(name, value) for name, value in data.items()}
-        async with self._turn:
-            entry = await self._for(arrays)
-            found = await entry.runner.run([arrays[name] for name in entry.taken])
-        return {
-            name: array.public()
-            for name, array in zip(entry.executable.outputs, found, strict=True)
+        arrays = {
+            name: self._array(name, value) for name, value in data.items() if name not in ignored
         }
+        async with self._turn:
+            found = await self._results(arrays)
+        return {name: self._returned(name, array) for name, array in found.items()}
+
+    async def _results(self, arrays: Mapping[str, HostArray]) -> Mapping[str, HostArray]:
+        """Return the outputs for the data of all inputs."""
+        if self._segments is None:
+            try:
+                return await self._run(await self._for(arrays), arrays)
+            except (UnknownValue, EmptyOutput):
+                self._segments = OnnxSegments(self._model, self._external, self._run_segment)
+        sizes = {name: array.shape for name, array in arrays.items()}
+        return await self._segments.results(self._shapes | sizes, arrays)
+
+    async def _run(self, entry: _Compiled, arrays: Mapping[str, HostArray]) -> dict[str, HostArray]:
+        """Run a compiled graph."""
+        types = entry.executable.inputs
+        found = await entry.runner.run(
+            [HostArray.of(arrays[name], types[name].dtype) for name in entry.taken]
+        )
+        return dict(zip(entry.executable.outputs, found, strict=True))
+
+    async def _run_segment(
+        self, key: object, imported: Imported, arrays: Mapping[str, HostArray]
+    ) -> dict[str, HostArray]:
+        """Run a part of the model, whose graph is kept under a key, or not at all for None."""
+        entry = self._compiled.get(key) or await self._entry(key, imported)
+        try:
+            return await self._run(entry, arrays)
+        finally:
+            if key is None:
+                self._compiled.discard(key)
+
+    def _returned(self, name: str, array: HostArray) -> Any:
+        """Return an output in the type that the model declares for it, as far as there is one."""
+        dtype = self.outputs[name].dtype if name in self.outputs else ""
+        return HostArray.of(array, "float64").public() if dtype == "float64" else array.public()
 
     def arrays(self, *, device: Device | None = None) -> dict[str, Array]:
         """Return the weights as arrays by name, for `apply`.
@@ -284,6 +319,7 @@ class OnnxModel:
             lines.append(
                 f"  compiled for {sizes or 'no inputs'}: {len(entry.imported.graph.nodes())} nodes"
             )
+            lines += [f"    - {text}" for text in entry.imported.notes]
             lines += [f"    - {text}" for text in entry.executable.rewrites]
         return "\n".join(lines)
 
@@ -308,10 +344,10 @@ class OnnxModel:
         """Return data for an input in its type."""
         if name not in self.inputs:
             raise DataError("NNM710", f'there is no input "{name}", only {sorted(self.inputs)}')
-        dtype = self.inputs[name].dtype
-        dtype = "uint8" if dtype == "bool" else dtype
-        if not is_data_type(dtype):
-            raise DataError("NNM814", f'input "{name}" is {dtype}, a type that WebNN lacks')
+        dtype = _dtype(self.inputs[name])
+        if dtype is None:
+            name_of_type = self.inputs[name].dtype
+            raise DataError("NNM814", f'input "{name}" is {name_of_type}, a type that WebNN lacks')
         return HostArray.of(value, dtype)
 
     async def _for(self, arrays: Mapping[str, HostArray]) -> _Compiled:
@@ -326,7 +362,7 @@ class OnnxModel:
             try:
                 found = self.imported(self._shapes | sizes, known)
             except UnknownValue as error:
-                more = {n for n in error.inputs if count(arrays[n].shape) <= MOST_KNOWN}
+                more = {n for n in error.inputs if _decides(arrays[n])}
                 if not more or more <= self._deciding:
                     raise
                 self._deciding |= more
@@ -391,3 +427,19 @@ class OnnxModel:
                 type = TensorType(array.dtype, array.shape)
                 self._weights[name] = await self.backend.tensor(type, array)
                 self.backend.claim("parameters", self._weights[name])
+
+
+def _decides(array: HostArray) -> bool:
+    """Return whether an input can be part of a graph because its values decide shapes.
+
+    Other values that shapes depend on are computed first, and the rest of the model afterwards.
+    """
+    return count(array.shape) <= (FEW if is_float(array.dtype) else MOST_KNOWN)
+
+
+def _dtype(value: ValueInfo) -> DataType | None:
+    """Return the type in which an input takes its data, None if WebNN has none that holds it."""
+    for code, name in tensors.NAMES.items():
+        if name == value.dtype and code in tensors.DTYPES:
+            return tensors.DTYPES[code]
+    return None

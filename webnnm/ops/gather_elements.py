@@ -18,10 +18,11 @@ def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
 
 def _decompose(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
     before, n, behind = three(b, x, axis).shape
-    checks.few_enough(before * behind, f"{before * behind} lines of {n} elements")
-    lines = [line * n * behind + k for line in range(before) for k in range(behind)]
-    starts = b.constant(lines, "int32", (before, 1, behind))
-    places = starts + inside(b, three(b, indices, axis), n) * behind
+    checks.few_enough(before, f"{before} rows of lines of {n} elements")
+    checks.few_enough(behind, f"{behind} columns of lines of {n} elements")
+    rows = b.constant([line * n * behind for line in range(before)], "int32", (before, 1, 1))
+    columns = b.constant(list(range(behind)), "int32", (1, 1, behind))
+    places = rows + columns + inside(b, three(b, indices, axis), n) * behind
     return b.gather(b.reshape(x, new_shape=(-1,)), b.reshape(places, new_shape=indices.shape))
 
 

@@ -120,7 +120,17 @@ def real_cells(
     """
     if not rows.padded and not columns.padded:
         return rows.length * columns.length / unit
-    checks.few_enough(rows.count * columns.count, f"{rows.count} by {columns.count} windows")
+    size = rows.count * columns.count
+    if size > checks.MOST_NUMBERS:  # one constant of each axis, multiplied where they are needed
+        down, across = (
+            b.constant(
+                [number / share for number in windows.real_counts],
+                x.dtype,
+                [windows.count if each == letter else 1 for each in layout],
+            )
+            for letter, windows, share in (("h", rows, unit), ("w", columns, 1))
+        )
+        return down * across
     counts = [[r * c / unit for c in columns.real_counts] for r in rows.real_counts]
     shape = {"n": 1, "c": 1, "h": rows.count, "w": columns.count}
     return b.constant(counts, x.dtype, [shape[letter] for letter in layout])

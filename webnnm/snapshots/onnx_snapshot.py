@@ -27,7 +27,8 @@ def is_onnx_snapshot(data: Any) -> bool:
 
 def onnx_snapshot(model: ModelProto, external: tensors.External) -> list[Any]:
     """Return the parts of a snapshot: safetensors that `read_onnx_snapshot` reads."""
-    weights = {PARAMETER + name: array for name, array in weights_of(model, external).items()}
+    arrays = weights_of(model, external, as_stored=True)
+    weights = {PARAMETER + name: array for name, array in arrays.items()}
     data = written(apart(model, external, {name.removeprefix(PARAMETER): name for name in weights}))
     stored = {**weights, FILE + NAME: HostArray("uint8", [len(data)], data)}
     metadata = {KEY + "format": str(FORMAT), ONNX: NAME}

@@ -21,7 +21,7 @@ from webnnm.formats.onnx.messages import (
     ValueInfoProto,
 )
 
-FLOAT, INT64, DOUBLE = 1, 7, 11
+FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11
 
 
 def info(name: str, *dims: int | str | None, code: int = FLOAT) -> ValueInfoProto:
@@ -50,6 +50,8 @@ def _attribute(name: str, value: Any) -> AttributeProto:
         return AttributeProto(name=name, t=value, type=4)
     if isinstance(value, list):
         return AttributeProto(name=name, ints=value, type=7)
+    if isinstance(value, str):
+        return AttributeProto(name=name, s=value.encode(), type=3)
     if isinstance(value, float):
         return AttributeProto(name=name, f=value, type=1)
     return AttributeProto(name=name, i=value, type=2)

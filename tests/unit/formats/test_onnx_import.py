@@ -6,13 +6,29 @@ from typing import Any
 
 import pytest
 
-from tests.unit.formats.onnx_models import DOUBLE, FLOAT, INT64, constant, graph, info, model, node
+from tests.unit.formats.onnx_models import (
+    DOUBLE,
+    FLOAT,
+    INT64,
+    STRING,
+    constant,
+    graph,
+    info,
+    model,
+    node,
+)
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.formats.onnx.importing.refusals import UnknownValue
-from webnnm.formats.onnx.messages import AttributeProto, FunctionProto, ModelProto, NodeProto
-from webnnm.graph.node import OperatorNode
+from webnnm.formats.onnx.messages import (
+    AttributeProto,
+    FunctionProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+)
+from webnnm.graph.node import ConstantNode, OperatorNode
 
 
 def operators(found: Imported) -> list[str]:
@@ -153,10 +169,118 @@ def test_nodes_that_cannot_be_imported(text: str, code: str, message: str) -> No
 
 
 def test_types_that_webnn_lacks_are_named() -> None:
-    of = graph([node("y = Relu(x)")], [info("x", 2, code=DOUBLE)], ["y"])
-    assert 'NNM814: input "x" is of type float64' in refused(model(of))
+    of = graph([node("y = Relu(x)")], [info("x", 2, code=STRING)], ["y"])
+    assert 'NNM814: input "x" is of type string' in refused(model(of))
     empty = graph([node("y = Relu(x)")], [info("x", 2, 0)], ["y"])
     assert "NNM814" in refused(model(empty))
+
+
+def text(name: str) -> TensorProto:
+    return TensorProto([1], STRING, name=name, string_data=[b"label"])
+
+
+def test_texts_that_nothing_uses_do_not_matter() -> None:
+    nodes = [node("t = Constant()", value=text("")), node("u = Concat(t, s)", axis=0)]
+    given = [info("x", 2), info("names", "n", code=STRING)]
+    of = graph([*nodes, node("y = Relu(x)")], given, ["y"], text("s"))
+    assert operators(import_model(model(of))) == ["relu"]
+    used = graph([*nodes, node("y = Relu(x)")], given, ["y", "u"], text("s"))
+    assert "NNM814" in refused(model(used))
+    assert "string" in refused(model(used))
+
+
+def test_nodes_that_no_output_depends_on_are_left_out() -> None:
+    of = graph([node("z = own.Thing(x)"), node("y = Relu(x)")], [info("x", 2)], ["y"])
+    assert operators(import_model(model(of))) == ["relu"]
+
+
+def test_float64_is_computed_as_float32() -> None:
+    nodes = [
+        node("d = Constant()", value=constant("", [0.1, 1e300], "float64")),
+        node("e = Mul(d, w)"),
+        node("f = Add(e, x)"),
+        node("y = Cast(f)", to=FLOAT),
+    ]
+    weights = constant("w", [3.0, 1.0], "float64")
+    of = graph(nodes, [info("x", 2, code=DOUBLE)], ["y", "f"], weights)
+    found = import_model(model(of))
+    assert str(found.graph.outputs["f"]) == str(found.graph.outputs["y"]) == "float32[2]"
+    assert found.parameters["w"].dtype == "float32"
+    assert found.inputs["x"].dtype == "float32"
+    assert "cast" not in operators(found)
+    assert "float64 is computed as float32" in found.notes[0]
+
+
+def test_what_is_known_in_float64_is_computed_in_float64() -> None:
+    nodes = [
+        node("n = Shape(x)"),
+        node("d = Cast(n)", to=DOUBLE),
+        node("e = Mul(d, k)"),
+        node("f = Floor(e)"),
+        node("s = Cast(f)", to=INT64),
+        node("y = Expand(x, s)"),
+    ]
+    # In float32, 0.29 · 100 is 29.
+    of = graph(nodes, [info("x", 1)], ["y"], constant("k", [0.29 * 100], "float64"))
+    assert import_model(model(of)).graph.outputs["y"].shape == (28,)
+
+
+def test_integers_of_16_bits_are_moved_and_not_computed_with() -> None:
+    short = TensorProto([2], 4, name="k", raw_data=b"\xff\xff\x01\x00")
+    moving = [node("t = Reshape(k, s)"), node("y = Cast(t)", to=FLOAT)]
+    of = graph(moving, [], ["y"], short, constant("s", [2, 1]))
+    found = import_model(model(of))
+    (result,) = [each for each in found.graph.nodes() if isinstance(each, ConstantNode)]
+    assert result.array.tolist() == [[65535.0], [1.0]]
+    adding = [node("t = Identity(k)"), node("u = Add(t, t)"), node("y = Cast(u)", to=FLOAT)]
+    message = refused(model(graph(adding, [], ["y"], short)))
+    assert 'NNM814: Add "u" computes with "t" of type uint16' in message
+    nodes = [node("y = Cast(x)", to=5)]
+    wrapped = import_model(model(graph(nodes, [], ["y"], constant("x", [40000, -3], "int32"))))
+    (result,) = [each for each in wrapped.graph.nodes() if isinstance(each, ConstantNode)]
+    assert result.array.tolist() == [40000 - 65536, -3]
+
+
+@pytest.mark.parametrize(
+    ("text", "indices"),
+    [
+        ("y = Gather(x, i)", [0, 3]),
+        ("y = Gather(x, i)", [-4]),
+        ("y = Gather(x, i)", [2**40]),
+        ("y = GatherElements(x, i)", [[3, 0]]),
+        ("y = GatherND(x, i)", [[0, 2]]),
+        ("y = GatherND(x, i)", [[-4]]),
+        ("y = ScatterElements(x, i, u)", [[0, 3]]),
+        ("y = ScatterND(x, i, v)", [[3]]),
+    ],
+)
+def test_known_indices_beyond_an_axis_are_refused(text: str, indices: Any) -> None:
+    given = constant("i", indices)
+    updates = [constant("u", [[0.5, 0.5]], "float32"), constant("v", [[0.5, 0.5]], "float32")]
+    of = graph([node(text)], [info("x", 3, 2)], ["y"], given, *updates)
+    assert "there is no element" in refused(model(of))
+
+
+def test_an_index_beyond_the_depth_of_one_hot_hits_nothing() -> None:
+    values = [constant("i", [2**32 + 1, 1, -2]), constant("d", 3), constant("v", [0, 1], "int32")]
+    found = import_model(model(graph([node("y = OneHot(i, d, v)")], [], ["y"], *values)))
+    (result,) = [each for each in found.graph.nodes() if isinstance(each, ConstantNode)]
+    assert result.array.tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "step", "expected"),
+    [(-9, -10, -1, [0]), (9, 2**63 - 1, -2, [3, 1]), (5, 1, 1, []), (-2, 2**31 - 1, 1, [2, 3])],
+)
+def test_bounds_of_slices_beyond_an_axis(
+    start: int, end: int, step: int, expected: list[int]
+) -> None:
+    bounds = [constant(n, [k]) for n, k in zip("sekt", (start, end, 0, step), strict=True)]
+    nodes = [node("y = Slice(x, s, e, k, t)"), node("n = Shape(y)")]
+    of = graph(nodes, [], ["n"] if not expected else ["y"], constant("x", [0, 1, 2, 3]), *bounds)
+    found = import_model(model(of))
+    (result,) = [each for each in found.graph.nodes() if isinstance(each, ConstantNode)]
+    assert result.array.tolist() == (expected or [0])
 
 
 def test_values_are_made_once() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.formats.onnx_models import DOUBLE, constant, graph, info, model, node
+from tests.unit.formats.onnx_models import STRING, constant, graph, info, model, node
 from webnnm import Dataset, NNModel, check, concatenate, format_model, parse, split
 from webnnm.core.errors import DataError, ModelError
 from webnnm.formats.onnx.messages import ModelProto, TensorProto
@@ -304,10 +304,10 @@ def test_mistakes_are_told_with_their_place(
 
 def test_wrong_files_are_told_with_their_place() -> None:
     two = graph([node("y = Add(a, b)")], [info("a", 1, 4), info("b", 1, 4)], ["y"])
-    odd = graph([node("y = NonMaxSuppression(a, a)")], [info("a", 1, 1, 8, 8)], ["y"])
+    odd = graph([node("y = StringNormalizer(a)")], [info("a", 1, 1, 8, 8)], ["y"])
     many = graph([node("y = Relu(a)"), node("z = Neg(a)")], [info("a", 1, 1, 8, 8)], ["y", "z"])
     flat = graph([node("y = Reshape(a, s)")], [info("a", 1, 1, 8, 8)], ["y"], constant("s", [-1]))
-    double = graph([node("y = Relu(a)")], [info("a", 1, 1, 8, 8, code=DOUBLE)], ["y"])
+    strings = graph([node("y = Relu(a)")], [info("a", 1, 1, 8, 8, code=STRING)], ["y"])
     text = TEXT.replace(' at="pooled"', "")
     cases = [
         (b"nonsense", "NNM811"),
@@ -316,7 +316,7 @@ def test_wrong_files_are_told_with_their_place() -> None:
         (written(model(odd)), "NNM812"),
         (written(model(many)), "NNM304"),
         (written(model(flat)), "NNM404"),
-        (written(model(double)), "NNM814"),
+        (written(model(strings)), "NNM814"),
     ]
     for file, code in cases:
         (error,) = check(text, {"net.onnx": file})

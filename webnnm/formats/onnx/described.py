@@ -14,7 +14,7 @@ from webnnm.formats.onnx.messages import (
     NodeProto,
     ValueInfoProto,
 )
-from webnnm.formats.onnx.tensors import NAMES
+from webnnm.formats.onnx.tensors import DTYPES, NAMES
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,24 @@ def data_inputs(graph: GraphProto) -> list[ValueInfoProto]:
     """Return the messages of the inputs that are not weights."""
     own = {tensor.name for tensor in graph.initializer}
     return [info for info in graph.input if info.name not in own]
+
+
+def is_supported(info: ValueInfoProto) -> bool:
+    """Return whether a value is a tensor of a type that WebNN has, or a wider one for."""
+    tensor = info.type.tensor_type if info.type is not None else None
+    return tensor is not None and tensor.elem_type in DTYPES
+
+
+def values_taken(node: NodeProto) -> set[str]:
+    """Return the values that a node takes, including those of its subgraphs."""
+    taken = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            if graph is not None:
+                taken |= {info.name for info in graph.output}
+                for inner in graph.node:
+                    taken |= values_taken(inner)
+    return taken
 
 
 def values(infos: Iterable[ValueInfoProto]) -> dict[str, ValueInfo]:

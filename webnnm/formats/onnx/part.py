@@ -15,7 +15,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.onnx import tensors
-from webnnm.formats.onnx.described import data_inputs
+from webnnm.formats.onnx.described import data_inputs, values_taken
 from webnnm.formats.onnx.exporting.file import place_apart
 from webnnm.formats.onnx.importing.importer import import_model
 from webnnm.formats.onnx.messages import (
@@ -27,6 +27,7 @@ from webnnm.formats.onnx.messages import (
     TypeProto,
     ValueInfoProto,
 )
+from webnnm.formats.onnx.narrowing import narrow
 from webnnm.formats.onnx.reader import invalid, read_model
 from webnnm.formats.onnx.writer import written
 from webnnm.graph.node import Graph
@@ -120,7 +121,7 @@ class ModelFile:
             if node is None or id(node) in nodes:
                 continue
             nodes.add(id(node))
-            more = _taken(node) - used
+            more = values_taken(node) - used
             used |= more
             waiting += more
         cut = replace(
@@ -176,9 +177,11 @@ def apart(model: ModelProto, external: tensors.External, places: Mapping[str, st
     """Return a model without its large weights, which are stored at `places`, by name."""
 
     def stored(tensor: TensorProto) -> TensorProto:
-        array = tensors.host_array(tensor, external)
-        made = tensors.tensor_proto(tensor.name, array, boolean=tensor.data_type == tensors.BOOL)
-        if tensor.name in places and count(array.shape) >= LEAST_APART:
+        if tensor.data_type not in tensors.DTYPES:  # nothing that can be imported uses it
+            return tensor
+        data = memoryview(tensors.content(tensor, external)).cast("B")
+        made = TensorProto(tensor.dims, tensor.data_type, name=tensor.name, raw_data=data)
+        if tensor.name in places and count(tensor.dims) >= LEAST_APART:
             place_apart(made, places[tensor.name])
         return made
 
@@ -187,13 +190,20 @@ def apart(model: ModelProto, external: tensors.External, places: Mapping[str, st
     return replace(model, graph=replace(model.graph, initializer=weights))
 
 
-def weights_of(model: ModelProto, external: tensors.External) -> dict[str, HostArray]:
-    """Return the float tensors of a model with more than one element, by name."""
+def weights_of(
+    model: ModelProto, external: tensors.External, *, as_stored: bool = False
+) -> dict[str, HostArray]:
+    """Return the float tensors of a model with more than one element, by name.
+
+    Those of float64 are narrowed, or left out if the bytes in the file are wanted, `as_stored`.
+    """
     found: dict[str, HostArray] = {}
     for tensor in (model.graph or GraphProto()).initializer:
-        array = tensors.host_array(tensor, external)
-        if is_float(array.dtype) and count(array.shape) > 1:
-            found[tensor.name] = array
+        dtype = tensors.DTYPES.get(tensor.data_type)
+        if dtype is None or not is_float(dtype) or count(tensor.dims) <= 1:
+            continue
+        if dtype != "float64" or not as_stored:
+            found[tensor.name] = narrow(tensors.host_array(tensor, external))
     return found
 
 
@@ -208,7 +218,8 @@ def _code(info: ValueInfoProto) -> int:
 
 
 def _dtype(info: ValueInfoProto) -> DataType:
-    return tensors.dtype(_code(info), f'input "{info.name}"')
+    dtype = tensors.dtype(_code(info), f'input "{info.name}"')
+    return "float32" if dtype == "float64" else dtype
 
 
 def _row(info: ValueInfoProto) -> tuple[int | None, ...] | None:
@@ -222,18 +233,6 @@ def _row(info: ValueInfoProto) -> tuple[int | None, ...] | None:
 
 def _listed(infos: Collection[ValueInfoProto]) -> str:
     return ", ".join(f'"{info.name}"' for info in infos)
-
-
-def _taken(node: NodeProto) -> set[str]:
-    """Return the values that a node takes, including those of its subgraphs."""
-    found = {name for name in node.input if name}
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            if graph is not None:
-                found |= {info.name for info in graph.output}
-                for inner in graph.node:
-                    found |= _taken(inner)
-    return found
 
 
 def _with_weights(graph: GraphProto) -> GraphProto:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ from webnnm.formats.onnx.reader import invalid
 
 BOOL = 9
 """The booleans of ONNX; they are uint8 in WebNN, 0 and 1."""
+UINT16, INT16 = 4, 5
+SHORT: Mapping[int, tuple[str, int, int]] = {UINT16: ("H", 0, 65535), INT16: ("h", -32768, 32767)}
+"""Integers that WebNN does not have, which int32 holds: `struct` format and range of each."""
 
 NAMES: Mapping[int, str] = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
@@ -29,18 +33,23 @@ DTYPES: Mapping[int, DataType] = {
     1: "float32",
     2: "uint8",
     3: "int8",
+    UINT16: "int32",
+    INT16: "int32",
     6: "int32",
     7: "int64",
     BOOL: "uint8",
     10: "float16",
+    11: "float64",
     12: "uint32",
     13: "uint64",
     21: "uint4",
     22: "int4",
 }
-"""The data types that WebNN has too."""
+"""The data types that hold those of ONNX; float64 becomes float32 in the graphs of devices."""
 
-CODES: Mapping[DataType, int] = {name: code for code, name in DTYPES.items() if code != BOOL}
+CODES: Mapping[DataType, int] = {
+    name: code for code, name in DTYPES.items() if code not in (BOOL, *SHORT)
+}
 
 External = Callable[[str, int, int | None], Any]
 """Fetches bytes of another file, by its name, the first byte, and the count (None: all)."""
@@ -76,11 +85,22 @@ def host_array(tensor: TensorProto, external: External = no_external) -> HostArr
     Raises `DataError` NNM811 for data whose size differs from the shape's, NNM814 for a type that
     WebNN does not have.
     """
+    found = dtype(tensor.data_type, f'tensor "{tensor.name}"')
+    data = content(tensor, external)
+    if tensor.data_type in SHORT:
+        format, *_ = SHORT[tensor.data_type]
+        data = array("i", struct.unpack(f"<{len(data) // 2}{format}", data))
+    return HostArray(found, tuple(tensor.dims), data)
+
+
+def content(tensor: TensorProto, external: External = no_external) -> Any:
+    """Return the bytes of a tensor, little-endian as in a file; raises what `host_array` raises."""
     where = f'tensor "{tensor.name}"'
     found, shape = dtype(tensor.data_type, where), tuple(tensor.dims)
     if any(size < 0 for size in shape):
         raise invalid(f"{where} has the shape {show(shape)}")
-    expected = byte_length(found, count(shape))
+    short = tensor.data_type in SHORT
+    expected = 2 * count(shape) if short else byte_length(found, count(shape))
     data: Any
     if tensor.data_location == 1:
         data = _external(tensor, external, expected)
@@ -92,15 +112,23 @@ def host_array(tensor: TensorProto, external: External = no_external) -> HostArr
         raise invalid(
             f"{where} has {len(data)} bytes, but its shape {show(shape)} takes {expected}"
         )
-    return HostArray(found, shape, data)
+    return data
 
 
 def _listed(tensor: TensorProto, dtype: DataType, expected: int, where: str) -> Any:
     """Return the bytes of a tensor whose values are stored as a list of numbers."""
-    values: Any = tensor.int32_data or tensor.int64_data or tensor.uint64_data or tensor.float_data
+    values: Any = (
+        tensor.int32_data
+        or tensor.int64_data
+        or tensor.uint64_data
+        or tensor.float_data
+        or tensor.double_data
+    )
     if len(values) > expected * (1 + (dtype in ("int4", "uint4"))):
         raise invalid(f"{where} has {len(values)} values, but its shape takes {expected} bytes")
     try:
+        if tensor.data_type in SHORT:
+            return struct.pack(f"<{len(values)}{SHORT[tensor.data_type][0]}", *values)
         if dtype == "float16":  # their bits, as integers
             return struct.pack(f"<{len(values)}H", *values)
         if dtype in ("int4", "uint4"):  # two in each integer

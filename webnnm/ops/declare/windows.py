@@ -105,9 +105,28 @@ def unfolded(
     `padding` fills cells of the padding; None repeats the nearest real cell of the window.
     """
     for axis, windows in ((2, rows), (4, columns)):
-        image = np.take(image, np.asarray(windows.nearest), axis=axis)
+        cells = _cells(np, windows)
+        real: Any = (cells >= 0) & (cells < windows.size)
+        image = np.take(image, _nearest(np, windows, cells, real), axis=axis)
         if padding is not None and windows.padded:
             shape = (windows.count, windows.length) + (1,) * (image.ndim - axis - 2)
-            real = np.reshape(np.asarray(windows.real), shape)
-            image = np.where(real, image, np.asarray(padding, dtype=image.dtype))
+            fill = np.asarray(padding, dtype=image.dtype)
+            image = np.where(np.reshape(real, shape), image, fill)
     return image
+
+
+def _cells(np: Any, windows: Windows) -> Any:
+    """Return `windows.cells` as an array: long signals have millions of them."""
+    first = np.arange(windows.count)[:, None] * windows.stride - windows.before
+    return first + np.arange(windows.length) * windows.dilation
+
+
+def _nearest(np: Any, windows: Windows, cells: Any, real: Any) -> Any:
+    """Return `windows.nearest` as an array."""
+    if not windows.padded:
+        return cells
+    inside = np.where(real, cells, windows.size)
+    lowest = np.min(inside, axis=1)[:, None]
+    highest = np.max(np.where(real, cells, -1), axis=1)[:, None]
+    found = np.minimum(np.maximum(cells, lowest), highest)
+    return np.where(highest < 0, np.zeros_like(found), found)

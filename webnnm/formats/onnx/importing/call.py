@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from webnnm.core.arrays import HostArray
@@ -17,12 +17,21 @@ from webnnm.formats.onnx.importing.refusals import (
     too_large,
     unsupported,
 )
-from webnnm.formats.onnx.messages import AttributeProto, GraphProto, NodeProto, TensorProto
+from webnnm.formats.onnx.messages import (
+    AttributeProto,
+    GraphProto,
+    NodeProto,
+    TensorProto,
+)
 from webnnm.formats.onnx.reader import invalid
 from webnnm.graph.node import InputNode, Operand, dependencies
 
-Scope = dict[str, Operand | None]
-"""The values of a graph by name; an absent optional one is None."""
+Scope = dict[str, Operand | TensorProto | DataError | None]
+"""The values of a graph by name; an absent optional one is None.
+
+Tensors of the file become operands when a node uses them. An input whose type WebNN lacks is the
+error that its users raise.
+"""
 
 
 class Surroundings(Protocol):
@@ -30,7 +39,15 @@ class Surroundings(Protocol):
 
     builder: FoldingBuilder
     external: tensors.External
-    declared: Mapping[str, int]
+    codes: dict[str, int]
+
+    def tensor(self, tensor: TensorProto) -> Operand:
+        """Return a tensor of the file."""
+        ...
+
+    def uses(self, node: NodeProto) -> int:
+        """Return how often a node that draws random numbers was imported before."""
+        ...
 
     def subgraph(
         self, graph: GraphProto, outer: Scope, given: Sequence[Operand | None] = ()
@@ -39,8 +56,10 @@ class Surroundings(Protocol):
         ...
 
 
-MOST_LISTED = 1 << 20
-"""How many numbers an entry may write as constants: positions, interpolation weights."""
+MOST_LISTED = 1 << 22
+"""How many numbers an entry may write as constants one by one: interpolation weights."""
+MOST_WRITTEN = 1 << 23
+"""How many numbers an entry may write as constants at once: positions, ranges."""
 
 
 class Call:
@@ -111,9 +130,10 @@ class Call:
         """Return the type for one of ONNX; booleans are uint8."""
         return tensors.dtype(code, f"the result of {spoken(self.node)}")
 
-    def declared(self, name: str) -> int | None:
-        """Return the ONNX number of the type that the model declares for a value, if it does."""
-        return self.importer.declared.get(name)
+    def code(self, place: int) -> int | None:
+        """Return the ONNX number of the type of an input, None if the file does not tell it."""
+        names = self.node.input
+        return self.importer.codes.get(names[place]) if place < len(names) else None
 
     def axis(self, value: int, rank: int) -> int:
         """Return an axis counted from the front."""
@@ -140,9 +160,9 @@ class Call:
                 if isinstance(node, InputNode) and node.name not in self.b.parameters
             }
             message = f"{what} of {spoken(self.node)} (opset {self.opset}) is computed"
-            if not inputs and count(x.shape) > 0:
+            if count(x.shape) > MOST_LISTED:
                 raise too_large(f"{what} of {spoken(self.node)}", count(x.shape), MOST_LISTED)
-            raise UnknownValue(message, inputs)
+            raise UnknownValue(message, inputs, x)
         if count(found.shape) > MOST_LISTED:
             raise too_large(f"{what} of {spoken(self.node)}", count(found.shape), MOST_LISTED)
         return found
@@ -170,10 +190,10 @@ class Call:
         """Return a tensor without elements."""
         return self.b.constant(empty(dtype, tuple(shape)))
 
-    def few(self, amount: int, what: str) -> int:
+    def few(self, amount: int, what: str, most: int = MOST_LISTED) -> int:
         """Return how many numbers an entry writes as constants. Raises NNM815 for too many."""
-        if amount > MOST_LISTED:
-            raise too_large(f"{what} of {spoken(self.node)}", amount, MOST_LISTED)
+        if amount > most:
+            raise too_large(f"{what} of {spoken(self.node)}", amount, most)
         return amount
 
     def unsupported(self, reason: str, hint: str = "") -> DataError:

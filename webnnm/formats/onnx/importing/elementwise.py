@@ -10,7 +10,7 @@ from webnnm.core.dtypes import is_float
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.shaping import as_type, number, wide
 from webnnm.formats.onnx.importing.table import imports
-from webnnm.formats.onnx.tensors import BOOL, CODES
+from webnnm.formats.onnx.tensors import BOOL, CODES, SHORT
 from webnnm.graph.node import Operand
 
 _UNARY = {
@@ -348,13 +348,22 @@ def converted(c: Call, x: Operand, code: int) -> Operand:
         return c.b.not_equal(x, number(c, 0, x))
     if is_float(x.dtype) and dtype in ("int4", "uint4"):
         x = as_type(c, x, "int8")  # which keeps only the lowest bits
+    if code in SHORT:
+        return _wrapped(c, as_type(c, x, dtype), code)
     return as_type(c, x, dtype)
+
+
+def _wrapped(c: Call, x: Operand, code: int) -> Operand:
+    """Return int32 within the range of an integer type of 16 bits, which wraps around."""
+    _, low, high = SHORT[code]
+    rest = c.b.bitwise_and(x, number(c, 0xFFFF, x))
+    return c.b.where(c.b.greater(rest, number(c, high, x)), rest + 2 * low, rest)
 
 
 @imports("CastLike")
 def cast_like(c: Call, x: Operand, target: Operand) -> Operand:
     """Conversion to the data type of another tensor."""
-    code = c.declared(c.node.input[1])
+    code = c.code(1)
     if code is None and target.dtype == "uint8":
         raise c.unsupported("whether its target is bool or uint8 is not declared")
     return converted(c, x, CODES[target.dtype] if code is None else code)

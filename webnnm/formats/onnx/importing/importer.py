@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,9 +12,18 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.shapes import count, show
 from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.described import data_inputs, is_supported, values_taken
 from webnnm.formats.onnx.importing.call import Call, Scope
 from webnnm.formats.onnx.importing.folding import FoldingBuilder, empty
-from webnnm.formats.onnx.importing.refusals import missing, spoken, too_large, unsupported
+from webnnm.formats.onnx.importing.refusals import (
+    EmptyOutput,
+    UnknownValue,
+    missing,
+    spoken,
+    too_large,
+    unsupported,
+)
+from webnnm.formats.onnx.importing.short_integers import refuse_short, short_result
 from webnnm.formats.onnx.importing.sizes import Shapes, Sizes, misfit
 from webnnm.formats.onnx.importing.table import Entry, entries
 from webnnm.formats.onnx.messages import (
@@ -23,9 +33,12 @@ from webnnm.formats.onnx.messages import (
     ModelProto,
     NodeProto,
     OperatorSetIdProto,
+    TensorProto,
+    ValueInfoProto,
 )
+from webnnm.formats.onnx.narrowing import explain, narrow, narrow_graph
 from webnnm.formats.onnx.reader import invalid
-from webnnm.graph.node import Graph, InputNode, Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
 
 MOST_CALLS = 50_000
@@ -34,14 +47,20 @@ MOST_DEEP = 32
 """The deepest nesting of functions and subgraphs."""
 NEWEST = 28
 """The newest opset for which the table was written."""
+FEW = 64
+"""A known value of more elements is data rather than a shape."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """An imported model: its graph, and the values of the inputs that stand for its weights."""
+    """An imported model: its graph, and the values of the inputs that stand for its weights.
+
+    `notes` say what the graph computes otherwise than the file says.
+    """
 
     graph: Graph
     parameters: Mapping[str, HostArray]
+    notes: Sequence[str] = ()
 
     @property
     def inputs(self) -> dict[str, TensorType]:
@@ -51,6 +70,24 @@ class Imported:
             for name, operand in self.graph.inputs.items()
             if name not in self.parameters
         }
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Consecutive nodes of a model: those that can be imported before more values are known.
+
+    The graph of `imported` computes results of these types; `known` are results that are known
+    already. The nodes from `stop` on are left: they and the outputs use the values in `live`, and
+    the first of them cannot be imported unless the values of `needs` are known.
+    """
+
+    imported: Imported | None
+    types: Mapping[str, TensorType]
+    known: Mapping[str, HostArray]
+    stop: int
+    done: bool
+    live: frozenset[str]
+    needs: frozenset[str]
 
 
 def import_model(
@@ -67,7 +104,8 @@ def import_model(
     constants of the graph. `external` fetches weights from other files.
 
     Weights, the float initializers of more than one element, are inputs of the graph under their
-    names; all other initializers are constants. Booleans are uint8, 0 and 1.
+    names; all other initializers are constants. Booleans are uint8, 0 and 1; float64 is float32,
+    and integers of 16 bits are int32. Nodes that no output depends on are left out.
 
     >>> from webnnm.formats.onnx.messages import *
     >>> dims = TensorShapeProto([DimensionProto(dim_param="batch")])
@@ -88,6 +126,31 @@ def import_model(
     return importer.whole(model.graph, shapes or {}, known or {})
 
 
+def input_types(model: ModelProto, shapes: Shapes) -> dict[str, TensorType]:
+    """Return the types of a model's inputs for sizes of its free dimensions."""
+    graph = model.graph or GraphProto()
+    sizes = Sizes(shapes, graph.input)
+    return {info.name: sizes.type(info) for info in data_inputs(graph) if is_supported(info)}
+
+
+def import_segment(
+    model: ModelProto,
+    first: int,
+    types: Mapping[str, TensorType],
+    known: Mapping[str, HostArray],
+    *,
+    external: tensors.External = tensors.no_external,
+) -> Segment:
+    """Return the nodes of a model from one on, up to the first that needs values computed here.
+
+    `types` has the values of earlier nodes that are used, `known` those whose values are known. If
+    one of these has more than `FEW` elements, it is data: the segment is a single node.
+
+    Raises what `import_model` raises; NNM816 if a node needs more than the values of its operands.
+    """
+    return Importer(model, external).segment(model.graph or GraphProto(), first, types, known)
+
+
 class Importer:
     """Imports the graph of one model; subgraphs and functions are imported where they are used."""
 
@@ -98,24 +161,100 @@ class Importer:
         self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
         self._versions = _versions(model.opset_import)
         self._table = entries()
-        self.declared: Mapping[str, int] = _declared(model.graph)
+        self.codes = _declared(model.graph)
+        self._tensors: dict[int, tuple[TensorProto, Operand]] = {}
+        self._trained: set[int] = set()
+        self._uses = Counter[str]()
         self._calls = self._depth = 0
 
     def whole(self, graph: GraphProto, shapes: Shapes, known: Mapping[str, HostArray]) -> Imported:
         """Import the graph of the model."""
-        scope: Scope = {}
-        self._initialise(graph, scope, parameters=True)
+        scope = self._weights(graph)
         sizes = Sizes(shapes, graph.input)
         for info in graph.input:
             if info.name not in scope:
-                type = sizes.type(info)
-                scope[info.name] = self._input(info.name, type, known.get(info.name))
-        self._run(graph.node, scope)
-        outputs = {info.name: self._output(info.name, scope) for info in graph.output}
-        if not outputs:
+                scope[info.name] = self._model_input(info, sizes, known.get(info.name))
+        if not graph.output:
             raise invalid("its graph has no outputs")
-        found = self.builder.build(outputs)
-        return _without_unused(found, self.parameters)
+        self._run(_live(graph), scope)
+        outputs = {info.name: self._output(info.name, scope) for info in graph.output}
+        return self._imported(outputs)
+
+    def _model_input(
+        self, info: ValueInfoProto, sizes: Sizes, known: HostArray | None
+    ) -> Operand | DataError:
+        """Return an input of the model, or the error for who uses it if its type is missing."""
+        try:
+            type = sizes.type(info)
+        except DataError as error:
+            if is_supported(info):
+                raise
+            return error
+        return self._input(info.name, type, known)
+
+    def segment(
+        self,
+        graph: GraphProto,
+        first: int,
+        types: Mapping[str, TensorType],
+        known: Mapping[str, HostArray],
+    ) -> Segment:
+        """Import nodes of the model; see `import_segment`."""
+        nodes = _live(graph)
+        scope = self._weights(graph)
+        for name, type in types.items():
+            scope[name] = self._input(name, type, known.get(name))
+        for node in nodes[:first]:
+            self._learn_code(node, short_result(node, self.codes))
+        single = any(count(array.shape) > FEW for array in known.values())
+        stop, needs = first, frozenset[str]()
+        for node in nodes[first : first + 1] if single else nodes[first:]:
+            try:
+                self._run([node], scope)
+            except UnknownValue as error:
+                needs = _needed(node, scope, error.operand) - known.keys()
+                if stop == first and not needs:
+                    raise
+                break
+            stop += 1
+        outputs = {info.name for info in graph.output}
+        for name in outputs if stop == len(nodes) else ():
+            scope[name] = self._value(name, scope)
+        live = outputs.union(*map(values_taken, nodes[stop:]))
+        results = {
+            name: x
+            for name, x in scope.items()
+            if name in live and isinstance(x, Operand) and name not in types
+        }
+        constants = {
+            name: x.node.array for name, x in results.items() if isinstance(x.node, ConstantNode)
+        }
+        computed = {name: self._output(name, scope) for name in results.keys() - constants.keys()}
+        return Segment(
+            self._imported(computed) if computed else None,
+            {name: x.type for name, x in results.items()},
+            constants,
+            stop,
+            stop == len(nodes),
+            frozenset(live),
+            needs,
+        )
+
+    def _weights(self, graph: GraphProto) -> Scope:
+        """Return the tensors of the model's graph; those of floats are weights."""
+        self._trained |= {id(tensor) for tensor in graph.initializer}
+        names = [tensor.name for tensor in graph.initializer]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise invalid(f'two weights are called "{twice}"')
+        scope: Scope = {}
+        self._initialise(graph, scope)
+        return scope
+
+    def _imported(self, outputs: Mapping[str, Operand]) -> Imported:
+        graph = self.builder.build(outputs)
+        notes = explain(graph)
+        return _without_unused(narrow_graph(graph), self.parameters, notes)
 
     def _input(self, name: str, type: TensorType, known: HostArray | None) -> Operand:
         """Return an input of the model: a constant if it is known, or has no elements."""
@@ -123,7 +262,13 @@ class Importer:
             return self.builder.constant(_as(known, type))
         if not count(type.shape):
             return self.builder.constant(empty(*type))
-        return self.builder.input(name, type.dtype, type.shape)
+        return self._declare(name, type)
+
+    def _declare(self, name: str, type: TensorType) -> Operand:
+        """Return an input of the graph; one of float64 is given as float32."""
+        if type.dtype != "float64":
+            return self.builder.input(name, type.dtype, type.shape)
+        return self.builder.cast(self.builder.input(name, "float32", type.shape), type="float64")
 
     def subgraph(
         self, graph: GraphProto, outer: Scope, given: Sequence[Operand | None] = ()
@@ -133,12 +278,12 @@ class Importer:
             raise invalid(f"a graph of {len(graph.input)} inputs is given {len(given)}")
         scope = dict(outer)
         scope |= {info.name: x for info, x in zip(graph.input, given, strict=True)}
-        self._initialise(graph, scope, parameters=False)
+        self._initialise(graph, scope)
         with self._deeper():
-            self._run(graph.node, scope)
+            self._run(_live(graph), scope)
         return [self._value(info.name, scope) for info in graph.output]
 
-    def _initialise(self, graph: GraphProto, scope: Scope, *, parameters: bool) -> None:
+    def _initialise(self, graph: GraphProto, scope: Scope) -> None:
         if graph.sparse_initializer:
             raise DataError(
                 "NNM814",
@@ -146,28 +291,41 @@ class Importer:
                 hint="export it with dense weights",
             )
         for tensor in graph.initializer:
-            array = tensors.host_array(tensor, self.external)
-            if parameters and is_float(array.dtype) and count(array.shape) > 1:
-                if tensor.name in self.parameters:
-                    raise invalid(f'two weights are called "{tensor.name}"')
-                self.parameters[tensor.name] = array
-                found = self.builder.input(tensor.name, array.dtype, array.shape)
-            else:
-                found = self.builder.constant(array)
-            scope[tensor.name] = found
+            scope[tensor.name] = tensor
+            self.codes[tensor.name] = tensor.data_type
+
+    def uses(self, node: NodeProto) -> int:
+        """Return how often a node that draws random numbers was imported before."""
+        self._uses[node.output[0]] += 1
+        return self._uses[node.output[0]] - 1
+
+    def tensor(self, tensor: TensorProto) -> Operand:
+        """Return a tensor of the file: a weight, or a constant."""
+        if id(tensor) in self._tensors:
+            return self._tensors[id(tensor)][1]
+        array = tensors.host_array(tensor, self.external)
+        if id(tensor) in self._trained and is_float(array.dtype) and count(array.shape) > 1:
+            self.parameters[tensor.name] = narrow(array)
+            found = self._declare(tensor.name, TensorType(array.dtype, array.shape))
+        else:
+            found = self.builder.constant(array)
+        self._tensors[id(tensor)] = tensor, found
+        return found
 
     def _run(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
         """Import nodes in their order."""
-        made: set[str] = set()
         for node in nodes:
             results = self._results(node, scope)
-            for name, result in zip(node.output, results, strict=False):
-                if not name:
-                    continue
-                if name in made:
-                    raise invalid(f'two nodes compute the value "{name}"')
-                made.add(name)
-                scope[name] = result
+            self._learn_code(node, short_result(node, self.codes))
+            scope |= {name: x for name, x in zip(node.output, results, strict=False) if name}
+
+    def _learn_code(self, node: NodeProto, code: int | None) -> None:
+        """Remember whether the results of a node are integers of 16 bits."""
+        for name in node.output:
+            if code is not None:
+                self.codes[name] = code
+            elif self.codes.get(name) in tensors.SHORT:
+                del self.codes[name]
 
     def _results(self, node: NodeProto, scope: Scope) -> Sequence[Operand | None]:
         """Return the results of a node."""
@@ -175,21 +333,23 @@ class Importer:
         if self._calls > MOST_CALLS:
             raise too_large("the model, with its loops and functions", self._calls, MOST_CALLS)
         domain = _domain(node.domain)
-        given = [self._value(name, scope) if name else None for name in node.input]
-        function = self._functions.get((domain, node.op_type, node.overload))
-        if function is not None:
-            return self._expanded(function, node, given)
         opset = self._versions.get(domain)
+        function = self._functions.get((domain, node.op_type, node.overload))
         entry = self._table.get((domain, node.op_type))
-        if entry is None:
+        if function is None and entry is None:
             names = [name for place, name in self._table if place == domain]
             raise missing(node, opset or 0, names)
+        given = [self._value(name, scope) if name else None for name in node.input]
+        if function is not None:
+            return self._expanded(function, node, given)
         if opset is None:
             raise invalid(
                 f'{spoken(node)} is of the domain "{domain}", which is not in opset_import'
             )
         if domain == "" and opset > NEWEST:
             raise unsupported(node, opset, f"opsets up to {NEWEST} are supported")
+        refuse_short(node, self.codes)
+        assert entry is not None
         return self._called(entry, Call(self, node, opset, scope), given)
 
     def _called(
@@ -202,7 +362,7 @@ class Importer:
         if (
             not entry.least <= len(given)
             or (entry.most is not None and len(given) > entry.most)
-            or None in given[: entry.least]
+            or any(x is None and k not in entry.absent for k, x in enumerate(given[: entry.least]))
         ):
             raise invalid(f"{spoken(node)} has {len(given)} inputs")
         try:
@@ -229,6 +389,10 @@ class Importer:
             raise invalid(f"{spoken(node)} has {len(given)} inputs")
         scope: Scope = dict.fromkeys(function.input)
         scope |= zip(function.input, given, strict=False)
+        for inner, outer_name in zip(function.input, node.input, strict=False):
+            self.codes.pop(inner, None)
+            if outer_name in self.codes:
+                self.codes[inner] = self.codes[outer_name]
         attributes = {a.name: a for a in function.attribute_proto}
         attributes |= {a.name: a for a in node.attribute}
         outer = self._versions
@@ -238,7 +402,9 @@ class Importer:
                 self._run([_bound(each, attributes) for each in function.node], scope)
         finally:
             self._versions = outer
-        return [scope.get(name) for name in function.output]
+        return [
+            x if isinstance(x := scope.get(name), Operand) else None for name in function.output
+        ]
 
     @contextmanager
     def _deeper(self) -> Generator[None]:
@@ -255,18 +421,47 @@ class Importer:
         found = scope.get(name)
         if found is None:
             raise invalid(f'the value "{name}" is used before it is computed')
+        if isinstance(found, TensorProto):
+            found = scope[name] = self.tensor(found)
+        if isinstance(found, DataError):
+            raise found
         return found
 
     def _output(self, name: str, scope: Scope) -> Operand:
         """Return an output of the graph; an input or a constant is copied to it."""
         found = self._value(name, scope)
         if not count(found.shape):
-            raise DataError(
-                "NNM814",
-                f'output "{name}" is {found}: an empty tensor, which WebNN does not have',
-                hint="use other sizes, or another output",
-            )
+            raise EmptyOutput(name, found)
         return found if isinstance(found.node, OperatorNode) else self.builder.identity(found)
+
+
+def _live(graph: GraphProto) -> list[NodeProto]:
+    """Return the nodes of a graph that its outputs depend on, in their order."""
+    wanted = {info.name for info in graph.output} - {""}
+    nodes: list[NodeProto] = []
+    computed: set[str] = set()
+    for node in reversed(graph.node):
+        if wanted.isdisjoint(node.output):
+            continue
+        for name in filter(None, node.output):
+            if name in computed:
+                raise invalid(f'two nodes compute the value "{name}"')
+            computed.add(name)
+        nodes.append(node)
+        wanted |= values_taken(node)
+    return nodes[::-1]
+
+
+def _needed(node: NodeProto, scope: Scope, operand: Operand) -> frozenset[str]:
+    """Return the values that have to be known before a node can be imported.
+
+    They are those that hold what the node asked for or, if it is computed within the node, all.
+    """
+    taken = {name: scope.get(name) for name in values_taken(node)}
+    operands = {name: x for name, x in taken.items() if isinstance(x, Operand)}
+    asked = {name for name, x in operands.items() if x == operand}
+    computed = {name for name, x in operands.items() if not isinstance(x.node, ConstantNode)}
+    return frozenset(asked or computed)
 
 
 def _as(array: HostArray, type: TensorType) -> HostArray:
@@ -314,7 +509,9 @@ def _bound(node: NodeProto, values: Mapping[str, AttributeProto]) -> NodeProto:
     return replace(node, attribute=found)
 
 
-def _without_unused(graph: Graph, parameters: Mapping[str, HostArray]) -> Imported:
+def _without_unused(
+    graph: Graph, parameters: Mapping[str, HostArray], notes: Sequence[str]
+) -> Imported:
     """Return the graph without weights that are not used."""
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     kept = {name: array for name, array in parameters.items() if name in used}
@@ -323,4 +520,4 @@ def _without_unused(graph: Graph, parameters: Mapping[str, HostArray]) -> Import
         for name, operand in graph.inputs.items()
         if name in kept or name not in parameters
     }
-    return Imported(Graph(graph.outputs, inputs), kept)
+    return Imported(Graph(graph.outputs, inputs), kept, notes)

@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, full, number, places, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, cut, full, number, places, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
+
+
+def within(c: Call, indices: Operand, sizes: Sequence[int]) -> Operand:
+    """Return indices of an axis, or coordinates along several, in a type that WebNN indexes with.
+
+    Known ones have to exist: devices take the nearest element, ONNX raises an error. Negative ones
+    count from the end.
+    """
+    known = c.b.known(indices)
+    if known is not None and count(known.shape):
+        values = known.values()
+        for axis, size in enumerate(sizes):
+            line = values[axis :: len(sizes)]
+            lowest, highest = min(line), max(line)
+            if lowest < -size or highest >= size:
+                wrong = highest if highest >= size else lowest
+                raise c.invalid(f"there is no element {wrong} among {size}")
+    if indices.dtype in ("int32", "int64", "uint32"):
+        return indices
+    return as_type(c, indices, "int32")
 
 
 @imports("Gather")
 def gather(c: Call, x: Operand, indices: Operand) -> Operand:
     """Elements selected along an axis."""
-    return c.b.gather(x, _indices(c, indices), axis=c.axis(c.integer("axis", 0), x.rank))
+    axis = c.axis(c.integer("axis", 0), x.rank)
+    return c.b.gather(x, within(c, indices, x.shape[axis : axis + 1]), axis=axis)
 
 
 @imports("GatherElements")
 def gather_elements(c: Call, x: Operand, indices: Operand) -> Operand:
     """Elements selected along an axis, with separate indices for every line."""
     axis = c.axis(c.integer("axis", 0), x.rank)
-    return c.b.gather_elements(x, _indices(c, indices), axis=axis)
-
-
-def _indices(c: Call, indices: Operand) -> Operand:
-    return (
-        indices if indices.dtype in ("int32", "int64", "uint32") else as_type(c, indices, "int32")
-    )
+    return c.b.gather_elements(x, within(c, indices, x.shape[axis : axis + 1]), axis=axis)
 
 
 @imports("GatherND")
 def gather_nd(c: Call, x: Operand, indices: Operand) -> Operand:
     """Slices selected by coordinates, separately within each batch."""
     batch = c.integer("batch_dims", 0)
+    if x.shape[:batch] != indices.shape[:batch] or batch < 0:
+        raise c.invalid(f"{x} and indices {indices} differ within the first {batch} dimensions")
+    indices = within(c, indices, _box(c, x.shape[batch:], indices))
     if not batch:
         return c.b.gather_nd(x, indices)
     # The index in the batch becomes the first coordinate.
@@ -46,12 +64,25 @@ def gather_nd(c: Call, x: Operand, indices: Operand) -> Operand:
     return reshaped(c, found, (*x.shape[:batch], *found.shape[1:]))
 
 
+def _box(c: Call, shape: Sequence[int], indices: Operand) -> Sequence[int]:
+    """Return the sizes of the dimensions that coordinates go along."""
+    depth = indices.shape[-1]
+    if not 1 <= depth <= len(shape):
+        raise c.invalid(f"{depth} coordinates for {len(shape)} dimensions")
+    return shape[:depth]
+
+
 @imports("Scatter", "ScatterElements")
 def scatter_elements(c: Call, x: Operand, indices: Operand, updates: Operand) -> Operand:
     """Elements replaced along an axis, or combined with the existing ones."""
     axis, word = c.axis(c.integer("axis", 0), x.rank), c.word("reduction", "none")
+    if indices.rank != x.rank or any(
+        m > n for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True)) if k != axis
+    ):
+        raise c.invalid(f"indices {indices} do not fit {x}")
+    indices = within(c, indices, x.shape[axis : axis + 1])
     if word == "none":
-        return c.b.scatter_elements(x, indices, updates, axis=axis)
+        return _scattered(c, x, indices, updates, axis)
     # Each update along the axis becomes a tensor of x's shape that says what it adds where.
     size, combine = x.shape[axis], _combination(c, word)
     row = reshaped(c, places(c, size), [size if k == axis else 1 for k in range(x.rank)])
@@ -64,6 +95,23 @@ def scatter_elements(c: Call, x: Operand, indices: Operand, updates: Operand) ->
         hit = c.b.logical_and(c.b.equal(row, index), there)
         x = c.b.where(hit, combine(x, value), x)
     return x
+
+
+def _scattered(c: Call, x: Operand, indices: Operand, updates: Operand, axis: int) -> Operand:
+    """Return a tensor with elements replaced in the corner that the indices cover."""
+    whole = [
+        n if k == axis else m for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
+    ]
+    corner = cut(c, x, [0] * x.rank, whole)
+    found = c.b.scatter_elements(corner, indices, updates, axis=axis)
+    if corner is x:
+        return found
+    behind = [n - m for n, m in zip(x.shape, whole, strict=True)]
+    ones, wide = (
+        c.b.pad(each, beginning_padding=[0] * x.rank, ending_padding=behind)
+        for each in (full(c, 1, "uint8", whole), found)
+    )
+    return c.b.where(ones, wide, x)
 
 
 def _beyond(c: Call, x: Operand, indices: Operand, axis: int, y: Operand) -> Operand:
@@ -104,6 +152,7 @@ def _combination(c: Call, word: str) -> Callable[[Operand, Operand], Operand]:
 def scatter_nd(c: Call, x: Operand, indices: Operand, updates: Operand) -> Operand:
     """Slices replaced by coordinates, or combined with the existing ones."""
     word, b = c.word("reduction", "none"), c.b
+    indices = within(c, indices, _box(c, x.shape, indices))
     if word == "none":
         return b.scatter_nd(x, indices, updates)
     combine, depth = _combination(c, word), indices.shape[-1]
@@ -144,7 +193,10 @@ def one_hot(c: Call, indices: Operand, depth: Operand, values: Operand) -> Opera
     """One value where an index points, another elsewhere."""
     b, size = c.b, int(c.scalar(depth, "depth"))
     axis = c.axis(c.integer("axis", -1), indices.rank + 1)
-    inner = b.cast(indices, type="int32")
+    if size < 1 or values.shape != (2,):
+        raise c.invalid(f"a depth of {size}, and {values} for off and on")
+    # Indices beyond both ends hit nothing: they must not wrap around in int32.
+    inner = as_type(c, b.clamp(indices, min_value=-size - 1, max_value=size), "int32")
     inner = b.where(b.lesser(inner, number(c, 0, inner)), inner + size, inner)
     row = reshaped(c, places(c, size), (size, *(1,) * (indices.rank - axis)))
     shape = (*indices.shape[:axis], 1, *indices.shape[axis:])
@@ -160,6 +212,9 @@ def compress(c: Call, x: Operand, condition: Operand) -> Operand:
     if not c.has("axis"):
         x = reshaped(c, x, (count(x.shape),))
     axis = c.axis(c.integer("axis", 0), x.rank)
+    if condition.rank != 1:
+        raise c.invalid(f"a condition {condition}")
+    places = [place for place in places if place < x.shape[axis]]
     if not places:
         return c.empty(x.dtype, [0 if k == axis else n for k, n in enumerate(x.shape)])
     return c.b.gather(x, c.b.constant(places, "int32"), axis=axis)
@@ -182,7 +237,7 @@ def non_zero(c: Call, x: Operand) -> Operand:
 @imports("ArrayFeatureExtractor", domain="ai.onnx.ml")
 def array_feature_extractor(c: Call, x: Operand, indices: Operand) -> Operand:
     """Elements of the last axis."""
-    found = c.b.gather(x, _indices(c, indices), axis=x.rank - 1)
+    found = c.b.gather(x, within(c, indices, x.shape[-1:]), axis=x.rank - 1)
     return reshaped(c, found, (count(x.shape[:-1]), count(indices.shape)))
 
 

@@ -101,6 +101,10 @@ def _cast(result: TensorType, x: Few, **_: Any) -> list[Any]:
     return [min(max(math.trunc(value), low), high) for value in x.values]
 
 
+def _clamp(result: TensorType, x: Few, *, min_value: float, max_value: float) -> list[Any]:
+    return [fitted(result.dtype, min(max(value, min_value), max_value)) for value in x.values]
+
+
 def _same(_type: TensorType, x: Few, **_: Any) -> list[Any]:
     return list(x.values)
 
@@ -224,6 +228,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 }
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
+    "bitwiseAnd": operator.and_,
     "div": _quotient,
     "equal": operator.eq,
     "greater": operator.gt,
@@ -246,6 +251,7 @@ KERNELS: Mapping[str, Kernel] = {
     "argMax": _extremum(max),
     "argMin": _extremum(min),
     "cast": _cast,
+    "clamp": _clamp,
     "concat": _concat,
     "cumulativeSum": _cumulative_sum,
     "expand": _expand,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.call import MOST_WRITTEN, Call
 from webnnm.formats.onnx.importing.shaping import (
     as_type,
     broadcast,
@@ -107,7 +110,7 @@ def slice_(
     begin, size, stride = [0] * x.rank, list(x.shape), [1] * x.rank
     backwards: list[int] = []
     for axis, *bounds in zip(chosen, first, last, strides, strict=True):
-        line = range(x.shape[axis])[slice(*bounds)]
+        line = _line(x.shape[axis], *bounds)
         stride[axis] = abs(line.step)
         size[axis] = (len(line) - 1) * stride[axis] + 1 if line else 0
         begin[axis] = line.start if line else 0
@@ -117,6 +120,19 @@ def slice_(
     if all(size) and backwards:
         x = c.b.reverse(x, axes=backwards)
     return cut(c, x, begin, size, stride)
+
+
+def _line(size: int, start: int, end: int, step: int) -> range:
+    """Return the elements of a slice: beyond both ends of an axis, bounds are what is nearest.
+
+    Backwards, a start before the first element is the first one, which in Python is none; and the
+    largest integers are an end that is left open, in ONNX Runtime.
+    """
+    if step < 0 and end in (2**31 - 1, 2**63 - 1):
+        end = -size - 1
+    start, end = (bound + size if bound < 0 else bound for bound in (start, end))
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    return range(min(max(start, max(low, 0)), high), min(max(end, low), high), step)
 
 
 @imports("Pad")
@@ -167,7 +183,7 @@ def padded(
         shape = [a + n + z for a, n, z in zip(before, x.shape, after, strict=True)]
         return repeated(c, number(c, value, x), shape)
     if mode in ("constant", "edge"):
-        if mode == "constant" and x.dtype not in ("float32", "float16"):
+        if mode == "constant" and not is_float(x.dtype):
             value = int(value)
         return c.b.pad(x, beginning_padding=before, ending_padding=after, mode=mode, value=value)
     if mode not in ("reflect", "wrap"):
@@ -180,12 +196,12 @@ def padded(
 
 def _around(c: Call, size: int, before: int, after: int, mode: str) -> Operand:
     """Return the indices of elements along an axis that is extended beyond its ends."""
-    c.few(before + size + after, "its padding")
+    c.few(before + size + after, "its padding", MOST_WRITTEN)
     period = size if mode == "wrap" else max(1, 2 * size - 2)
-    found = [place % period for place in range(-before, size + after)]
-    return c.b.constant(
-        [min(place, period - place) if mode == "reflect" else place for place in found], "int32"
-    )
+    cells = array("i", [place % period for place in range(-before, size + after)])
+    if mode == "reflect":
+        cells = array("i", [min(place, period - place) for place in cells])
+    return c.b.constant(HostArray("int32", (len(cells),), cells))
 
 
 @imports("Tile")
@@ -243,6 +259,9 @@ def reverse_sequence(c: Call, x: Operand, lengths: Operand) -> Operand:
     """The first elements of each sequence reversed."""
     time, batch = c.integer("time_axis", 0), c.integer("batch_axis", 1)
     size, b = x.shape[time], c.b
+    known = b.known(lengths)
+    if known is not None and not all(0 <= length <= size for length in known.values()):
+        raise c.invalid(f"lengths {[*known.values()]} of sequences of {size}")
     place = reshaped(c, places(c, size), [size if k == time else 1 for k in (0, 1)])
     ends = as_type(c, lengths, "int32")
     ends = reshaped(c, ends, [ends.shape[0] if k == batch else 1 for k in (0, 1)])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, part, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, part, repeated, reshaped
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -83,27 +85,80 @@ def gemm(c: Call, x: Operand, y: Operand, z: Operand | None = None) -> Operand:
 @imports("Einsum")
 def einsum(c: Call, *operands: Operand) -> Operand:
     """Sums of products in Einstein notation: "ij,jk->ik"."""
-    text = c.word("equation", "").replace(" ", "")
-    terms, arrow, wanted = text.partition("->")
-    names = terms.split(",")
-    if len(names) != len(operands) or "." in text:
-        raise c.unsupported(f'the equation "{text}"')
-    if not arrow:
-        wanted = "".join(sorted(k for k in set(terms) - {","} if terms.count(k) == 1))
+    names, wanted = _terms(c, operands)
+    pairs = [_diagonal(c, word, x) for word, x in zip(names, operands, strict=True)]
+    names, tensors = [word for word, _ in pairs], [x for _, x in pairs]
     sizes: dict[str, int] = {}
-    for word, x in zip(names, operands, strict=True):
-        if len(word) != x.rank or len(set(word)) != len(word):
-            raise c.unsupported(f'"{word}" for {x}')
-        sizes |= {k: n for k, n in zip(word, x.shape, strict=True) if n > 1 or k not in sizes}
-    letters, found = names[0], operands[0]
-    for place, (word, x) in enumerate(zip(names[1:], operands[1:], strict=True)):
+    for word, x in pairs:
+        for letter, size in zip(word, x.shape, strict=True):
+            if sizes.setdefault(letter, size) != size and 1 not in (size, sizes[letter]):
+                raise c.invalid(f'"{letter}" is {sizes[letter]} and {size}')
+            sizes[letter] = max(size, sizes[letter])
+    letters, found = names[0], tensors[0]
+    for place, (word, x) in enumerate(zip(names[1:], tensors[1:], strict=True)):
         later = {*wanted, *"".join(names[place + 2 :])}
         letters, found = _contracted(c, letters, found, word, x, later)
     summed = [k for k, letter in enumerate(letters) if letter not in wanted]
     if summed:
         found = c.b.reduce_sum(found, axes=summed)
         letters = "".join(letter for letter in letters if letter in wanted)
-    return c.b.transpose(found, permutation=[letters.index(letter) for letter in wanted])
+    order = [letters.index(letter) for letter in wanted]
+    return c.b.transpose(found, permutation=order) if order else found
+
+
+def _terms(c: Call, operands: Sequence[Operand]) -> tuple[list[str], str]:
+    """Return the indices of each operand and of the result, one letter for each dimension.
+
+    The dimensions of an ellipsis are those that broadcast: they become digits, the last one 0.
+    """
+    text = c.word("equation", "").replace(" ", "")
+    left, arrow, right = text.partition("->")
+    words = left.split(",")
+    if len(words) != len(operands):
+        raise c.invalid(f'the equation "{text}" is one of {len(words)} operands')
+    names: list[str] = []
+    broadcast = ""
+    for word, x in zip(words, operands, strict=True):
+        own = word.replace("...", "", 1)
+        free = x.rank - len(own)
+        digits = "".join(chr(ord("0") + k) for k in reversed(range(free)))
+        letters = word.replace("...", digits, 1)
+        if free < 0 or len(letters) != x.rank or not (own.isalpha() or not own):
+            raise c.invalid(f'"{word}" does not name the dimensions of {x}')
+        broadcast = max(broadcast, digits, key=len)
+        names.append(letters)
+    if arrow:
+        wanted = right.replace("...", broadcast, 1)
+    else:
+        once = [k for k in sorted({*left}) if k.isalpha() and left.count(k) == 1]
+        wanted = broadcast + "".join(once)
+    if len(set(wanted)) < len(wanted) or not {*wanted} <= {*"".join(names)}:
+        raise c.invalid(f'the result of the equation "{text}" repeats an index, or has a new one')
+    return names, wanted
+
+
+def _diagonal(c: Call, word: str, x: Operand) -> tuple[str, Operand]:
+    """Return a tensor without repeated indices: its elements at which these are equal."""
+    for letter in dict.fromkeys(word):
+        while word.count(letter) > 1:
+            one = word.index(letter)
+            other = word.index(letter, one + 1)
+            size = x.shape[one]
+            if x.shape[other] != size:
+                raise c.invalid(f'"{letter}" is {size} and {x.shape[other]}')
+            order = [k for k in range(x.rank) if k not in (one, other)]
+            last = c.b.transpose(x, permutation=[*order, one, other])
+            shape = last.shape[:-2]
+            # One element of every row of a matrix, which is one longer than the row: its diagonal.
+            flat = reshaped(c, last, (*shape, size * size))
+            picked = c.b.slice(
+                flat,
+                starts=[0] * flat.rank,
+                sizes=flat.shape,
+                strides=[*(1 for _ in shape), size + 1],
+            )
+            x, word = picked, "".join(word[k] for k in order) + letter
+    return word, x
 
 
 def _contracted(
@@ -115,7 +170,15 @@ def _contracted(
     inner = [k for k in both if k not in later]
     rows = [k for k in one if k not in both]
     columns = [k for k in other if k not in both]
-    shape = dict(zip(one, x.shape, strict=True)) | dict(zip(other, y.shape, strict=True))
+    shape = dict(zip(one, x.shape, strict=True))
+    for letter, size in zip(other, y.shape, strict=True):
+        shape[letter] = max(size, shape.get(letter, 1))
+    x, y = (
+        repeated(
+            c, each, [shape[k] if k in both else n for k, n in zip(word, each.shape, strict=True)]
+        )
+        for word, each in ((one, x), (other, y))
+    )
     left = _grouped(c, one, x, (batch, rows, inner))
     right = _grouped(c, other, y, (batch, inner, columns))
     found = product(c, left, right)

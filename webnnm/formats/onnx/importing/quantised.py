@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webnnm.core.dtypes import DataType, integer_range
+from webnnm.core.dtypes import DataType, integer_range, is_float
+from webnnm.core.shapes import count, show
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.products import small_product
 from webnnm.formats.onnx.importing.shaping import as_type, full, part, repeated, reshaped
 from webnnm.formats.onnx.importing.table import imports
-from webnnm.formats.onnx.importing.windows import convolution, window_of
+from webnnm.formats.onnx.importing.windows import Window, convolution, window_of
+from webnnm.formats.onnx.tensors import CODES, SHORT
 from webnnm.graph.node import Operand
 
+UINT8 = 2
+MOST_PRODUCTS = 255
+"""How many products of 9-bit integers float32 sums exactly at least."""
 
-def _laid_out(c: Call, x: Operand, given: Operand, axis: int, block: int) -> Operand:
+
+def _laid_out(c: Call, x: Operand, given: Operand, axis: int | None) -> Operand:
     """Return a scale or zero point in the rank of a tensor: per tensor, per axis, or per block."""
-    if given.rank == 0 or given.shape == (1,):
+    if count(given.shape) == 1:
         return reshaped(c, given, (1,) * x.rank)
-    if block or given.rank == x.rank:
+    if axis is None or given.rank == x.rank:
         return given
     return reshaped(c, given, [x.shape[axis] if k == axis else 1 for k in range(x.rank)])
 
@@ -26,23 +32,44 @@ def _parameters(
     c: Call, x: Operand, scale: Operand, zero: Operand | None, dtype: DataType
 ) -> tuple[Operand, Operand]:
     """Return scale and zero point in the form that WebNN takes."""
-    axis = c.axis(c.integer("axis", 1), max(1, x.rank)) if scale.rank else 0
+    # One scale belongs to the whole tensor, whatever the axis is.
+    axis = None
+    if count(scale.shape) > 1:
+        axis = c.axis(c.integer("axis", 1), x.rank)
+    scale = _laid_out(c, x, scale, axis)
+    point = full(c, 0, dtype, scale.shape) if zero is None else _laid_out(c, x, zero, axis)
     block = c.integer("block_size", 0)
-    scale = _laid_out(c, x, scale, axis, block)
-    if zero is None:
-        return scale, full(c, 0, dtype, scale.shape)
-    return scale, repeated(c, _laid_out(c, x, zero, axis, block), scale.shape)
+    if block and axis is not None and x.shape[axis] % scale.shape[axis]:  # the last one is smaller
+        blocks = c.b.constant([k // block for k in range(x.shape[axis])], "int32")
+        scale, point = (c.b.gather(each, blocks, axis=axis) for each in (scale, point))
+    return scale, repeated(c, point, scale.shape)
+
+
+def _spread(c: Call, x: Operand, shape: Sequence[int], dtype: DataType) -> Operand:
+    """Return scales or zero points of blocks in a shape that broadcasts with the elements."""
+    for axis, (size, blocks) in enumerate(zip(shape, x.shape, strict=True)):
+        if 1 < blocks < size:
+            indices = c.b.constant([k * blocks // size for k in range(size)], "int32")
+            x = c.b.gather(x, indices, axis=axis)
+    return as_type(c, x, dtype)
 
 
 @imports("QuantizeLinear")
 @imports("QuantizeLinear", domain="com.microsoft")
 def quantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None) -> Operand:
     """round(x/scale) + zero point, clamped to the type."""
-    dtype = zero.dtype if zero is not None else "uint8"
-    if zero is None and c.integer("output_dtype", 0):
-        dtype = c.data_type(c.integer("output_dtype"))
+    code = c.integer("output_dtype", 0) or UINT8
+    if zero is not None:
+        code = c.code(2) or CODES[zero.dtype]
+    x = as_type(c, x, scale.dtype) if not is_float(x.dtype) else x
+    dtype = c.data_type(code) if zero is None else zero.dtype
     scale, zero = _parameters(c, x, as_type(c, scale, x.dtype), zero, dtype)
-    return c.b.quantize_linear(x, scale, zero)
+    if code not in SHORT:
+        return c.b.quantize_linear(x, scale, zero)
+    _, low, high = SHORT[code]
+    steps = c.b.round_even(x / _spread(c, scale, x.shape, x.dtype))
+    numbers = as_type(c, steps, "float32") + _spread(c, zero, x.shape, "float32")
+    return as_type(c, c.b.clamp(numbers, min_value=low, max_value=high), "int32")
 
 
 @imports("DequantizeLinear")
@@ -50,7 +77,11 @@ def quantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None) -
 def dequantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None) -> Operand:
     """(x − zero point)·scale."""
     scale, zero = _parameters(c, x, scale, zero, x.dtype)
-    found = c.b.dequantize_linear(x, scale, zero)
+    if c.code(0) in SHORT:  # exact in float32, which devices subtract faster than integers
+        wide = as_type(c, x, "float32") - _spread(c, zero, x.shape, "float32")
+        found = as_type(c, wide * _spread(c, scale, x.shape, "float32"), scale.dtype)
+    else:
+        found = c.b.dequantize_linear(x, scale, zero)
     wanted = c.integer("output_dtype", 0)
     return as_type(c, found, c.data_type(wanted)) if wanted else found
 
@@ -74,12 +105,12 @@ def dynamic_quantize(c: Call, x: Operand) -> tuple[Operand, Operand, Operand]:
 # Integer products: exact, with floats that hold them.
 
 
-def _centred(c: Call, x: Operand, zero: Operand | None, axis: int) -> Operand:
+def centred(c: Call, x: Operand, zero: Operand | None, axis: int) -> Operand:
     """Return x − zero point as float32; a zero point may belong to an axis."""
     wide = as_type(c, x, "float32")
     if zero is None:
         return wide
-    return wide - _laid_out(c, x, as_type(c, zero, "float32"), axis % max(1, x.rank), 0)
+    return wide - _laid_out(c, x, as_type(c, zero, "float32"), axis % max(1, x.rank))
 
 
 @imports("MatMulInteger")
@@ -87,7 +118,7 @@ def matmul_integer(
     c: Call, x: Operand, y: Operand, x_zero: Operand | None = None, y_zero: Operand | None = None
 ) -> Operand:
     """Product of integer matrices minus their zero points, as int32."""
-    left, right = _centred(c, x, x_zero, x.rank - 2), _centred(c, y, y_zero, y.rank - 1)
+    left, right = centred(c, x, x_zero, x.rank - 2), centred(c, y, y_zero, y.rank - 1)
     return small_product(c, left, right)
 
 
@@ -96,18 +127,27 @@ def conv_integer(
     c: Call, x: Operand, w: Operand, x_zero: Operand | None = None, w_zero: Operand | None = None
 ) -> Operand:
     """Convolution of integers minus their zero points, as int32."""
-    return _convolved(c, _centred(c, x, x_zero, 1), _centred(c, w, w_zero, 0))
+    return convolved(c, centred(c, x, x_zero, 1), centred(c, w, w_zero, 0))
 
 
-def _convolved(c: Call, x: Operand, w: Operand) -> Operand:
+def convolved(c: Call, x: Operand, w: Operand) -> Operand:
     """Return an exact convolution: as many channels at a time as float32 sums exactly."""
     view = window_of(c, x.shape[2:], w.shape[2:])
-    groups, cells = c.integer("group", 1), 1
-    for size in w.shape[2:]:
-        cells *= size
-    most = 255 // cells
+    groups, cells = c.integer("group", 1), count(w.shape[2:])
+    if cells * (w.shape[1] if groups > 1 else 1) > MOST_PRODUCTS:
+        # Products with four bits of the filter are sixteen times as small.
+        high = c.b.floor(w / 16)
+        return _sums(c, x, high, view, groups, 16) * 16 + _sums(
+            c, x, w - high * 16, view, groups, 16
+        )
+    return _sums(c, x, w, view, groups, 1)
+
+
+def _sums(c: Call, x: Operand, w: Operand, view: Window, groups: int, times: int) -> Operand:
+    """Return a convolution whose products are `times` as small as those of 9-bit integers."""
+    most = MOST_PRODUCTS * times // count(w.shape[2:])
     if most < 1 or (groups > 1 and w.shape[1] > most):
-        raise c.unsupported(f"windows of {cells} cells and {w.shape[1]} channels")
+        raise c.unsupported(f"windows of {show(w.shape[2:])} cells and {w.shape[1]} channels")
     if groups > 1:
         return as_type(c, convolution(c, x, w, None, view, groups), "int32")
     total: Operand | None = None
@@ -122,9 +162,7 @@ def _convolved(c: Call, x: Operand, w: Operand) -> Operand:
     return total
 
 
-def _requantised(
-    c: Call, total: Operand, factor: Operand, zero: Operand, scale: Operand
-) -> Operand:
+def requantised(c: Call, total: Operand, factor: Operand, zero: Operand, scale: Operand) -> Operand:
     """Return round(total·factor/scale) + zero point, clamped to the zero point's type."""
     low, high = integer_range(zero.dtype)
     value = c.b.round_even(as_type(c, total, "float32") * factor / scale)
@@ -145,14 +183,14 @@ def qlinear_matmul(
     zero: Operand,
 ) -> Operand:
     """Product of quantised matrices, quantised."""
-    total = small_product(c, _centred(c, x, x_zero, x.rank - 2), _centred(c, y, y_zero, y.rank - 1))
+    total = small_product(c, centred(c, x, x_zero, x.rank - 2), centred(c, y, y_zero, y.rank - 1))
     x_scale, y_scale, scale = (as_type(c, each, "float32") for each in (x_scale, y_scale, scale))
-    rows = _along(c, x_scale, total.rank, total.rank - 2)
-    columns = _along(c, y_scale, total.rank, total.rank - 1)
-    return _requantised(c, total, rows * columns, zero, scale)
+    rows = along(c, x_scale, total.rank, total.rank - 2)
+    columns = along(c, y_scale, total.rank, total.rank - 1)
+    return requantised(c, total, rows * columns, zero, scale)
 
 
-def _along(c: Call, x: Operand, rank: int, axis: int) -> Operand:
+def along(c: Call, x: Operand, rank: int, axis: int) -> Operand:
     """Return one number per index of an axis in a shape that broadcasts."""
     if x.rank == 0 or x.shape == (1,):
         return reshaped(c, x, ())
@@ -173,119 +211,7 @@ def qlinear_conv(
     bias: Operand | None = None,
 ) -> Operand:
     """Convolution of quantised tensors, quantised."""
-    total = _convolved(c, _centred(c, x, x_zero, 1), _centred(c, w, w_zero, 0))
+    total = convolved(c, centred(c, x, x_zero, 1), centred(c, w, w_zero, 0))
     if bias is not None:
-        total = total + _along(c, bias, total.rank, 1)
-    return _requantised(c, total, x_scale * _along(c, w_scale, total.rank, 1), zero, scale)
-
-
-def _real(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
-    """Return the floats that a quantised tensor represents."""
-    return _centred(c, x, zero, 1) * scale
-
-
-def _quantised(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
-    point = c.b.constant(0, "uint8") if zero is None else zero
-    low, high = integer_range(point.dtype)
-    value = c.b.round_even(x / scale) + as_type(c, point, "float32")
-    return as_type(c, c.b.clamp(value, min_value=low, max_value=high), point.dtype)
-
-
-@imports("QLinearAdd", "QLinearMul", domain="com.microsoft")
-def qlinear_binary(
-    c: Call,
-    x: Operand,
-    x_scale: Operand,
-    x_zero: Operand | None,
-    y: Operand,
-    y_scale: Operand,
-    y_zero: Operand | None,
-    scale: Operand,
-    zero: Operand | None = None,
-) -> Operand:
-    """Sum or product of quantised tensors, quantised."""
-    left, right = _real(c, x, x_scale, x_zero), _real(c, y, y_scale, y_zero)
-    found = left + right if c.node.op_type == "QLinearAdd" else left * right
-    return _quantised(c, found, scale, zero)
-
-
-@imports("QLinearSigmoid", "QLinearLeakyRelu", domain="com.microsoft")
-def qlinear_activation(
-    c: Call,
-    x: Operand,
-    x_scale: Operand,
-    x_zero: Operand | None,
-    scale: Operand,
-    zero: Operand | None = None,
-) -> Operand:
-    """An activation of a quantised tensor, quantised."""
-    value = _real(c, x, x_scale, x_zero)
-    if c.node.op_type == "QLinearSigmoid":
-        return _quantised(c, c.b.sigmoid(value), scale, zero)
-    return _quantised(c, c.b.leaky_relu(value, alpha=c.number("alpha", 0.01)), scale, zero)
-
-
-@imports("QLinearGlobalAveragePool", domain="com.microsoft")
-def qlinear_global_average_pool(
-    c: Call, x: Operand, x_scale: Operand, x_zero: Operand, scale: Operand, zero: Operand
-) -> Operand:
-    """The mean of each channel of a quantised tensor, quantised."""
-    axes = [*range(2, x.rank)]
-    if c.flag("channels_last"):
-        axes = [*range(1, x.rank - 1)]
-    mean = c.b.reduce_mean(_real(c, x, x_scale, x_zero), axes=axes, keep_dimensions=True)
-    return _quantised(c, mean, scale, zero)
-
-
-@imports("QLinearConcat", domain="com.microsoft")
-def qlinear_concat(c: Call, scale: Operand, zero: Operand, *parts: Operand) -> Operand:
-    """Quantised tensors concatenated, and requantised."""
-    triples: Sequence[tuple[Operand, ...]] = [*zip(*[iter(parts)] * 3, strict=True)]
-    values = [_real(c, *triple) for triple in triples]
-    axis = c.axis(c.integer("axis"), values[0].rank)
-    return _quantised(c, c.b.concat(values, axis=axis), scale, zero)
-
-
-@imports("DynamicQuantizeMatMul", domain="com.microsoft")
-def dynamic_quantize_matmul(
-    c: Call,
-    x: Operand,
-    y: Operand,
-    y_scale: Operand,
-    y_zero: Operand | None = None,
-    bias: Operand | None = None,
-) -> Operand:
-    """Product of a tensor, quantised by its range, with a quantised tensor."""
-    small, scale, zero = dynamic_quantize(c, x)
-    return _scaled_product(c, small, y, scale, y_scale, zero, y_zero, bias)
-
-
-@imports("MatMulIntegerToFloat", domain="com.microsoft")
-def matmul_integer_to_float(
-    c: Call,
-    x: Operand,
-    y: Operand,
-    x_scale: Operand,
-    y_scale: Operand,
-    x_zero: Operand | None = None,
-    y_zero: Operand | None = None,
-    bias: Operand | None = None,
-) -> Operand:
-    """Product of quantised tensors as floats."""
-    return _scaled_product(c, x, y, x_scale, y_scale, x_zero, y_zero, bias)
-
-
-def _scaled_product(
-    c: Call,
-    x: Operand,
-    y: Operand,
-    x_scale: Operand,
-    y_scale: Operand,
-    x_zero: Operand | None,
-    y_zero: Operand | None,
-    bias: Operand | None,
-) -> Operand:
-    total = small_product(c, _centred(c, x, x_zero, x.rank - 2), _centred(c, y, y_zero, y.rank - 1))
-    factor = reshaped(c, x_scale, ()) * _along(c, y_scale, total.rank, total.rank - 1)
-    found = as_type(c, total, "float32") * factor
-    return found if bias is None else found + bias
+        total = total + along(c, bias, total.rank, 1)
+    return requantised(c, total, x_scale * along(c, w_scale, total.rank, 1), zero, scale)

@@ -26,7 +26,8 @@ _OF_NOTHING = {"ReduceMax": -math.inf, "ReduceMin": math.inf, "ReduceProd": 1.0,
 
 def _reduction(name: str, method: str) -> Callable[..., Operand]:
     def entry(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
-        chosen = c.axes(c.listed_or(axes, "axes", ()), x.rank)
+        # ONNX Runtime takes axes that occur twice, so there are models that have them.
+        chosen = sorted({c.axis(axis, x.rank) for axis in c.listed_or(axes, "axes", ())})
         if not chosen and c.flag("noop_with_empty_axes"):
             return _unreduced(c, name, x)
         chosen, keep = chosen or [*range(x.rank)], c.flag("keepdims", 1)
@@ -39,7 +40,7 @@ def _reduction(name: str, method: str) -> Callable[..., Operand]:
 
         if name in _FLOAT:
             return wide(c, x, reduce)
-        if name in ("ReduceMax", "ReduceMin") or x.dtype in WIDE:
+        if name in ("ReduceMax", "ReduceMin") or is_float(x.dtype) or x.dtype in WIDE:
             return reduce(x)
         return as_type(c, reduce(as_type(c, x, "int32")), x.dtype)
 
@@ -123,9 +124,11 @@ def _shifted(c: Call, x: Operand, axis: int, step: int) -> Operand:
 # Rows as probabilities.
 
 
-def _rows(c: Call, x: Operand, rule: Callable[[Operand, int], Operand]) -> Operand:
+def _rows(
+    c: Call, x: Operand, rule: Callable[[Operand, int], Operand], opset: int | None = None
+) -> Operand:
     """Apply a rule along an axis; before opset 13, to all dimensions from it onwards, flattened."""
-    if c.opset >= 13:
+    if (opset or c.opset) >= 13:
         return rule(x, c.axis(c.integer("axis", -1), x.rank))
     axis = c.axis(c.integer("axis", 1), x.rank) if x.rank > 1 else 0
     flat = reshaped(c, x, (count(x.shape[:axis]), count(x.shape[axis:])))
@@ -135,7 +138,12 @@ def _rows(c: Call, x: Operand, rule: Callable[[Operand, int], Operand]) -> Opera
 @imports("Softmax")
 def softmax(c: Call, x: Operand) -> Operand:
     """eˣ/Σeˣ."""
-    return _rows(c, x, lambda x, axis: c.b.softmax(x, axis=axis))
+    return softmax_of(c, x, c.opset)
+
+
+def softmax_of(c: Call, x: Operand, opset: int) -> Operand:
+    """Return the softmax as an opset defines it."""
+    return _rows(c, x, lambda x, axis: c.b.softmax(x, axis=axis), opset)
 
 
 @imports("LogSoftmax")
@@ -169,33 +177,14 @@ def lp_normalization(c: Call, x: Operand) -> Operand:
 
 @imports("TopK")
 def top_k(c: Call, x: Operand, k: Operand | None = None) -> tuple[Operand, Operand]:
-    """The k largest elements along an axis and their indices, the largest first.
-
-    An element's rank is the number of elements that come before it; the element of rank r is found
-    by comparison.
-    """
-    b, axis = c.b, c.axis(c.integer("axis", -1), x.rank)
+    """The k largest elements along an axis and their indices, the largest first."""
+    axis = c.axis(c.integer("axis", -1), x.rank)
     amount = c.integer("k") if k is None else int(c.scalar(k, "k"))
     size = x.shape[axis]
-    if size > MOST_RANKED:
-        raise c.unsupported(f"{size} elements are more than the {MOST_RANKED} that can be ranked")
-    order = [k for k in range(x.rank) if k != axis] + [axis]
-    rows = b.transpose(x, permutation=order)
-    one = reshaped(c, rows, (*rows.shape[:-1], size, 1))
-    other = reshaped(c, rows, (*rows.shape[:-1], 1, size))
-    place = places(c, size)
-    earlier = b.lesser(reshaped(c, place, (1, size)), reshaped(c, place, (size, 1)))
-    beats = b.greater(other, one) if c.flag("largest", 1) else b.lesser(other, one)
-    before = b.logical_or(beats, b.logical_and(b.equal(other, one), earlier))
-    rank = b.reduce_sum(as_type(c, before, "int32"), axes=[x.rank])
-    wanted = reshaped(c, places(c, amount), (amount, 1))
-    hit = b.equal(reshaped(c, rank, (*rank.shape[:-1], 1, size)), wanted)
-    indices = b.reduce_sum(as_type(c, hit, "int32") * place, axes=[x.rank])
-    values = b.gather_elements(rows, indices, axis=x.rank - 1)
-    back = [order.index(k) for k in range(x.rank)]
-    found = [b.transpose(each, permutation=back) for each in (values, indices)]
-    return found[0], as_type(c, found[1], "int64")
-
-
-MOST_RANKED = 4096
-"""How many elements along an axis are compared with one another at most."""
+    if not 0 <= amount <= size:
+        raise c.invalid(f"the {amount} largest of {size} elements")
+    if not amount or not count(x.shape):
+        shape = [amount if each == axis else n for each, n in enumerate(x.shape)]
+        return c.empty(x.dtype, shape), c.empty("int64", shape)
+    values, indices = c.b.top_k(x, k=amount, axis=axis, largest=c.flag("largest", 1))
+    return values, as_type(c, indices, "int64")

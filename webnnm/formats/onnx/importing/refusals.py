@@ -7,12 +7,16 @@ from collections.abc import Collection
 from webnnm.core.errors import DataError
 from webnnm.core.spelling import nearest
 from webnnm.formats.onnx.messages import NodeProto
+from webnnm.graph.node import Operand
 
 
 class UnknownValue(DataError):
-    """NNM816: values that determine a shape depend on inputs, whose names are `inputs`."""
+    """NNM816: values that determine a shape depend on inputs.
 
-    def __init__(self, message: str, inputs: Collection[str]) -> None:
+    `inputs` has the names of these inputs, `operand` is what holds the values.
+    """
+
+    def __init__(self, message: str, inputs: Collection[str], operand: Operand) -> None:
         names = ", ".join(f'"{name}"' for name in sorted(inputs)) or "the model"
         super().__init__(
             "NNM816",
@@ -22,6 +26,18 @@ class UnknownValue(DataError):
             else "replace the operator: shapes must be known before the data",
         )
         self.inputs = frozenset(inputs)
+        self.operand = operand
+
+
+class EmptyOutput(DataError):
+    """NNM814: an output has no elements, so that no graph can compute it."""
+
+    def __init__(self, name: str, type: object) -> None:
+        super().__init__(
+            "NNM814",
+            f'output "{name}" is {type}: an empty tensor, which WebNN does not have',
+            hint="use other sizes, or another output",
+        )
 
 
 def spoken(node: NodeProto) -> str:

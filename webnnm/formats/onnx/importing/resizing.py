@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.shaping import as_type, full, number, part, reshaped
@@ -242,7 +243,7 @@ def _interpolated(
 
 
 def _as_float(c: Call, x: Operand) -> Operand:
-    return x if x.dtype in ("float32", "float16") else as_type(c, x, "float32")
+    return x if is_float(x.dtype) else as_type(c, x, "float32")
 
 
 def _rounded(c: Call, found: Operand, x: Operand) -> Operand:

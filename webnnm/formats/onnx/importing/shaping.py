@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from webnnm.core.dtypes import DataType
+from webnnm.core.arrays import HostArray, pack
+from webnnm.core.dtypes import FORMATS, DataType, is_float
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.call import MOST_WRITTEN, Call
 from webnnm.graph.node import Operand
 
 
@@ -64,14 +66,22 @@ def as_type(c: Call, x: Operand, dtype: DataType) -> Operand:
 
 def wide(c: Call, x: Operand, rule: Callable[[Operand], Operand]) -> Operand:
     """Apply a rule for floats to integers too, and cast the result back to integers."""
-    if x.dtype in ("float32", "float16"):
+    if is_float(x.dtype):
         return rule(x)
     return as_type(c, rule(as_type(c, x, "float32")), x.dtype)
 
 
 def places(c: Call, size: int, dtype: DataType = "int32") -> Operand:
     """Return 0, 1, … size − 1."""
-    return c.b.constant(range(c.few(size, "a range of numbers")), dtype, (size,))
+    size = c.few(size, "a range of numbers", MOST_WRITTEN)
+    return written(c, range(size), dtype)
+
+
+def written(c: Call, values: Collection[float], dtype: DataType, *shape: int) -> Operand:
+    """Return numbers that are computed as they are written, without a list of them."""
+    shape = shape or (len(values),)
+    data = pack(values, dtype) if dtype == "float16" else array(FORMATS[dtype], values)
+    return c.b.constant(HostArray(dtype, shape, data))
 
 
 def moved(c: Call, x: Operand, source: int, target: int) -> Operand:

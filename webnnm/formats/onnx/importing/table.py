@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from webnnm.graph.node import Operand
@@ -21,9 +21,12 @@ FAMILIES = (
     "normalising",
     "recurrent",
     "quantised",
+    "quantised_layers",
     "losses",
     "attention",
     "signals",
+    "detection",
+    "random_numbers",
     "control",
     "contrib",
 )
@@ -35,21 +38,26 @@ F = TypeVar("F", bound=Function)
 
 
 class Entry(NamedTuple):
-    """How an operator is imported, and how many operands it takes; `most` is None for any."""
+    """How an operator is imported, and how many operands it takes; `most` is None for any.
+
+    `absent` are the places of operands before the last required one that may be absent.
+    """
 
     function: Function
     least: int
     most: int | None
+    absent: Collection[int] = ()
 
 
 _ENTRIES: dict[tuple[str, str], Entry] = {}
 
 
-def imports(*names: str, domain: str = "") -> Callable[[F], F]:
+def imports(*names: str, domain: str = "", absent: Collection[int] = ()) -> Callable[[F], F]:
     """Declare that a function imports operators of these names.
 
-    It takes a `Call` and the operands in ONNX's order; optional ones have the default None. It
-    returns the result, or a tuple of results.
+    It takes a `Call` and the operands in ONNX's order; optional ones have the default None, or, if
+    required ones follow, are at the places in `absent`. It returns the result, or a tuple of
+    results.
     """
 
     def declare(function: F) -> F:
@@ -60,7 +68,7 @@ def imports(*names: str, domain: str = "") -> Callable[[F], F]:
         for name in names:
             if (domain, name) in _ENTRIES:
                 raise ValueError(f"two functions import {domain}.{name}")
-            _ENTRIES[domain, name] = Entry(function, least, None if variadic else most)
+            _ENTRIES[domain, name] = Entry(function, least, None if variadic else most, absent)
         return function
 
     return declare

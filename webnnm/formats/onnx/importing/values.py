@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.call import MOST_WRITTEN, Call
 from webnnm.formats.onnx.importing.elementwise import converted
-from webnnm.formats.onnx.importing.shaping import full
+from webnnm.formats.onnx.importing.shaping import full, written
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.tensors import host_array
 from webnnm.graph.node import Operand
@@ -18,7 +20,7 @@ from webnnm.graph.node import Operand
 def constant(c: Call) -> Operand:
     """A value that is stored in the model."""
     if c.has("value"):
-        return c.b.constant(host_array(c.tensor("value"), c.importer.external))
+        return c.importer.tensor(c.tensor("value"))
     if c.has("value_float"):
         return c.b.constant(c.number("value_float"), "float32")
     if c.has("value_floats"):
@@ -57,7 +59,12 @@ def size(c: Call, x: Operand) -> Operand:
 @imports("Range")
 def range_(c: Call, start: Operand, limit: Operand, delta: Operand) -> Operand:
     """Evenly spaced numbers."""
-    first, last, step = (c.scalar(x, "a bound") for x in (start, limit, delta))
+    bounds: list[Any] = [c.scalar(x, "a bound") for x in (start, limit, delta)]
+    first, last, step = bounds
+    if not is_float(start.dtype):
+        amount: int = (last - first + step - (1 if step > 0 else -1)) // step
+        size = c.few(max(0, amount), "its result", MOST_WRITTEN)
+        return written(c, range(first, first + size * step, step), start.dtype, size)
     size = c.few(max(0, math.ceil((last - first) / step)), "its result")
     return c.b.constant([first + k * step for k in range(size)], start.dtype, (size,))
 
@@ -67,10 +74,12 @@ def eye_like(c: Call, x: Operand) -> Operand:
     """Ones on a diagonal."""
     rows, columns = x.shape
     k = c.integer("k", 0)
-    c.few(rows * columns, "its result")
-    values = [float(column - row == k) for row in range(rows) for column in range(columns)]
-    found = c.b.constant(values, "float32", x.shape)
-    code = c.integer("dtype", 0) or c.declared(c.node.input[0])
+    size = c.few(rows * columns, "its result", MOST_WRITTEN)
+    values = bytearray(size)
+    for row in range(max(0, -k), min(rows, columns - k)):
+        values[row * columns + row + k] = 1
+    found = c.b.constant(HostArray("uint8", x.shape, values))
+    code = c.integer("dtype", 0) or c.code(0)
     return converted(c, found, code) if code else c.b.cast(found, type=x.dtype)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from webnnm.core.dtypes import FLOAT_INFO, integer_range, is_float
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.movement import padded
@@ -289,7 +290,9 @@ def _pooled(
 
 
 def _lowest(x: Operand) -> float:
-    return {"float32": -3.4028234663852886e38, "float16": -65504.0, "int8": -128}.get(x.dtype, 0)
+    if not is_float(x.dtype):
+        return integer_range(x.dtype)[0]
+    return -FLOAT_INFO["float16" if x.dtype == "float16" else "float32"].max
 
 
 @imports("MaxPool")

@@ -1,0 +1,196 @@
+"""Boxes in pictures: selection of the best ones, and features of regions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from typing import NamedTuple
+
+from webnnm.formats.onnx.importing.call import Call
+from webnnm.formats.onnx.importing.shaping import as_type, number, part, places, reshaped
+from webnnm.formats.onnx.importing.table import imports
+from webnnm.graph.node import Operand
+
+
+class Box(NamedTuple):
+    """A box by its lowest and highest coordinates."""
+
+    top: float
+    left: float
+    bottom: float
+    right: float
+
+    @classmethod
+    def of_corners(cls, y1: float, x1: float, y2: float, x2: float) -> Box:
+        """Return the box between two opposite corners."""
+        return cls(min(y1, y2), min(x1, x2), max(y1, y2), max(x1, x2))
+
+    @classmethod
+    def of_center(cls, x: float, y: float, width: float, height: float) -> Box:
+        """Return the box around a center."""
+        return cls(y - height / 2, x - width / 2, y + height / 2, x + width / 2)
+
+    @property
+    def area(self) -> float:
+        """The area, 0 for a box without a width or a height."""
+        return max(0.0, self.bottom - self.top) * max(0.0, self.right - self.left)
+
+    def overlaps(self, other: Box, threshold: float) -> bool:
+        """Return whether intersection over union exceeds a threshold."""
+        shared = Box(
+            max(self.top, other.top),
+            max(self.left, other.left),
+            min(self.bottom, other.bottom),
+            min(self.right, other.right),
+        ).area
+        if not shared:
+            return False
+        return shared > threshold * (self.area + other.area - shared)
+
+
+@imports("NonMaxSuppression")
+def non_max_suppression(
+    c: Call,
+    boxes: Operand,
+    scores: Operand,
+    most: Operand | None = None,
+    overlap: Operand | None = None,
+    least: Operand | None = None,
+) -> Operand:
+    """Indices of the boxes with the highest scores, without those that overlap a better one.
+
+    It is computed on the host: how many there are depends on the data.
+    """
+    limit = 0 if most is None else int(c.scalar(most, "its number of boxes"))
+    threshold = 0.0 if overlap is None else float(c.scalar(overlap, "its threshold"))
+    lowest = -math.inf if least is None else float(c.scalar(least, "its lowest score"))
+    batches, classes, amount = scores.shape
+    if boxes.shape != (batches, amount, 4):
+        raise c.invalid(f"boxes {boxes} do not fit scores {scores}")
+    values, corners = c.floats(scores, "its scores"), c.floats(boxes, "its boxes")
+    make = Box.of_center if c.flag("center_point_box") else Box.of_corners
+    found: list[int] = []
+    for batch in range(batches):
+        first = batch * amount * 4
+        for kind in range(classes):
+            start = (batch * classes + kind) * amount
+            row = values[start : start + amount]
+            if limit <= 0:
+                continue
+            candidates = [k for k, score in enumerate(row) if score > lowest]
+            candidates.sort(key=lambda k: -row[k])
+            kept: list[tuple[int, Box]] = []
+            for k in candidates:
+                box = make(*corners[first + 4 * k : first + 4 * k + 4])
+                if not any(box.overlaps(other, threshold) for _, other in kept):
+                    kept.append((k, box))
+                    if len(kept) == limit:
+                        break
+            for k, _ in kept:
+                found += (batch, kind, k)
+    if not found:
+        return c.empty("int64", (0, 3))
+    return c.b.constant(found, "int64", (len(found) // 3, 3))
+
+
+@imports("RoiAlign")
+def roi_align(c: Call, x: Operand, regions: Operand, batch: Operand) -> Operand:
+    """Means, or maxima, of samples interpolated within the cells of regions."""
+    amount, ratio = regions.shape[0], c.integer("sampling_ratio", 0)
+    cells = c.integer("output_height", 1), c.integer("output_width", 1)
+    if ratio > 0:
+        return _aligned(c, x, regions, batch, cells, (ratio, ratio))
+    # As many samples as there are pixels in a cell: regions of the same number at once.
+    groups: dict[Pair, list[int]] = {}
+    for k, samples in enumerate(_samples(c, regions, cells)):
+        groups.setdefault(samples, []).append(k)
+    if not groups:
+        return c.empty(x.dtype, (0, x.shape[1], *cells))
+    results: list[Operand] = []
+    for samples, chosen in groups.items():
+        rows = c.b.constant(chosen, "int32")
+        boxes, pictures = (c.b.gather(each, rows, axis=0) for each in (regions, batch))
+        results.append(_aligned(c, x, boxes, pictures, cells, samples))
+    order = [k for chosen in groups.values() for k in chosen]
+    if len(results) == 1:
+        return results[0]
+    back = c.b.constant([order.index(k) for k in range(amount)], "int32")
+    return c.b.gather(c.b.concat(results, axis=0), back, axis=0)
+
+
+Pair = tuple[int, int]
+
+
+def _half_pixel(c: Call) -> bool:
+    default = "half_pixel" if c.opset >= 16 else "output_half_pixel"
+    return c.word("coordinate_transformation_mode", default) == "half_pixel"
+
+
+def _samples(c: Call, regions: Operand, cells: Pair) -> list[Pair]:
+    """Return how many samples the cells of each region have along both axes."""
+    scale, least = c.number("spatial_scale", 1.0), 0.0 if _half_pixel(c) else 1.0
+    values = c.floats(regions, "its regions, without a sampling_ratio,")
+    found: list[Pair] = []
+    for k in range(0, len(values), 4):
+        left, top, right, bottom = (value * scale for value in values[k : k + 4])
+        sizes = max(bottom - top, least), max(right - left, least)
+        down, across = (math.ceil(n / m) for n, m in zip(sizes, cells, strict=True))
+        found.append((max(1, down), max(1, across)))
+    return found
+
+
+def _aligned(
+    c: Call, x: Operand, regions: Operand, batch: Operand, cells: Pair, samples: Pair
+) -> Operand:
+    """Return [regions, channels, rows, columns] with so many samples in a cell along each axis."""
+    b, (amount, _) = c.b, regions.shape
+    _, channels, height, width = x.shape
+    corners = regions * c.number("spatial_scale", 1.0) - (0.5 if _half_pixel(c) else 0.0)
+    left, top, right, bottom = (part(c, corners, 1, k, 1) for k in range(4))
+    across, down = right - left, bottom - top
+    if not _half_pixel(c):
+        across, down = b.max(across, number(c, 1, x)), b.max(down, number(c, 1, x))
+    shape = (amount, cells[0] * samples[0], cells[1] * samples[1])
+    rows = _axis(c, top, down, shape[1], height, (amount, -1, 1))
+    columns = _axis(c, left, across, shape[2], width, (amount, 1, -1))
+    # The pictures as rows of pixels, so that one index finds all channels of one.
+    pixels = b.reshape(b.transpose(x, permutation=(0, 2, 3, 1)), new_shape=(-1, channels))
+    first = reshaped(c, as_type(c, batch, "int32") * (height * width), (amount, 1, 1))
+    terms: list[Operand] = []
+    for row, down_weight in rows:
+        for column, across_weight in columns:
+            picked = b.gather(pixels, first + row * width + column, axis=0)
+            terms.append(picked * reshaped(c, down_weight * across_weight, (*shape, 1)))
+    # ONNX Runtime, too, takes the maximum of the terms of an interpolation.
+    largest = c.word("mode", "avg") == "max"
+    total = reduce(b.max if largest else b.add, terms)
+    split = (amount, cells[0], samples[0], cells[1], samples[1], channels)
+    pooled = (b.reduce_max if largest else b.reduce_mean)(reshaped(c, total, split), axes=[2, 4])
+    return b.transpose(pooled, permutation=(0, 3, 1, 2))
+
+
+def _axis(
+    c: Call, start: Operand, length: Operand, samples: int, size: int, shape: Sequence[int]
+) -> list[tuple[Operand, Operand]]:
+    """Return the two pixels next to each sample along an axis, each with its weight.
+
+    Samples more than a pixel outside of the picture have the weight 0.
+    """
+    b = c.b
+    steps = as_type(c, places(c, samples), start.dtype) + 0.5
+    position = start + length * reshaped(c, steps / samples, (1, samples))
+    above = b.greater_or_equal(position, number(c, -1, position))
+    inside = b.logical_and(above, b.lesser_or_equal(position, number(c, size, position)))
+    nearest = b.clamp(position, min_value=0, max_value=size - 1)
+    low = b.floor(nearest)
+    high = b.clamp(low + 1, min_value=0, max_value=size - 1)
+    share = nearest - low
+    zero = number(c, 0, share)
+    return [
+        (
+            reshaped(c, as_type(c, pixel, "int32"), shape),
+            reshaped(c, b.where(inside, weight, zero), shape),
+        )
+        for pixel, weight in ((low, 1 - share), (high, share))
+    ]
