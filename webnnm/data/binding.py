@@ -22,7 +22,7 @@ from webnnm.data.protocol import (
 )
 from webnnm.data.sequences import masks_of, spot
 from webnnm.data.standardize import Standardization
-from webnnm.graph.vertices import InputVertex, Network, Output, ParameterVertex
+from webnnm.graph.vertices import InputVertex, LayerVertex, Network, Output, ParameterVertex
 
 if TYPE_CHECKING:
     from webnnm.training.losses import Labels
@@ -35,7 +35,8 @@ class DataBinding:
     """A dataset with the binding of each block's field.
 
     Attributes: `dataset`; `inputs` and `outputs`, block → `Binding`; `sequence`, name → length;
-    `sequence_of`, (block of the inputs, block of the outputs) → name of the sequence.
+    `sequence_of`, (block of the inputs, block of the outputs) → name of the sequence; `tables`,
+    those of a stream's embeddings, whose rows are checked as they come.
     """
 
     dataset: AnyDataset
@@ -45,6 +46,7 @@ class DataBinding:
     sequence_of: tuple[Mapping[str, str], Mapping[str, str]] = field(
         default=(dict[str, str](), dict[str, str]())
     )
+    tables: Mapping[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
 
     @property
     def streams(self) -> bool:
@@ -114,6 +116,9 @@ class DataBinding:
                     from webnnm.data.row_weights import of_stream
 
                     masks |= of_stream(more[0], self.outputs)
+                for block, (name, count_of_rows) in self.tables.items():
+                    values = inputs[self.inputs[block].field]
+                    check_numbers(f'input "{block}"', values, name, count_of_rows)
                 yield *self.bound(inputs, outputs, labels), masks
         finally:
             if isinstance(blocks, AsyncGenerator):
@@ -215,6 +220,7 @@ def bind(
         outputs,
         sequence,
         (sequences, _names((o.name, o.source.features.sequence) for o in network.outputs)),
+        tables(network) if hasattr(dataset, "blocks") else {},
     )
 
 
@@ -255,6 +261,8 @@ def tables(network: Network) -> dict[str, tuple[str, int]]:
     for layer in network.layers:
         if layer.operator.name == "embedding":
             numbers, table = (source.vertex for source in layer.operands[:2])
+            while isinstance(numbers, LayerVertex) and numbers.has("passing"):
+                numbers = numbers.operands[0].vertex
             if isinstance(numbers, InputVertex) and isinstance(table, ParameterVertex):
                 found[inputs[numbers]] = table.name, table.features[0].sizes()[0]
     return found
@@ -270,18 +278,22 @@ def check_numbers(
     webnnm.core.errors.DataError: NNM702: input "m": row 1, element 1 is 9, table words has 5 rows
     hint: ids are 0 … 4: write size=10 at the embedding, or give all rare words one id
 
-    Negative numbers count from the end; `lengths` are those of concatenated rows.
+    `lengths` are those of concatenated rows.
     """
     flat = values.values()
-    if not len(flat) or (max(flat) < rows and min(flat) >= -rows):
+    if not len(flat) or (max(flat) < rows and min(flat) >= 0):
         return
-    place, number = next((n, v) for n, v in enumerate(flat) if not -rows <= v < rows)
+    place, number = next((n, v) for n, v in enumerate(flat) if not 0 <= v < rows)
     at = spot(place, count(values.shape[1:]), lengths)
+    ids, largest = f"ids are 0 … {rows - 1}", max(flat)
+    hint = (
+        f"{ids}: number the words from 0; where there is none, as in padding, write the id of one"
+    )
+    if largest >= rows:
+        hint = f"{ids}: write size={largest + 1:g} at the embedding, or give all rare words one id"
+        hint += "; none is below 0" * (min(flat) < 0)
     raise DataError(
-        "NNM702",
-        f"{where}: {at} is {number:g}, table {table} has {rows} rows",
-        hint=f"ids are 0 … {rows - 1}: write size={max(flat) + 1:g} at the embedding, or give "
-        "all rare words one id",
+        "NNM702", f"{where}: {at} is {number:g}, table {table} has {rows} rows", hint=hint
     )
 
 

@@ -50,10 +50,13 @@ def explained(
 def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str, str]:
     """Return what the labels are, compared with the scores of a model, and what to do."""
     scores = slot.shape[-1] if slot.shape else 1
+    moved = _other_order(field, slot)
+    if moved:
+        return moved
     if field.kind == "onehot" and field.shape:
         classes = field.shape[-1]
         message = f"one-hot rows have {classes} classes, the model has {scores} scores"
-        return message, f"write shape=[{classes}] at the output"
+        return message, f"write shape={[*slot.shape[:-1], classes]} at the output"
     flat = values.values()
     single = scores > 1 and count(field.shape) == count(slot.shape[:-1])
     if not single or any(value != int(value) for value in flat):
@@ -69,17 +72,38 @@ def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str
         return message, "subtract 1 from the labels"
     if low == -1 and high == 1 and 0 not in flat:
         return "labels are −1 and 1", "make them 0 and 1: (labels + 1) / 2, as integers"
+    fitting = f"write shape={[*slot.shape[:-1], high + 1]}"
     if high >= scores and low >= 0:
         if field.kind == "classes":
-            return "", f"write shape=[{high + 1}] at the output, or correct the labels"
+            return "", f"{fitting} at the output, or correct the labels"
         message = f"labels go up to {high}, the model has {scores} scores, for 0 … {scores - 1}"
-        return message, f"write shape=[{high + 1}] at the output, or correct the labels"
+        return message, f"{fitting} at the output, or correct the labels"
     if low >= 0:
         every = len(set(flat)) == scores
         kind = f"as {values.dtype}" if every else f"not all of 0 … {scores - 1}"
         message = f"labels are integers {low} … {high}, {kind}, which means measurements"
         return message, f'give integers, and set kinds={{"{name}": "classes"}}'
     return "", ""
+
+
+def _other_order(field: Field, slot: Slot) -> tuple[str, str] | None:
+    """Return what to do about scores whose classes come first, None if they do not.
+
+    The labels of a picture are a class for each pixel, or have their channels last.
+    """
+    first, rest = slot.shape[:1], slot.shape[1:]
+    if len(slot.shape) < 2 or slot.shape == (*rest, *first):
+        return None
+    if field.shape not in (rest, (*rest, *first)):
+        return None
+    places = " × ".join(map(str, rest))
+    message = f"labels are for {places} places, and the model has its {first[0]} scores first"
+    order = [*range(1, len(slot.shape)), 0]
+    shape = list((*rest, *first))
+    return (
+        message,
+        f"end with transpose(permutation={order}), and write shape={shape} at the output",
+    )
 
 
 def words_of(where: str, value: Any) -> DataError | None:

@@ -13,6 +13,7 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count, is_integer
+from webnnm.data.binding import check_numbers, tables
 from webnnm.data.standardize import Standardization
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
@@ -69,6 +70,7 @@ class InferenceContext:
         self._seed = seed
         self._input_names = [vertex.block for vertex in network.inputs]
         self._output_names = [output.name for output in network.outputs]
+        self._tables = tables(network)
         self._types: dict[str, TensorType] = {}
         self._data: dict[str, HostArray] = {}
         self._lengths: dict[str, HostArray] = {}
@@ -165,13 +167,16 @@ class InferenceContext:
         elements as the input, `[batch, sequence?, features…]`. `raw` data are in the units of the
         dataset and are standardised like its training rows, if those were standardised.
 
-        Raises `DataError` NNM702 for another number of elements, NNM710 for an unknown name.
+        Raises `DataError` NNM702 for another number of elements and for ids that an embedding has
+        no row for, NNM710 for an unknown name.
         """
         name, data = self._name_and_rest(name_and_data)
         type = self._type(name)
         if raw or not isinstance(data, HostArray) or (data.dtype, data.shape) != type:
             data = self._fitting(name, data, type, raw=raw)
         array = HostArray.of(data, shape=type.shape, copy=True)
+        if name in self._tables:
+            check_numbers(f'input "{name}"', array, *self._tables[name])
         self._data[name] = array
         return array.public()
 
@@ -196,7 +201,7 @@ class InferenceContext:
     ) -> Any:
         """Fill an input with uniform numbers from `lower` to `upper` and return the array.
 
-        Integer inputs get whole numbers, both bounds included.
+        Integer inputs get whole numbers, both bounds included, those of an embedding ids it has.
         """
         name, _ = self._name_and_rest((name, None) if name else (None,))
         type = self._type(name)
@@ -206,6 +211,8 @@ class InferenceContext:
             values: list[float] = [lower + (upper - lower) * u for u in stream.uniform(n)]
         else:
             low, high = int(lower), int(upper)
+            if name in self._tables:  # its numbers are rows of a table
+                low, high = max(0, low), min(high, self._tables[name][1] - 1)
             values = [low + stream.below(high - low + 1) for _ in range(n)]
         return self.set_data(name, HostArray.of(values, type.dtype, type.shape))
 

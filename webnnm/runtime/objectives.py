@@ -15,6 +15,7 @@ from webnnm.data.label_facts import label_facts
 from webnnm.data.protocol import whole_subset
 from webnnm.graph.loss_words import loss_numbers
 from webnnm.graph.lowering import lower_network
+from webnnm.graph.node import Operand
 from webnnm.graph.vertices import Network, Output
 from webnnm.training.forward import OutputLoss
 from webnnm.training.loss_choice import (
@@ -159,7 +160,7 @@ def objectives(
                 "NNM604",
                 f'output "{output.name}" ends in a softmax, but not along the last dimension of '
                 f"{show(features)}, where losses compare classes",
-                hint="end it with a transpose(…) that puts the classes last, or write its loss",
+                hint=_axis_hint(output, tensor, sequenced),
             )
         try:
             choice = choose(
@@ -195,6 +196,21 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
         )
 
     return {block: facts(bound.field) for block, bound in binding.outputs.items()}
+
+
+def _axis_hint(output: Output, tensor: Operand, sequenced: bool) -> str:
+    """Return what to do about a softmax whose classes are not the last dimension."""
+    axis = getattr(tensor.node, "options", {}).get("axis")
+    lead = 1 + sequenced
+    own = f"or write its loss, such as {output.name}:loss MSE;"
+    if not isinstance(axis, int):
+        return f"end it with a transpose(…) that puts the classes last, {own}"
+    if axis < lead:
+        return f"write softmax() without axis= for classes at every position, {own}"
+    order = [k for k in range(tensor.rank - lead) if k != axis - lead] + [axis - lead]
+    shape = [tensor.shape[lead + k] for k in order]
+    where = f"write shape={shape} at the output"
+    return f"end it with transpose(permutation={order}) and {where}, {own}"
 
 
 def has_reports(objectives: Mapping[str, Objective]) -> bool:

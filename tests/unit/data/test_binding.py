@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from webnnm import NNModel
 from webnnm.core.errors import DataError, ModelError
 from webnnm.data.binding import bind
 from webnnm.data.dataset import Dataset
@@ -261,3 +262,56 @@ def test_a_dataset_may_have_an_order_of_its_own() -> None:
 
     found = bind(ONE, Backwards([[1.0, 2.0]] * 3, [[0.5, 1.5, 2.5]] * 3, **ALL))
     assert [order.tolist() for order in found.orders("training", [1, 2])] == [[2, 1, 0]] * 2
+
+
+IDS = "m:input int32 shape=[2]; m:output shape=[2]; m:layers {}embedding(t, size=4, shape=[2, 3]), "
+IDS += "flatten(), matmul(w), softmax();"
+
+
+@pytest.mark.parametrize("before", ["", "identity(), ", "reshape([2]), cast(int32), "])
+@pytest.mark.parametrize(
+    ("ids", "says", "hint"),
+    [
+        ([[0, 1], [2, -1]], "row 1, element 1 is -1", "number the words from 0"),
+        ([[0, 1], [-9, 3]], "row 1, element 0 is -9", "number the words from 0"),
+        ([[0, 1], [2, 6]], "row 1, element 1 is 6", "write size=7"),
+        ([[0, 1], [-1, 6]], "row 1, element 0 is -1", "write size=7"),
+    ],
+)
+async def test_ids_without_a_row_of_the_table(
+    before: str, ids: list[list[int]], says: str, hint: str
+) -> None:
+    pytest.importorskip("numpy")
+    source = IDS.format(before)
+    model = await NNModel.create(source=source, backend="numpy", log=lambda _: None)
+    context = await model.create_context(2)
+
+    async def predict() -> None:
+        await model.predict(ids)
+
+    async def set_data() -> None:
+        context.set_data(ids)
+
+    async def train() -> None:
+        model.set_dataset(Dataset(ids, [0, 1], split=(1, 0, 0)))
+
+    for attempt in (train, predict, set_data):
+        with pytest.raises(DataError) as caught:
+            await attempt()
+        assert caught.value.code == "NNM702"
+        assert says in caught.value.message and "table t1 has 4 rows" in caught.value.message
+        assert hint in caught.value.hint
+    context.randomize()
+    await model.run(context)
+    model.close()
+
+
+async def test_ids_of_streams_are_checked_as_they_come() -> None:
+    def source(_subset: str, _epoch: int) -> Any:
+        yield from [([0, 1], [0]), ([3, -2], [1])]
+
+    data = await StreamDataset.create(source, rows={"training": 2})
+    bound = bind(elaborate(parse(IDS.format(""))), data)
+    with pytest.raises(DataError) as caught:
+        _ = [block async for block in bound.blocks("training", 0, 1)]
+    assert "is -2, table t1 has 4 rows" in caught.value.message

@@ -92,7 +92,7 @@ def test_times_are_not_numbers() -> None:
 
 
 def test_a_number_beyond_the_table_is_told_with_its_row() -> None:
-    good, wrong = [[1, 4], [2, -1]] * 4, [[1, 2], [2, 7]] * 4
+    good, wrong = [[1, 4], [2, 0]] * 4, [[1, 2], [2, 7]] * 4
     assert review(TOKENS, Dataset(good, [0, 1] * 4, length="max"))
     with pytest.raises(DataError) as caught:
         review(TOKENS, Dataset(wrong, [0, 1] * 4, length="max"))
