@@ -99,7 +99,7 @@ def _other_order(field: Field, slot: Slot) -> tuple[str, str] | None:
     places = " × ".join(map(str, rest))
     message = f"labels are for {places} places, and the model has its {first[0]} scores first"
     order = [*range(1, len(slot.shape)), 0]
-    shape = list((*rest, *first))
+    shape = [*rest, *first]
     return (
         message,
         f"end with transpose(permutation={order}), and write shape={shape} at the output",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from webnnm.core.errors import Span
@@ -30,6 +31,10 @@ from webnnm.ops.declare.features import Changes, Features
 
 if TYPE_CHECKING:
     from webnnm.graph.sourced import SourcedBlock
+
+
+MERGING = ("add", "concat", "max", "min", "mul")
+"""Operators whose operands may be a list, in which the previous result is not contained."""
 
 
 @uncollected()
@@ -147,7 +152,12 @@ def _culled(
     lost = [layer.label for layer in layers if id(layer) not in kept]
     idle = [f"{name}:input" for name, vertex in declared.inputs.items() if id(vertex) not in used]
     if lost or idle:
-        found.warn("NNM002", f"no output depends on {', '.join([*lost, *idle])}")
+        message = f"no output depends on {', '.join([*lost, *idle])}"
+        after = _dropped_by(layers, kept)
+        if after is not None:
+            message += f'; "{after.label}" takes what its list names, not what is before it'
+        first = next((layer.span for layer in layers if id(layer) not in kept), None)
+        found.warn("NNM002", message, first or declared.inputs[idle[0].split(":")[0]].span)
     for layer in order:
         for source in layer.sources():
             if isinstance(source.vertex, ParameterVertex) and source.vertex.user is None:
@@ -160,6 +170,15 @@ def _culled(
         parameters=[p for p in parameters if id(p) in used],
         order=order,
     )
+
+
+def _dropped_by(layers: list[LayerVertex], kept: Collection[int]) -> LayerVertex | None:
+    """Return the layer written after one that no output needs, if it has a list of operands."""
+    for before, layer in pairwise(layers):
+        lost = id(before) not in kept and id(layer) in kept
+        if lost and before.chain == layer.chain and layer.operator.name in MERGING:
+            return layer
+    return None
 
 
 def _drop_unneeded(network: Network) -> None:

@@ -6,71 +6,19 @@ from collections.abc import Iterable, Mapping
 
 from webnnm.core.errors import Remedy, suggestion
 from webnnm.core.spelling import folded
+from webnnm.graph.foreign_layers import LAYERS
 
-_DENSE = (
-    "a dense layer is a block of two layers and an activation:\n"
-    "    dense:layers matmul(w, shape=[units]), add(b), activation();\n"
-    "    … dense(units=64, activation=relu), …"
-)
 _BATCH = "leave it out: the batch comes first, and no shape includes it"
 _INFERRED = "leave it out: sizes are inferred from the input"
 _OWN_LAYER = "write the activation as a layer of its own after this one, such as relu()"
 _BIAS = "write add(b) after this layer"
 _CROSS_ENTROPY = "write CCE for one-hot labels, SCE for class numbers, BCE for yes/no"
 
-LAYERS: Mapping[str, str] = {
-    "activation": "write the activation as a layer: relu()",
-    "adaptiveavgpool2d": "globalAveragePool",
-    "attention": "attend",
-    "averagepooling2d": "averagePool2d",
-    "avgpool2d": "averagePool2d",
-    "batchnorm1d": "batchNormalization",
-    "batchnorm2d": "batchNormalization",
-    "bidirectional": "write direction=both in lstm or gru",
-    "bmm": "matmul",
-    "cat": "concat",
-    "concatenate": "concat",
-    "conv2dtranspose": "convTranspose2d",
-    "dense": _DENSE,
-    "divide": "div",
-    "dot": "matmul",
-    "dropout2d": "dropout",
-    "einsum": "matmul",
-    "fc": _DENSE,
-    "fullyconnected": _DENSE,
-    "globalaveragepooling2d": "globalAveragePool",
-    "globalavgpool2d": "globalAveragePool",
-    "hardtanh": "write clamp(minValue=-1, maxValue=1)",
-    "input": "write it as a statement: model:input shape=[…];",
-    "inputlayer": "write it as a statement: model:input shape=[…];",
-    "instancenorm2d": "instanceNormalization",
-    "interpolate": "resample2d",
-    "linear": _DENSE,
-    "maxpooling2d": "maxPool2d",
-    "mean": "reduceMean",
-    "mish": "define it: mish:layers softplus(), tanh(), mul(input);",
-    "mm": "matmul",
-    "multiheadattention": "attend",
-    "multiply": "mul",
-    "permute": "transpose",
-    "relu6": "write clamp(minValue=0, maxValue=6)",
-    "rnn": "gru",
-    "selfattention": "attend",
-    "simplernn": "gru",
-    "spatialdropout2d": "dropout",
-    "subtract": "sub",
-    "sum": "reduceSum",
-    "swish": "silu",
-    "timedistributed": "leave it out: layers work on every position of a sequence",
-    "upsample": "resample2d",
-    "upsampling2d": "resample2d",
-    "view": "reshape",
-    "zeropadding2d": "pad",
-}
-"""Layers by their names elsewhere: an operator of the notation, or what to write."""
-
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "activation": (_OWN_LAYER,),
+    "axes": ("axis", "coords"),
+    "axis": ("axes", "coords"),
+    "autopad": ("write padding=same",),
     "attentionmask": ("mask",),
     "attnmask": ("mask",),
     "batchfirst": (_BATCH,),
@@ -109,6 +57,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "returnsequences": ("returnSequence",),
     "scalefactor": ("scales",),
     "size": ("shape", "sizes"),
+    "selectlastindex": ("leave it out: after reverse(axes=[-1]) the last one comes first",),
+    "steepness": ("write mul(2), softplus(), mul(0.5) for a steepness of 2",),
     "targetshape": ("newShape",),
     "units": ("hiddenSize", "shape"),
     "usebias": ("bias", _BIAS),
@@ -147,8 +97,14 @@ BATCH_WORDS = {"null", "none", "batch", "batchsize", "bs"}
 
 
 def layer_hint(word: str, known: Iterable[str]) -> str:
-    """Return what to write in place of an unknown layer, "" if that is unknown."""
-    return _said(word, LAYERS.get(folded(word), "")) or suggestion(word, known)
+    """Return what to write in place of an unknown layer.
+
+    >>> layer_hint("frobnicate", ["relu"])
+    'declare it first: a block, frobnicate:layers …;, or an operator of your own with @composite'
+    """
+    said = _said(word, LAYERS.get(folded(word), "")) or suggestion(word, known)
+    own = f"a block, {word}:layers …;, or an operator of your own with @composite"
+    return said or f"declare it first: {own}"
 
 
 def option_hint(word: str, known: Iterable[str]) -> str:

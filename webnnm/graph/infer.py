@@ -252,14 +252,27 @@ def _require_known(network: Network) -> None:
     for layer in network.layers:
         if not all(features.known for features in layer.features):
             unknown.append((layer, layer.label))
+    hint = _missing_size(network) if unknown else ""
     raise_first(
         [
             outline.error(
                 "NNM403",
                 f'cannot infer the shape of "{name}": {vertex.features[0]}',
                 vertex.span,
-                "write shape= on the layer",
+                hint,
             )
             for vertex, name in unknown
         ]
     )
+
+
+def _missing_size(network: Network) -> str:
+    """Return what is missing, in the first convolution whose filter is unknown or else anywhere."""
+    for layer in network.order:
+        options, operands = layer.options, layer.operands
+        if "kernel" in layer.rules.options and len(operands) > 1 and not operands[1].features.known:
+            wanted = [("filters", "8"), ("kernel", "3")]
+            missing = [f"{name}={size}" for name, size in wanted if options.get(name) is None]
+            if options.get("kernel") is None:
+                return f'write {", ".join(missing)} in "{layer.label}", or the size that is meant'
+    return "write shape= on the layer"

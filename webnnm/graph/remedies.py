@@ -10,9 +10,9 @@ from webnnm.core.shapes import MAX_DIMENSION, show
 from webnnm.core.spelling import folded
 from webnnm.graph.foreign_words import BATCH_WORDS, LAYERS
 from webnnm.graph.outline import Outline
-from webnnm.graph.vertices import LayerVertex, LiteralVertex, Output, Vertex
+from webnnm.graph.vertices import InputVertex, LayerVertex, LiteralVertex, Output, Source, Vertex
 from webnnm.notation.numerals import write_number
-from webnnm.notation.syntax import Items, Number, Reference, Text, Value
+from webnnm.notation.syntax import Items, Layer, Number, Reference, Text, Value
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import LayerRules
 from webnnm.ops.declare.naming import camel_case
@@ -59,6 +59,23 @@ def _reads(read: Callable[[Value], object], value: Value) -> bool:
     except ValueError:
         return False
     return True
+
+
+def joined_hint(layer: Layer, flow: object) -> str:
+    """Return how to join the previous result and the only operand of a list."""
+    written = layer.operands[0]
+    assert isinstance(written, Items)
+    other = str(written.items[0])
+    before = flow.vertex if isinstance(flow, Source) else None
+    own = before.name if isinstance(before, LayerVertex) else ""
+    other = "y" if other in (own or "input", "input") else other
+    rest = "".join(f", {option.name}=…" for option in layer.options)
+    call = f"{layer.operator}([{{}}, {other}]{rest})"
+    if isinstance(before, LayerVertex) and before.name:
+        return f"a list holds all operands: write {call.format(before.name)}"
+    if isinstance(before, InputVertex):
+        return f"a list holds all operands: write {call.format('input')}"
+    return f"a list holds all operands: write name=x in the layer before, and {call.format('x')}"
 
 
 def shape_remedy(vertex: LayerVertex) -> str:

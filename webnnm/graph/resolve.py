@@ -106,6 +106,8 @@ class Resolver:
         vertex, rules = given.vertex, given.vertex.rules
         if rules.many or (rules.folds and listed > 1):
             self._read_options(given)
+            if rules.many and not values and _is_list(given):
+                raise self._alone(given)
             return [self._tensor(given, value, TensorSlot(name="operand")) for value in values]
         slots = [slot for slot in rules.slots if not slot.option or slot.optional]
         slots = [s for s in slots if not (s.option and s.name in given.options)]
@@ -130,9 +132,20 @@ class Resolver:
         self._read_options(given)
         return sources
 
+    def _alone(self, given: Given) -> ModelError:
+        """Return the error of a list of one, where several are joined."""
+        from webnnm.graph.remedies import joined_hint
+
+        word = given.vertex.operator.name
+        message = f'"{word}" joins two operands or more, and its list has one'
+        span, hint = given.vertex.span, joined_hint(given.syntax, given.flow)
+        return self.expander.fail("NNM302", message, span, given.scope, hint)
+
     def _wrong_count(self, given: Given, least: int, most: int, found: int) -> ModelError:
         from webnnm.graph.remedies import usage
 
+        if found < least and given.vertex.rules.folds and _is_list(given):
+            return self._alone(given)
         amount = str(least) if least == most else f"{least} to {most}"
         plural = "" if amount == "1" else "s"
         return self.expander.fail(
@@ -146,7 +159,14 @@ class Resolver:
     def _flow(self, given: Given, value: Any) -> Source:
         if isinstance(value, (Source, Pending)):
             return self.references.source(value, given.vertex.span)
-        return self._tensor(given, value, TensorSlot(name="operand"))
+        try:
+            return self._tensor(given, value, TensorSlot(name="operand"))
+        except ModelError as error:
+            axes = [name for name in ("axes", "axis") if name in given.vertex.rules.options]
+            if error.code == "NNM205" and axes and not error.hint.startswith("write"):
+                error.hint = f"a list of names holds operands: write {axes[0]}=[{value}] for axes"
+                error.fix = None
+            raise
 
     def _tensor(
         self, given: Given, value: Any, slot: TensorSlot, span: Span | None = None
@@ -332,3 +352,9 @@ def _shape_of(data: list[Any] | float) -> list[int]:
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError("the nested lists are ragged")
     return [len(shapes), *shapes[0]]
+
+
+def _is_list(given: Given) -> bool:
+    """Return whether the operands of a layer were written as a list of names."""
+    first = given.operands[0] if given.operands else None
+    return isinstance(first, Items) and _has_name(first)

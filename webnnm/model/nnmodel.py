@@ -12,7 +12,7 @@ from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
 from webnnm.core.awaiting import awaited_methods
 from webnnm.core.dtypes import DataType
-from webnnm.core.errors import DataError, ModelError
+from webnnm.core.errors import DataError, ModelError, separate
 from webnnm.core.finding import Findings
 from webnnm.core.keywords import keywords
 from webnnm.evaluation.history import History
@@ -435,7 +435,11 @@ class NNModel:
             text, files = text_and_files(file)
             model = await cls._opened({"source": text, "files": files, **settings})
         except ModelError as error:
-            raise DataError("NNM802", f"the snapshot's model is invalid: {error}") from error
+            hint = ""
+            if "NNM204" in [each.code for each in separate(error)]:
+                hint = "declare the composite first: run its @composite, then load"
+            message = f"the snapshot's model is invalid: {error}"
+            raise DataError("NNM802", message, hint=hint) from error
         try:
             await restore(model.state, file)
             model._introduce()

@@ -103,6 +103,9 @@ GIVEN = (
 
 def _shape(layer: ShapeView) -> None:
     shape_by_axes(layer)
+    if "mean" in layer.tensors and "variance" not in layer.tensors:
+        message = '"meanVarianceNormalization" needs variance= beside mean='
+        layer.fail("NNM304", message, at="mean", hint="give both statistics, or neither of them")
     for slot in GIVEN:
         given = layer.tensors.get(slot.name)
         if given is not None and given.known and layer.flow.known:

@@ -89,7 +89,7 @@ async def test_softmax_over_a_sequence() -> None:
 @pytest.mark.parametrize("leading", [(), (2,)])
 async def test_more_classes_than_scores(leading: tuple[int, ...]) -> None:
     labels = [grid(*leading, at=row) for row in range(6)]
-    shape = list((*leading, 2))
+    shape = [*leading, 2]
     source = (
         f"m:input shape={[*leading, 4]}; m:output shape={shape}; m:layers matmul(w), softmax();"
     )

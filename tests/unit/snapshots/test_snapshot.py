@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, NNModel, TableDataset
+from webnnm import DataError, Dataset, NNModel, TableDataset, composite, ops
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read
 from webnnm.snapshots.snapshot import checksum_of
@@ -308,3 +308,19 @@ async def test_a_training_of_a_later_version_is_refused_and_its_parameters_are_n
     other = await create(seed=5)
     await other.load_params(later)
     assert values(other) == values(model)
+
+
+async def test_a_snapshot_with_a_composite_says_to_declare_it_first() -> None:
+    @composite("tripled")
+    def tripled(b: Any, x: Any) -> Any:
+        return x * 3
+
+    text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), tripled();"
+    model = await NNModel.create(source=text, backend="numpy", log=lambda _: None)
+    data = await model.save()
+    model.close()
+    ops.unregister("tripled")
+    with pytest.raises(DataError) as caught:
+        await NNModel.load(data, backend="numpy", log=lambda _: None)
+    assert caught.value.code == "NNM802" and '"tripled"' in caught.value.message
+    assert "declare the composite first" in caught.value.hint

@@ -73,7 +73,7 @@ def run_shape(name: str, gates: int) -> Callable[[ShapeView], None]:
     def rule(layer: ShapeView) -> None:
         flow = layer.flow
         if flow.known and flow.sequence is None:
-            hint = "give the input sequence=true"
+            hint = "give the input sequence=true, or the layer before it returnSequence=true"
             layer.fail("NNM411", f'"{name}" needs a sequence, but its input has none', hint=hint)
         directions = DIRECTIONS[layer.options["direction"]]
         _relate(layer, gates, directions, (directions,))
