@@ -8,7 +8,8 @@ from typing import Any
 from webnnm.core.errors import ModelError, Span
 from webnnm.core.shapes import MAX_DIMENSION, show
 from webnnm.core.spelling import folded
-from webnnm.graph.foreign_words import BATCH_WORDS, LAYERS
+from webnnm.graph.foreign_layers import LAYERS
+from webnnm.graph.foreign_words import BATCH_WORDS
 from webnnm.graph.outline import Outline
 from webnnm.graph.vertices import InputVertex, LayerVertex, LiteralVertex, Output, Source, Vertex
 from webnnm.notation.numerals import write_number

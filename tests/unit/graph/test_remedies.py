@@ -7,7 +7,8 @@ import pytest
 from tests.unit.graph.texts import fails, network
 from webnnm import ops
 from webnnm.core.spelling import folded
-from webnnm.graph.foreign_words import LAYERS, LOSSES, OPTIONS
+from webnnm.graph.foreign_layers import LAYERS
+from webnnm.graph.foreign_words import LOSSES, OPTIONS
 from webnnm.graph.loss_words import loss_name
 
 VECTOR = "m:input shape=[4];\nm:output shape=[3];\nm:layers "
