@@ -100,7 +100,11 @@ def text(layers: str, *more: str, input: str = "shape=[4]") -> str:
         ("NNM406", text("groupNorm(¦groups=3)"), "4 channels, 3 groups"),
         ("NNM404", text("¦groupNorm(groups=2, scale=k)", "k [3] 1;"), "[4] features, scale [3]"),
         ("NNM303", text("instanceNorm(¦layout=oihw)"), "expected nchw or nhwc"),
-        ("NNM401", text("¦meanVarianceNormalization(mean=k, variance=k)", "k [3] 1;"), "mean [3] and [4]"),
+        (
+            "NNM401",
+            text("¦meanVarianceNormalization(mean=k, variance=k)", "k [3] 1;"),
+            "mean [3] and [4]",
+        ),
         ("NNM205", text("meanVarianceNormalization(¦mean=nothing)"), 'unknown name "nothing"'),
     ],
 )  # fmt: skip
