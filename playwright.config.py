@@ -60,12 +60,15 @@ class Project:
     webnn: bool
     worker: bool = False
     webgpu: bool = False
+    chromium: str | None = None
+    """The major version of a bundled Chromium; None takes the usual one."""
 
     @property
     def arguments(self) -> list[str]:
         """Return the command line of the browser."""
         webnn = [WEBNN_ARGUMENT] if self.webnn else []
-        return [*COMMON_ARGUMENTS, *webnn, *(WEBGPU_ARGUMENTS if self.webgpu else ())]
+        webgpu = WEBGPU_ARGUMENTS if self.webgpu else ()
+        return [*COMMON_ARGUMENTS, *chromium.arguments(self.chromium), *webnn, *webgpu]
 
 
 PROJECTS = {
@@ -75,6 +78,8 @@ PROJECTS = {
         Project(name="no-webnn", webnn=False),
         Project(name="worker", webnn=True, worker=True),
         Project(name="webgpu", webnn=False, webgpu=True),
+        # Tests of what differs between versions of WebNN run in this one too.
+        Project(name="webnn-153", webnn=True, chromium="153"),
     )
 }
 EVERYWHERE = ("webnn", "no-webnn", "worker")
@@ -84,7 +89,7 @@ EVERYWHERE = ("webnn", "no-webnn", "worker")
 def launch_options(project: Project) -> dict[str, Any]:
     """Return the keyword arguments of Playwright's `chromium.launch`."""
     return {
-        "executable_path": str(chromium.executable()),
+        "executable_path": str(chromium.executable(project.chromium)),
         "args": project.arguments,
-        "env": chromium.environment(),
+        "env": chromium.environment(project.chromium),
     }

@@ -1,4 +1,4 @@
-"""Step that unpacks the bundled Chromium with the libraries a bare machine lacks."""
+"""Step that unpacks the bundled Chromiums with the libraries a bare machine lacks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,34 @@ import os
 import platform
 import shutil
 import tarfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools.common import CACHE, NODE_MODULES, fail, run, step
 
-FOLDER = CACHE / "chromium"
-PACKAGE = NODE_MODULES / "@sparticuz" / "chromium"
 ARCHIVES = ("chromium.br", "al2023.tar.br", "swiftshader.tar.br", "fonts.tar.br")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundle:
+    """An npm package with a Chromium: where it is unpacked, and the arguments that it needs."""
+
+    package: Path
+    folder: Path
+    arguments: tuple[str, ...] = ()
+
+
+BUNDLES = {
+    "147": Bundle(package=NODE_MODULES / "@sparticuz" / "chromium", folder=CACHE / "chromium"),
+    "153": Bundle(
+        package=NODE_MODULES / "chromium-153",
+        folder=CACHE / "chromium-153",
+        # With a zygote, a page with a character that no font has ends the browser.
+        arguments=("--no-zygote",),
+    ),
+}
+"""The bundled Chromiums by major version."""
+DEFAULT = "147"
 
 # Python's standard library has no brotli decoder, but Node's has.
 DECOMPRESS = """
@@ -38,48 +59,66 @@ FONTS = """<?xml version="1.0"?>
 """
 
 
-def executable() -> Path:
-    """Return the Chromium to drive: WEBNNM_CHROMIUM, else the bundled one."""
-    return Path(os.environ.get("WEBNNM_CHROMIUM") or FOLDER / "chromium")
+def own() -> Path | None:
+    """Return the path in WEBNNM_CHROMIUM, None if it names a bundled version or nothing."""
+    name = os.environ.get("WEBNNM_CHROMIUM")
+    return Path(name) if name and name not in BUNDLES else None
 
 
-def environment() -> dict[str, str]:
+def bundle(version: str | None = None) -> Bundle:
+    """Return a bundled Chromium, by default the one that WEBNNM_CHROMIUM names."""
+    return BUNDLES[version or os.environ.get("WEBNNM_CHROMIUM") or DEFAULT]
+
+
+def executable(version: str | None = None) -> Path:
+    """Return the Chromium to drive: the user's own, else a bundled one."""
+    return own() or bundle(version).folder / "chromium"
+
+
+def arguments(version: str | None = None) -> tuple[str, ...]:
+    """Return the arguments that a Chromium needs to start at all."""
+    return () if own() else bundle(version).arguments
+
+
+def environment(version: str | None = None) -> dict[str, str]:
     """Return environment variables for the Chromium process only."""
-    if os.environ.get("WEBNNM_CHROMIUM"):
+    if own():
         return dict(os.environ)
-    paths = [str(FOLDER / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    folder = bundle(version).folder
+    paths = [str(folder / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
     return {
         **os.environ,
         "LD_LIBRARY_PATH": ":".join(path for path in paths if path),
-        "FONTCONFIG_PATH": str(FOLDER),
+        "FONTCONFIG_PATH": str(folder),
     }
 
 
-def unpack() -> None:
-    """Unpack Chromium, its libraries, software renderer and fonts into the cache."""
-    if os.environ.get("WEBNNM_CHROMIUM"):
-        if not executable().exists():
-            fail(f"WEBNNM_CHROMIUM names {executable()}, which does not exist.")
+def unpack(version: str) -> None:
+    """Unpack a Chromium, its libraries, software renderer and fonts into the cache."""
+    if path := own():
+        if not path.exists():
+            fail(f"WEBNNM_CHROMIUM names {path}, which does not exist.")
         return
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         fail(
             "the bundled Chromium is for Linux on x86-64: set WEBNNM_CHROMIUM to the path "
             "of a Chromium, version 147 or newer."
         )
-    version = json.loads((PACKAGE / "package.json").read_text())["version"]
-    with step("chromium", version, FOLDER / "chromium", FOLDER / "lib") as needed:
+    source, folder = BUNDLES[version].package, BUNDLES[version].folder
+    key = json.loads((source / "package.json").read_text())["version"]
+    with step(folder.name, key, folder / "chromium", folder / "lib") as needed:
         if needed:
-            shutil.rmtree(FOLDER, ignore_errors=True)
-            FOLDER.mkdir(parents=True)
-            source = PACKAGE / "bin"
-            run(["node", "-e", DECOMPRESS, source, FOLDER, *ARCHIVES], "unpacking Chromium")
-            for archive in FOLDER.glob("*.tar"):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            command = ["node", "-e", DECOMPRESS, source / "bin", folder, *ARCHIVES]
+            run(command, f"unpacking Chromium {version}")
+            for archive in folder.glob("*.tar"):
                 with tarfile.open(archive) as opened:
                     # Extraction filters came with Python 3.11.4, Debian 12 has 3.11.2.
                     if hasattr(tarfile, "data_filter"):
                         opened.extraction_filter = tarfile.data_filter
-                    opened.extractall(FOLDER)
+                    opened.extractall(folder)
                 archive.unlink()
-            fonts = FONTS.format(cache=FOLDER / "font-cache")
-            (FOLDER / "fonts.conf").write_text(fonts)
-            (FOLDER / "chromium").chmod(0o755)
+            fonts = FONTS.format(cache=folder / "font-cache")
+            (folder / "fonts.conf").write_text(fonts)
+            (folder / "chromium").chmod(0o755)

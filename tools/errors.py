@@ -41,7 +41,7 @@ import webnnm
 
 text = "m:input shape=[5]; m:output shape=[3]; m:layers matmul(w, shape=[4, 3]);"
 try:
-    model = await webnnm.NNModel.create(source=text)
+    model = await webnnm.NNModel.create(source=text, backend="numpy")
 except webnnm.ModelError as error:
     print(error.code, error.line, error.column, error.message, error.hint)
 ```

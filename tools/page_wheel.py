@@ -54,6 +54,7 @@ LATE = (
             "drawing",
             "fallback",
             "kernels",
+            "moving",
             "onnxruntime_web",
             "reference",
             "shared",

@@ -20,8 +20,9 @@ def install() -> None:
     with ThreadPoolExecutor() as pool:
         python = pool.submit(environment.python_environment)
         environment.npm_packages()
-        chromium.unpack()
-        python.result()
+        browsers = [pool.submit(chromium.unpack, version) for version in chromium.BUNDLES]
+        for each in (python, *browsers):
+            each.result()
 
 
 def build(goal: str) -> None:

@@ -57,9 +57,9 @@ async def launch() -> AsyncIterator[Launch]:
         async def start(name: str, *arguments: str) -> Browser:
             project = config.PROJECTS[name]
             # Projects that start the browser alike share one process.
-            key = " ".join([*project.arguments, *arguments])
+            options = config.launch_options(project)
+            key = " ".join([options["executable_path"], *project.arguments, *arguments])
             if key not in browsers:
-                options = config.launch_options(project)
                 options["args"] = [*options["args"], ONLY_LOCAL, *arguments]
                 browsers[key] = await playwright.chromium.launch(**options)
             return browsers[key]
@@ -207,6 +207,15 @@ async def without_onnxruntime(context: BrowserContext) -> None:
 async def pyodide_page(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
     """A page with WebNN and Pyodide that all tests share: `await pyodide_page.run_python(…)`."""
     page = await open_pyodide(await launch("webnn"), site_url)
+    yield page
+    await page.page.context.close()
+    page.log.check()
+
+
+@pytest.fixture(scope="session")
+async def newer_pyodide_page(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
+    """The same page in the newer of the bundled Chromiums."""
+    page = await open_pyodide(await launch("webnn-153"), site_url)
     yield page
     await page.page.context.close()
     page.log.check()

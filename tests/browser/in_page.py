@@ -109,6 +109,23 @@ class Application:
         return b.build(outputs), feeds
 
 
+@dataclass(frozen=True)
+class Chain:
+    """Operators with their options, each applied to the first result of the one before."""
+
+    operand: Packed
+    steps: tuple[tuple[str, Mapping[str, Any]], ...]
+
+    def graph(self) -> tuple[Graph, Mapping[str, HostArray]]:
+        """Build the graph; return it with the values of its input."""
+        b = GraphBuilder()
+        value: Any = b.input("x0", self.operand.dtype, self.operand.shape)
+        for operator, options in self.steps:
+            result = b.apply(ops.registry()[operator], [value], options)
+            value = result[0] if isinstance(result, tuple) else result
+        return b.build({"y0": value}), {"x0": self.operand.array}
+
+
 async def run(jobs: Mapping[str, Job], name: str = "webnn") -> dict[str, Answer]:
     """Run jobs on a backend; the failure of one is its answer and leaves the others alone."""
     opening = WebNNBackend.open if name == "webnn" else OnnxRuntimeWebBackend.load

@@ -48,8 +48,7 @@ await asyncio.gather(*verdicts.writing)
 """
 
 
-async def test_probes_say_the_same_alone_and_together(pyodide_page: PyodidePage) -> None:
-    program = """
+EXAMINE = """
 from webnnm.backends import pyodide_host
 from webnnm.backends.faults import Examination
 from webnnm.compiler.traps import EVERY
@@ -85,14 +84,23 @@ result = {
 }
 result
 """
-    found = await pyodide_page.run_python(program)
-    assert found["same"]
-    assert found["together"] == found["alone"]
-    assert found["held"] == {"graphs": 0, "tensors": 0, "bytes": 0}
-    # Each was seen in this browser: what does not show is not evidence.
+
+
+async def test_probes_say_the_same_alone_and_together_and_each_shows_somewhere(
+    pyodide_page: PyodidePage, newer_pyodide_page: PyodidePage
+) -> None:
+    seen: set[int] = set()
+    untried = [n for n, trap in enumerate(EVERY) if isinstance(trap.evidence, Untried)]
+    for page in (pyodide_page, newer_pyodide_page):
+        found = await page.run_python(EXAMINE)
+        assert found["same"]
+        assert found["together"] == found["alone"]
+        assert found["held"] == {"graphs": 0, "tensors": 0, "bytes": 0}
+        seen.update(found["together"])
+        assert found["expected"] == untried
+    # Each was seen in a browser: what does not show is not evidence.
     tried = [n for n, trap in enumerate(EVERY) if not isinstance(trap.evidence, Untried)]
-    assert found["together"] == tried
-    assert sorted(found["together"] + found["expected"]) == list(range(len(EVERY)))
+    assert sorted(seen) == tried
 
 
 @pytest.fixture
@@ -129,7 +137,7 @@ async def test_a_second_worker_tries_nothing_nor_does_its_page(
     first, faults, held = json.loads(await page.evaluate(WORKER, given))
     assert first > 2
     assert held == 0
-    assert len(faults) == len(EVERY)
+    assert len(faults) > 1
     assert json.loads(await page.evaluate(WORKER, given)) == [1, faults, 0]
     opened = PyodidePage(page, page_log)
     await opened.start_anew(site_url)
@@ -142,7 +150,7 @@ async def test_storage_that_is_refused_costs_no_more_than_time(
 ) -> None:
     page = await counting_page(refusal)
     first, faults, _ = await page.run_python(OPEN)
-    assert len(faults) == len(EVERY)
+    assert len(faults) > 1
     # The page itself remembers.
     assert await page.run_python(OPEN) == [first + 1, faults, 0]
     again, same, _ = await (await counting_page(refusal)).run_python(OPEN)
@@ -158,8 +166,9 @@ from webnnm.backends.verdicts import FILE
 await keep_file(FILE, [bytes(content)])
 """
     page = await counting_page()
+    _, faults, _ = await page.run_python(OPEN)
     await page.run_python(program, content=list(content))
-    assert len((await page.run_python(OPEN))[1]) == len(EVERY)
+    assert (await (await counting_page()).run_python(OPEN))[1] == faults
 
 
 async def test_a_report_tells_the_faults_and_the_rewrites(pyodide_page: PyodidePage) -> None:
@@ -180,4 +189,5 @@ found = await probe()
     assert "- exp: the exponential of NaN would be 0; it is NaN now" in lines
     rewritten = lines[lines.index("rewritten so far:") + 1 :]
     assert rewritten == ['- exp "exp1": the exponential of NaN would be 0; it is NaN now']
-    assert all(len(faults) == len(EVERY) for faults in devices)
+    told = lines[2 : lines.index("rewritten so far:")]
+    assert [[f"- {fault}" for fault in faults] for faults in devices] == [told] * 3

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,48 @@ EXTREMES = {
     "float32": (0.0, -0.0, 3.4e38, -3.4e38, 1e-38, 1e-45, 16777217.0, 0.5, 1.5, 2.5),
     "float16": (0.0, -0.0, 65504.0, -65504.0, 6e-5, 6e-8, 2049.0, 0.5, 1.5, 2.5),
 }
+SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of graphs: which operators it has, and what these are applied to.
+
+    Differentiable ones have tame float32 numbers alone. Chains have NaN and infinity as well, and
+    apply an operator to the latest result more often than to an earlier one.
+    """
+
+    operators: Callable[[], Sequence[str]]
+    differentiable: bool = False
+    chains: bool = False
+
+
+def _every() -> list[str]:
+    return sorted(ops.registry())
+
+
+def _differentiable() -> list[str]:
+    return sorted(
+        name
+        for name, one in ops.registry().items()
+        if one.operands and all("float32" in slot.dtypes for slot in one.operands[:1])
+    )
+
+
+ORDERING = (
+    *("sort", "argsort", "topK", "argMax", "argMin", "searchSorted") * 3,
+    *("gather", "gatherElements", "gatherND", "scatterElements", "scatterND") * 3,
+    *("slice", "split", "reverse", "where", "triangular") * 3,
+    *("cumulativeSum", "cumulativeProduct", "cumulativeMax", "cumulativeMin") * 2,
+    *("cast", "cast", "cast", "reshape", "transpose", "concat", "pad", "tile", "expand"),
+    *("reduceMax", "reduceMin", "reduceSum", "max", "min", "sign", "abs", "add", "sub", "mul"),
+    *("equal", "greater", "lesserOrEqual", "logicalAnd", "logicalNot", "isNaN"),
+)
+"""Operators that order, pick and place elements, each drawn as often as it is named, and others."""
+
+GRAPHS = Kind(operators=_every)
+DIFFERENTIABLE = Kind(operators=_differentiable, differentiable=True)
+CHAINS = Kind(operators=lambda: ORDERING, chains=True)
 
 
 @dataclass(frozen=True)
@@ -45,14 +88,15 @@ class Value:
 class Drawing:
     """A graph on its way."""
 
-    def __init__(self, dice: Dice, operators: Sequence[str], *, differentiable: bool) -> None:
+    def __init__(self, dice: Dice, kind: Kind) -> None:
         self._dice = dice
         self.entries: list[Entry] = []
         self.values: list[Value] = []
         self.broken = False
         self._builder = GraphBuilder()
-        self._operators = operators
-        self._differentiable = differentiable
+        self._operators = kind.operators()
+        self._differentiable = kind.differentiable
+        self._chains = kind.chains
 
     def start(self) -> None:
         """Draw one to three inputs."""
@@ -83,6 +127,8 @@ class Drawing:
             operands = [want and self.wanted(want) for want in wants]
         else:
             first = [self.first(slots[0].dtypes, slots[0].ranks)] if slots else []
+            if operator.name == "searchSorted":
+                first = [self._made("sort", first[0])]
             x = first[0].operand.type if first else TensorType("float32", ())
             found = application(self._dice, operator, x)
             operands = [*first, *(want and self.wanted(want) for want in found.others)]
@@ -127,7 +173,7 @@ class Drawing:
     def _value(self, operand: Operand, numbers: Any) -> Value:
         wide = np.asarray(numbers, "float64")
         limit = 50 if self._differentiable else 1e4
-        tame = bool(np.all(np.isfinite(wide) & (np.abs(wide) <= limit)))
+        tame = self._chains or bool(np.all(np.isfinite(wide) & (np.abs(wide) <= limit)))
         found = Value(len(self.values), operand, numbers, tame)
         self.values.append(found)
         return found
@@ -160,8 +206,9 @@ class Drawing:
         return self.leaf(Want(self._dice.one(types), shape))
 
     def _chosen(self, values: Sequence[Value]) -> Value:
-        # The latest come first, so that graphs are deep rather than wide, and shrink to few.
-        return self._dice.one(values[::-1])
+        if self._chains and self._dice.coin():
+            return values[-1]
+        return self._dice.one(values)
 
     def _made(self, name: str, value: Value, **options: Any) -> Value:
         self._add(ops.registry()[name], [value], options)
@@ -214,6 +261,8 @@ class Drawing:
             found = np.where(rng.random(number) < 0.5, found, rng.choice(pool, number))
         if self._differentiable:
             return tuple(found.tolist())
+        if free and self._chains and self._dice.coin():
+            found = np.where(rng.random(number) < 0.5, found, rng.choice(SPECIAL, number))
         return tuple(np.asarray(found).astype(want.dtype).astype("float64").tolist())
 
     def _integers(self, rng: Any, want: Want, number: int) -> tuple[int, ...]:
@@ -228,22 +277,10 @@ class Drawing:
         return tuple(int(v) for v in found)
 
 
-def operators(*, differentiable: bool = False) -> list[str]:
-    """Return the names of the operators that graphs are made of."""
-    found = ops.registry()
-    if not differentiable:
-        return sorted(found)
-    return sorted(
-        name
-        for name, one in found.items()
-        if one.operands and all("float32" in slot.dtypes for slot in one.operands[:1])
-    )
-
-
-def graph(seed: int, *, differentiable: bool = False) -> GraphCase:
+def graph(seed: int, kind: Kind = GRAPHS) -> GraphCase:
     """Draw a graph of 3 to 12 operators; some of the intermediate values are outputs as well."""
     dice = Dice(seed)
-    drawing = Drawing(dice, operators(differentiable=differentiable), differentiable=differentiable)
+    drawing = Drawing(dice, kind)
     drawing.start()
     wanted, made = dice.number(LEAST_OPERATORS, MOST_OPERATORS), 0
     while made < wanted and not drawing.broken:
@@ -260,6 +297,6 @@ def graph(seed: int, *, differentiable: bool = False) -> GraphCase:
     return GraphCase(tuple(drawing.entries), tuple(outputs)).pruned()
 
 
-def seeded(*, differentiable: bool = False) -> SearchStrategy[GraphCase]:
+def seeded(kind: Kind = GRAPHS) -> SearchStrategy[GraphCase]:
     """Draw graphs by their seeds."""
-    return st.integers(0, 2**40).map(lambda seed: graph(seed, differentiable=differentiable))
+    return st.integers(0, 2**40).map(lambda seed: graph(seed, kind))

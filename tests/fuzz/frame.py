@@ -73,13 +73,14 @@ class Outcome:
 
 @cache
 def targets() -> Mapping[str, Target]:
-    """Return the `TARGET` of every module in this folder that has one, by name."""
+    """Return the `TARGET` or the `TARGETS` of every module in this folder, by name."""
     found: dict[str, Target] = {}
     for path in sorted(FOLDER.glob("*.py")):
         if not path.stem.startswith("test_"):
-            target = getattr(importlib.import_module(f"tests.fuzz.{path.stem}"), "TARGET", None)
-            if isinstance(target, Target):
-                found[target.name] = target
+            module = importlib.import_module(f"tests.fuzz.{path.stem}")
+            single = getattr(module, "TARGET", None)
+            several = getattr(module, "TARGETS", (single,))
+            found |= {each.name: each for each in several if isinstance(each, Target)}
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.conformance.verdict import as_numpy
+from tests.fuzz.drawing import DIFFERENTIABLE
 from tests.fuzz.graph_case import GraphCase
 from tests.fuzz.graph_target import graph_target
 from tests.unit.ops.gradient import program
@@ -89,4 +90,4 @@ def _measured(
     return slope, abs(central[1] - central[2]) + kink + noise
 
 
-TARGET = graph_target("gradients", check, examples=15, differentiable=True)
+TARGET = graph_target("gradients", check, 15, DIFFERENTIABLE)

@@ -5,24 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.fuzz.drawing import seeded
+from tests.fuzz.drawing import CHAINS, GRAPHS, Kind, seeded
 from tests.fuzz.frame import Target
 from tests.fuzz.graph_case import GraphCase, read_case
 from tests.fuzz.shrinking import shrunk
+
+
+def graph_targets(
+    name: str, check: Callable[[GraphCase], str | None], examples: int, **more: Any
+) -> tuple[Target, ...]:
+    """Return two targets: graphs of any operators, and chains of ordering and indexing ones."""
+    return (
+        graph_target(name, check, examples, **more),
+        graph_target(f"{name}-chains", check, examples, CHAINS, **more),
+    )
 
 
 def graph_target(
     name: str,
     check: Callable[[GraphCase], str | None],
     examples: int,
-    *,
-    differentiable: bool = False,
+    kind: Kind = GRAPHS,
     **more: Any,
 ) -> Target:
     """Return a target whose cases are graphs, kept as JSON, and shrunk as graphs are."""
     return Target(
         name=name,
-        cases=seeded(differentiable=differentiable),
+        cases=seeded(kind),
         check=check,
         save=str,
         load=read_case,

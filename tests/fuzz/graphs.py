@@ -8,7 +8,7 @@ from typing import Any
 from tests.conformance.verdict import as_numpy
 from tests.fuzz.executions import difference
 from tests.fuzz.graph_case import GraphCase
-from tests.fuzz.graph_target import graph_target
+from tests.fuzz.graph_target import graph_targets
 from tests.unit.compiler.legalising import legalise
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.pipeline import OPTIMISATIONS, Target, transformed
@@ -39,4 +39,4 @@ def check(case: GraphCase) -> str | None:
     return None
 
 
-TARGET = graph_target("graphs", check, examples=60)
+TARGETS = graph_targets("graphs", check, 60)

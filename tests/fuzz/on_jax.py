@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from tests.conformance.verdict import as_numpy
 from tests.fuzz.executions import difference
 from tests.fuzz.graph_case import GraphCase
-from tests.fuzz.graph_target import graph_target
+from tests.fuzz.graph_target import graph_targets
 from webnnm.backends.jax import JaxBackend
 from webnnm.core.errors import BackendError
 
@@ -54,4 +54,4 @@ def checked(case: GraphCase, backend: JaxBackend) -> str | None:
     return None
 
 
-TARGET = graph_target("jax", check, examples=16)
+TARGETS = graph_targets("jax", check, 16)

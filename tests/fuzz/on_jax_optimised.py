@@ -20,4 +20,4 @@ def check(case: GraphCase) -> str | None:
     return checked(case, _backend())
 
 
-TARGET = graph_target("jax_optimised", check, examples=6)
+TARGET = graph_target("jax_optimised", check, 6)

@@ -28,9 +28,10 @@ GRAPHS_OF_A_PAGE = 2000
 
 
 class Browser:
-    """The bundled Chromium with WebNN, opened at its first graph, and again when it lost one."""
+    """The Chromium of a project, opened at its first graph, and again when it lost one."""
 
-    def __init__(self) -> None:
+    def __init__(self, project: str) -> None:
+        self._project = project
         self._loop: asyncio.AbstractEventLoop | None = None
         self._page: PyodidePage | None = None
         self._stack = AsyncExitStack()
@@ -70,7 +71,7 @@ class Browser:
         server = SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS)
         site = self._stack.enter_context(server)
         playwright = await self._stack.enter_async_context(async_playwright())
-        options = config.launch_options(config.PROJECTS["webnn"])
+        options = config.launch_options(config.PROJECTS[self._project])
         browser = await playwright.chromium.launch(**options)
         self._stack.push_async_callback(browser.close)
         page = await open_pyodide(browser, site.url)

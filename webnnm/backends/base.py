@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Container, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError, DataError
-from webnnm.graph.node import Graph
+from webnnm.graph.node import Graph, InputNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
@@ -51,7 +51,8 @@ class DeviceTensor:
 class Executable:
     """A compiled graph: its inputs and outputs, and the rewrites that made it fit the backend.
 
-    `build_seconds` is the time that the device took to build it, 0 if it was built before.
+    `build_seconds` is the time that the device took to build it, 0 if it was built before; `unused`
+    are inputs that were declared and that no output depends on, which `run` accepts and ignores.
 
     >>> import asyncio
     >>> from webnnm import GraphBuilder, backend
@@ -70,6 +71,7 @@ class Executable:
     handle: Any = field(repr=False)
     rewrites: tuple[str, ...] = ()
     build_seconds: float = 0.0
+    unused: Mapping[str, TensorType] = field(default_factory=dict[str, TensorType])
 
     async def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run once with host arrays in and out; device tensors live only for this call.
@@ -80,10 +82,12 @@ class Executable:
 
     async def run_host(self, inputs: Mapping[str, Any]) -> dict[str, HostArray]:
         """Run once as `run` does, and return host arrays."""
-        if inputs.keys() != self.inputs.keys():
-            wrong = sorted(inputs.keys() ^ self.inputs.keys())
+        names = inputs.keys() - self.unused.keys()
+        if names != self.inputs.keys():
+            wrong = sorted(names ^ self.inputs.keys())
             raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
-        data = {name: HostArray.of(inputs[name], *type) for name, type in self.inputs.items()}
+        types = {**self.unused, **self.inputs}
+        data = {name: HostArray.of(value, *types[name]) for name, value in inputs.items()}
         given: dict[str, DeviceTensor] = {}
         results: dict[str, DeviceTensor] = {}
         try:
@@ -380,6 +384,18 @@ def at_once(work: Coroutine[Any, Any, Any], who: str) -> Any:
     raise BackendError(
         "NNM709", f"{who} cannot compute synchronously", hint="use `await compute_async(…)`"
     )
+
+
+def taken(graph: Graph, fixed: Container[str]) -> dict[str, TensorType]:
+    """Return the types of the inputs that are used and not fixed."""
+    used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
+    return {n: o.type for n, o in graph.inputs.items() if n in used and n not in fixed}
+
+
+def unused(graph: Graph) -> dict[str, TensorType]:
+    """Return the types of the declared inputs that no output depends on."""
+    used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
+    return {n: o.type for n, o in graph.inputs.items() if n not in used}
 
 
 def type_of(value: DeviceTensor | HostArray) -> TensorType:

@@ -12,10 +12,13 @@ from webnnm.ops.declare.tensors import TensorType
 def handles(
     executable: Executable, inputs: Binding, outputs: Binding
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Check a binding against the graph, and return the tensors' handles."""
+    """Check a binding against the graph, and return the handles of the tensors that it uses.
+
+    Inputs that were simplified away are not among them: WebNN refuses to bind them.
+    """
     check_binding(executable, inputs, outputs)
     return (
-        {name: inputs[name].handle for name in executable.inputs},
+        {name: inputs[name].handle for name in executable.handle.built.inputs},
         {name: outputs[name].handle for name in executable.outputs},
     )
 

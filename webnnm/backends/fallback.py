@@ -77,6 +77,19 @@ async def opened(
     log: Callable[[str], None] | None,
 ) -> Backend:
     """Open the backend that runs models instead of WebNN; `why` is why WebNN does not."""
+    backend, found = await load(device, work, log)
+    backend.reason = f"{why}: the model runs on {found.runs_on}, {found.reason}"
+    if log is not None:
+        log(backend.reason)
+    return backend
+
+
+async def load(
+    device: str | None,
+    work: Callable[[], float] | None,
+    log: Callable[[str], None] | None,
+) -> tuple[Backend, Choice]:
+    """Load the backend that runs models instead of WebNN, and return the choice as well."""
     found = await choice(device, work)
     backend: Backend | None = None
     if found.device is not None:
@@ -86,11 +99,7 @@ async def opened(
             if device in PROVIDERS or not pyodide_host.offers("numpy"):
                 raise
             found = Choice(None, f"because ONNX Runtime failed: {error.message}")
-    backend = backend or await ReferenceBackend.load()
-    backend.reason = f"{why}: the model runs on {found.runs_on}, {found.reason}"
-    if log is not None:
-        log(backend.reason)
-    return backend
+    return backend or await ReferenceBackend.load(), found
 
 
 async def outlook() -> str:

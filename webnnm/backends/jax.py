@@ -16,10 +16,11 @@ from webnnm.backends.base import (
     DeviceTensor,
     Executable,
     check_binding,
+    taken,
     type_of,
 )
 from webnnm.backends.batches import batched
-from webnnm.backends.kernels import KernelBackend, array_of, computable, computed, taken
+from webnnm.backends.kernels import KernelBackend, array_of, computable, computed
 from webnnm.backends.reference import Namespace
 from webnnm.backends.unpacking import unpacked
 from webnnm.core.arrays import HostArray

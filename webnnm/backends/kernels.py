@@ -7,7 +7,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple
 
-from webnnm.backends.base import Backend, DeviceTensor, Executable, Ledger, check_data
+from webnnm.backends.base import (
+    Backend,
+    DeviceTensor,
+    Executable,
+    Ledger,
+    check_data,
+    taken,
+    unused,
+)
 from webnnm.core.arrays import HostArray, pack
 from webnnm.core.dtypes import FORMATS, DataType
 from webnnm.core.errors import BackendError
@@ -168,12 +176,6 @@ def host_array(type: TensorType, value: Any) -> HostArray:
     return HostArray(type.dtype, type.shape, (low | high << 4).tobytes())
 
 
-def taken(graph: Graph, fixed: Container[str]) -> dict[str, TensorType]:
-    """Return the types of the inputs that are used and not fixed."""
-    used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
-    return {n: o.type for n, o in graph.inputs.items() if n in used and n not in fixed}
-
-
 class Held:
     """Something that a backend holds, an array or a graph, which is compared by identity."""
 
@@ -212,6 +214,7 @@ class KernelBackend(Backend):
             outputs={name: o.type for name, o in graph.outputs.items()},
             handle=held,
             build_seconds=seconds,
+            unused=unused(graph),
         )
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,19 +18,21 @@ from webnnm.backends.base import (
     Executable,
     check_binding,
     check_data,
+    taken,
     type_of,
 )
-from webnnm.backends.kernels import KernelBackend, array_of, host_array, taken
+from webnnm.backends.kernels import KernelBackend, array_of, host_array
 from webnnm.backends.reference import STEPS_BETWEEN_YIELDS, Namespace
-from webnnm.backends.unpacking import unpacked
+from webnnm.backends.unpacking import PREFIX, unpacked
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.errors import BackendError
 from webnnm.formats.onnx.exporting.file import place_apart
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.formats.onnx.messages import ModelProto
 from webnnm.formats.onnx.tensors import host_array as array_in
 from webnnm.formats.onnx.writer import written
-from webnnm.graph.node import Graph
+from webnnm.graph.node import Graph, InputNode, OperatorNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
@@ -39,8 +41,11 @@ if TYPE_CHECKING:
 
 APART = 1 << 20
 """Constants of at least this size are passed next to the model, which is limited to 2 GB."""
-MOST_EMBEDDED = 1 << 31
-"""If tensors take more bytes than this in total, they stay inputs instead of constants."""
+REARRANGED = frozenset(
+    {"conv1d", "conv2d", "convTranspose2d", "gru", "gruCell", "lstm", "lstmCell"}
+)
+"""Operators that are faster with weights that ONNX Runtime has rearranged when it built the graph.
+Others compute as fast with weights that stay inputs, of which all graphs share one copy."""
 ERRORS = 3
 """The level of messages that ONNX Runtime itself prints: only errors."""
 
@@ -104,8 +109,8 @@ class OnnxRuntimeBackend(KernelBackend):
     ) -> Executable:
         """Export a graph as ONNX and let ONNX Runtime optimise it.
 
-        Raises `BackendError` NNM709 if it cannot, `ModelError` NNM901 for an operator without a
-        counterpart in ONNX.
+        Raises `BackendError` NNM505 if it rejects the graph, `ModelError` NNM901 for an operator
+        without a counterpart in ONNX.
         """
         self._check_open()
         if self._has_packed(graph, constants) and (
@@ -114,23 +119,25 @@ class OnnxRuntimeBackend(KernelBackend):
             return found
         graph = graph.unrolled() if isinstance(graph, Scan) else graph
         began = time.perf_counter()
-        fixed = self._embedded(constants or {})
+        fixed = self._embedded(graph, constants or {})
         given = {name: graph.inputs[name] for name in taken(graph, fixed)}
         used = Graph(graph.outputs, {**given, **{n: graph.inputs[n] for n in fixed}})
         model = graph_model([used], constants=fixed, nibbles_as_bytes=True)
         session = self._session(model)
         return self._executable(graph, fixed, session, time.perf_counter() - began)
 
-    def _embedded(self, constants: Constants) -> dict[str, HostArray]:
-        """Return the values that become constants."""
-        types = [type_of(given) for given in constants.values()]
-        if sum(type.nbytes for type in types) > MOST_EMBEDDED:
-            return {}
+    def _embedded(self, graph: Graph, constants: Constants) -> dict[str, HostArray]:
+        """Return the values that become constants: small ones, and those of some operators."""
+        rearranged = _operands_of(graph, REARRANGED)
         return {
             name: given
             if isinstance(given, HostArray)
             else host_array(given.type, given.handle.value.array)
             for name, given in constants.items()
+            if name in rearranged
+            or name.startswith(PREFIX)
+            or type_of(given).nbytes < APART
+            or type_of(given).dtype not in FLOAT_INFO
         }
 
     def _session(self, model: ModelProto) -> Any:
@@ -143,7 +150,7 @@ class OnnxRuntimeBackend(KernelBackend):
         apart = self._moved_apart(model)
         if apart:
             options.add_external_initializers([*apart], [*apart.values()])
-        with _translated():
+        with _translated("NNM505"):
             return runtime.InferenceSession(
                 written(model), options, providers=["CPUExecutionProvider"]
             )
@@ -199,9 +206,23 @@ class OnnxRuntimeBackend(KernelBackend):
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 
 
+def _operands_of(graph: Graph, operators: Collection[str]) -> set[str]:
+    """Return the names of inputs that operators of these names take, directly or moved."""
+    found: set[str] = set()
+    for place in graph.places(operators):
+        waiting = [o for o in getattr(graph.nodes()[place], "operands", ()) if o is not None]
+        while waiting:
+            node = waiting.pop().node
+            if isinstance(node, InputNode):
+                found.add(node.name)
+            elif isinstance(node, OperatorNode) and node.operator.name in ("reshape", "transpose"):
+                waiting += [operand for operand in node.operands if operand is not None]
+    return found
+
+
 @contextmanager
-def _translated() -> Generator[None]:
-    """Convert errors of ONNX Runtime to those of this package."""
+def _translated(code: str = "NNM709") -> Generator[None]:
+    """Convert errors of ONNX Runtime to those of this package, with a code unless memory lacks."""
     try:
         yield
     except Exception as error:
@@ -209,5 +230,8 @@ def _translated() -> Generator[None]:
         if not own and not isinstance(error, RuntimeError):
             raise
         message = str(error)
-        hint = "use a smaller batch, sequence or layer" if "allocat" in message else ""
-        raise BackendError("NNM709", f"ONNX Runtime: {message}", hint=hint) from error
+        if "allocat" in message:
+            hint = "use a smaller batch, sequence or layer"
+            raise BackendError("NNM709", f"ONNX Runtime: {message}", hint=hint) from error
+        hint = 'use backend("numpy")' if code == "NNM505" else ""
+        raise BackendError(code, f"ONNX Runtime: {message}", hint=hint) from error

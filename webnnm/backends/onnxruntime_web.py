@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm.backends import pyodide_host
-from webnnm.backends.base import Backend, Binding, Constants, DeviceTensor, Executable, Runner
+from webnnm.backends.base import (
+    Backend,
+    Binding,
+    Constants,
+    DeviceTensor,
+    Executable,
+    Runner,
+    unused,
+)
 from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.unpacking import unpacked
 from webnnm.backends.webnn import Built, Lease, WebNNBackend
@@ -105,13 +113,13 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         model, inputs = _model(graph, {**arrays, **read})
         making = self._bridge.load(self._context, written(model))
         handle = await to_the_end(making, undo=self._undo)
-        built = _Model(handle, outputs=_renamed(graph, model))
+        built = _Model(handle, [*inputs], outputs=_renamed(graph, model))
         self._compiled += 1
         outputs = {name: o.type for name, o in graph.outputs.items()}
         seconds = time.perf_counter() - began
         lease = Lease(built, f"onnx {self._compiled}")
         built.users.add(lease)
-        return Executable(self, inputs, outputs, lease, build_seconds=seconds)
+        return Executable(self, inputs, outputs, lease, build_seconds=seconds, unused=unused(graph))
 
     def _held(self, type: TensorType) -> TensorType:
         return type

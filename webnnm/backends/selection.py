@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
 from webnnm.core.awaiting import awaited, check_awaited
 from webnnm.core.errors import BackendError, suggestion
 
+if TYPE_CHECKING:
+    from webnnm.backends.automatic import Opening
+
 BACKENDS = ("webnn", "onnxruntime", "numpy", "jax")
 
 INSTEAD = {"npu": ("gpu", "cpu")}
 """Devices to request if WebNN does not work on the requested one (spec F.4)."""
+
+REQUESTS = ("npu", "gpu", "cpu", "webgpu", "wasm")
+DEVICES = {"webnn": REQUESTS[:3], "jax": ("cpu", "gpu", "tpu", "npu")}
+"""The devices that can be requested from a backend, if not all of `REQUESTS`."""
 
 
 @awaited
@@ -24,7 +34,8 @@ async def backend(
     log: Callable[[str], None] | None = None,
     work: Callable[[], float] | None = None,
 ) -> Backend:
-    """Open a backend by name; "auto" takes NumPy on desktops, and WebNN in pages where it works.
+    """Open a backend by name; "auto" takes WebNN in pages where it works, and on desktops ONNX
+    Runtime where it is installed, else NumPy.
 
     In pages without WebNN, "auto" takes ONNX Runtime Web if the browser has cached it, if NumPy is
     not available, or if fetching 14 MB is worth it: `work`, which is called then, returns the
@@ -33,6 +44,9 @@ async def backend(
     >>> import asyncio
     >>> asyncio.run(backend("numpy")).name
     'numpy'
+
+    If the backend that "auto" took refuses to build a graph, it moves to the next one, in the end
+    to NumPy, with all tensors and graphs; `reason` and `log` say so.
 
     `device` requests the "npu", "gpu" or "cpu" from WebNN, and `power_preference`
     "high-performance" or "low-power". If the NPU does not work, the GPU and then the CPU are tried.
@@ -44,8 +58,9 @@ async def backend(
     "jax" uses all devices that JAX finds (`pip install "webnnm[jax]"`, see docs/cloud.md); its
     `device` is "cpu", "gpu" or "tpu", and "npu" means JAX's default.
 
-    Raises `BackendError` NNM709 if the backend is not available.
+    Raises `BackendError` NNM709 for an unknown device, and if the backend is not available.
     """
+    _check_device(name, device)
     if name == "auto":
         return await _automatic(device, power_preference, log, work)
     if name == "webnn":
@@ -61,23 +76,57 @@ async def backend(
     raise BackendError("NNM709", f'there is no backend "{name}"', hint=hint)
 
 
+def _check_device(name: str, device: str | None) -> None:
+    known = DEVICES.get(str(name), REQUESTS)
+    if device is not None and device not in known:
+        hint = suggestion(str(device), known) or f"one of {', '.join(known)}"
+        raise BackendError("NNM709", f'there is no device "{device}" for "{name}"', hint=hint)
+
+
 async def _automatic(
     device: str | None,
     power_preference: str | None,
     log: Callable[[str], None] | None,
     work: Callable[[], float] | None,
 ) -> Backend:
+    first, others = await _candidates(device, power_preference, log, work)
+    if first.name == "numpy":
+        return first
+    from webnnm.backends.automatic import AutomaticBackend
+
+    return AutomaticBackend(first, others, log)
+
+
+async def _candidates(
+    device: str | None,
+    power_preference: str | None,
+    log: Callable[[str], None] | None,
+    work: Callable[[], float] | None,
+) -> tuple[Backend, Sequence[Opening]]:
+    """Return the backend that "auto" takes, and how to open those that it takes after refusals."""
     if not pyodide_host.in_browser():
-        return await _numpy()
+        if find_spec("onnxruntime") is None:
+            return await _numpy(), ()
+        return await _onnxruntime(device, log), (_numpy,)
     why = f"{device} is not a device of WebNN"
     if device not in ("wasm", "webgpu"):
         try:
-            return await _webnn(device, power_preference, log)
+            webnn = await _webnn(device, power_preference, log)
         except BackendError as error:
             why = error.message
+        else:
+            return webnn, (partial(_without_webnn, work, log), _numpy)
     from webnnm.backends.fallback import opened
 
-    return await opened(why, device, work, log)
+    return await opened(why, device, work, log), (_numpy,)
+
+
+async def _without_webnn(
+    work: Callable[[], float] | None, log: Callable[[str], None] | None
+) -> Backend:
+    from webnnm.backends.fallback import load
+
+    return (await load(None, work, log))[0]
 
 
 async def _webnn(

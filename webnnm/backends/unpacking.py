@@ -135,16 +135,26 @@ def split(graph: Graph, fixed: Mapping[str, TensorType]) -> Split:
 
 
 def _determined(graph: Graph, fixed: Mapping[str, TensorType]) -> set[int]:
-    """Return the numbers of operators that only constants determine, some of them in few bits."""
+    """Return the numbers of operators that only constants determine, some of them in few bits.
+
+    A dequantisation of numbers in the graph itself is one of them if its scale is a fixed input.
+    """
     few: dict[int, bool] = {}
+    given: set[int] = set()
+    """The nodes that depend on fixed inputs."""
     for node in graph.nodes():
         if isinstance(node, InputNode):
             if node.name in fixed:
                 few[node.number] = node.types[0].dtype != "float32"
+                given.add(node.number)
         elif not isinstance(node, OperatorNode):
             few[node.number] = False
         elif len(node.types) == 1 and all(o is None or o.number in few for o in node.operands):
-            few[node.number] = any(few[o.number] for o in node.operands if o)
+            numbers = [o.number for o in node.operands if o]
+            if not given.isdisjoint(numbers):
+                given.add(node.number)
+            dequantises = node.operator.name == "dequantizeLinear" and node.number in given
+            few[node.number] = dequantises or any(few[number] for number in numbers)
     return {n.number for n in graph.nodes() if isinstance(n, OperatorNode) and few.get(n.number)}
 
 

@@ -18,6 +18,8 @@ from webnnm.backends.base import (
     Ledger,
     Runner,
     check_data,
+    taken,
+    unused,
 )
 from webnnm.backends.binding_bytes import arrays_of, handles
 from webnnm.backends.faults import find_faults, sentences
@@ -63,9 +65,10 @@ _TRIAL = Plan(
 
 @dataclass(eq=False, slots=True)
 class Built:
-    """A graph on the device, and the leases that use it."""
+    """A graph on the device, the inputs that are left in it, and the leases that use it."""
 
     graph: int
+    inputs: Sequence[str]
     users: set[Lease] = field(default_factory=set["Lease"])
 
 
@@ -205,21 +208,26 @@ class WebNNBackend(Backend):
                 plan = embedded(compiled.plan, values)
             self._variants += 1  # the tensors may have other values next time
             variant = f" {self._variants}"
-        inputs = {name: compiled.inputs[name] for name in plan.inputs}
         self.rewrites += [text for text in compiled.rewrites if text not in self.rewrites]
         key = plan.hash + variant
         seconds = 0.0
         if key not in self._built:
             began = time.perf_counter()
             making = self._bridge.build(self._context, plan)
-            built = Built(await to_the_end(making, undo=self._undo))
+            built = Built(await to_the_end(making, undo=self._undo), [*plan.inputs])
             # Another task may have built the same graph in the meantime: the first one stays.
             if self._built.setdefault(key, built) is not built:
                 self._bridge.release([built.graph])
             seconds = time.perf_counter() - began
         lease = Lease(self._built[key], key)
         lease.built.users.add(lease)
-        return Executable(self, inputs, compiled.outputs, lease, tuple(compiled.rewrites), seconds)
+        inputs: dict[str, TensorType] = {name: compiled.inputs[name] for name in plan.inputs}
+        ignored: dict[str, TensorType] = {}
+        if isinstance(graph, Graph):
+            inputs = taken(graph, (constants or {}).keys() - plan.inputs.keys())
+            ignored = unused(graph)
+        rewrites = tuple(compiled.rewrites)
+        return Executable(self, inputs, compiled.outputs, lease, rewrites, seconds, ignored)
 
     def _target(self, fixed: Container[str] = (), *, recompute: bool = False) -> Target:
         return Target(self.limits, self._traps, fixed, recompute)

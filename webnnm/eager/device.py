@@ -77,6 +77,11 @@ class Program:
         return [each for name, each in zip(self.inputs, work.inputs, strict=True) if name]
 
 
+async def _open_default() -> Backend:
+    """Open the backend of arrays: on desktops NumPy, which computes a new graph at once."""
+    return await open_backend("auto" if in_browser() else "numpy")
+
+
 class Device:
     """Where arrays live: a backend, its tensors, and the work that waits for it.
 
@@ -91,7 +96,7 @@ class Device:
 
     def __init__(
         self,
-        opening: Callable[[], Awaitable[Backend]] = open_backend,
+        opening: Callable[[], Awaitable[Backend]] = _open_default,
         *,
         host_elements: int = HOST_ELEMENTS,
     ) -> None:

@@ -314,6 +314,8 @@ class OnnxModel:
     def report(self) -> str:
         """Return what the model is, and how it runs: backend, compiled sizes, rewrites."""
         lines = [description(self._model), f"  runs on {self.backend.description}"]
+        if self.backend.reason:
+            lines.append(f"  {self.backend.reason}")
         for entry in self._compiled.values():
             sizes = ", ".join(f"{name} {type}" for name, type in entry.imported.inputs.items())
             lines.append(

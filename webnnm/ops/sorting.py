@@ -111,13 +111,15 @@ def _along(b: Builder, x: Tensor, axis: int, descending: bool) -> tuple[Tensor, 
     """Return elements sorted along an axis, and their former places."""
     order = [k for k in range(x.rank) if k != axis] + [axis]
     back = [order.index(k) for k in range(x.rank)]
-    moved = b.transpose(x, permutation=order)
+    is_last = axis == x.rank - 1
+    moved = x if is_last else b.transpose(x, permutation=order)
     rows = b.reshape(moved, new_shape=(count(moved.shape[:-1]), moved.shape[-1]))
     values, places = (
-        b.transpose(b.reshape(found, new_shape=moved.shape), permutation=back)
-        for found in _ordered(b, rows, descending)
+        b.reshape(result, new_shape=moved.shape) for result in _ordered(b, rows, descending)
     )
-    return values, places
+    if is_last:
+        return values, places
+    return b.transpose(values, permutation=back), b.transpose(places, permutation=back)
 
 
 def _places(np: Any, x: Any, axis: int, descending: bool) -> Any:

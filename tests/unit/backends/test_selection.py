@@ -1,7 +1,8 @@
-"""Which backend runs (spec H): on a desktop NumPy, and clear words for the others."""
+"""Which backend runs (spec H): on a desktop ONNX Runtime or NumPy, and clear words for others."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -15,11 +16,21 @@ np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(pyodide_host.in_browser(), reason="a browser has other backends")
 
 
-@pytest.mark.parametrize("name", ["auto", "numpy"])
-async def test_numpy_on_a_desktop(name: str) -> None:
-    found = await backend(name)
+async def test_numpy_on_a_desktop() -> None:
+    found = await backend("numpy")
     assert found.name == "numpy"
     assert np.__version__ in found.device
+
+
+@pytest.mark.parametrize("installed", [True, False])
+async def test_auto_takes_onnxruntime_where_it_is_installed(
+    installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if installed:
+        pytest.importorskip("onnxruntime")
+    else:
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert (await backend("auto")).name == ("onnxruntime" if installed else "numpy")
 
 
 async def test_auto_says_nothing_on_a_desktop() -> None:
@@ -53,7 +64,7 @@ async def test_without_an_npu_other_devices_are_asked_for(
         asked.append(device_type)
         if device_type != "cpu":
             raise BackendError("NNM709", f"no {device_type} here")
-        return object()
+        return ReferenceBackend()
 
     monkeypatch.setattr(WebNNBackend, "open", open_on)
     monkeypatch.setattr(pyodide_host, "in_browser", lambda: True)

@@ -113,7 +113,7 @@ TRAPS = (
         reason="padding is refused, or gives wrong numbers; the result is cut to size instead",
         evidence=(
             Probe(lambda g: _spread(g, [1, 0]), _line([12.0, 20.0]), alone=True),
-            Probe(lambda g: _spread(g, [1, 1]), _line([12.0])),
+            Probe(lambda g: _spread(g, [1, 1]), _line([12.0]), alone=True),
         ),
         rule=_late("padded_transpose"),
     ),

@@ -21,6 +21,22 @@ def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
     return decomposed(b, node)
 
 
+def _single_elements(b: GraphBuilder, node: Node) -> Operand | None:
+    """A stride beyond the size of a slice, which takes one element → a slice of size 1."""
+    if not isinstance(node, OperatorNode):
+        return None
+    starts, sizes, strides = (node.options[name] for name in ("starts", "sizes", "strides"))
+    if strides is None or all(s <= n for n, s in zip(sizes, strides, strict=True)):
+        return None
+    pairs = [(1, 1) if s > n else (n, s) for n, s in zip(sizes, strides, strict=True)]
+    return b.slice(
+        node.operands[0],
+        starts=starts,
+        sizes=[size for size, _ in pairs],
+        strides=[stride for _, stride in pairs],
+    )
+
+
 def _gathered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     """Elements by computed indices → one gather from the flattened elements."""
     if not isinstance(node, OperatorNode) or known_values(node.operands[1]) is not None:
@@ -121,6 +137,20 @@ TRAPS = (
             ),
         ),
         rule=_edge,
+    ),
+    Trap(
+        operators=frozenset({"slice"}),
+        reason="a stride larger than the size is refused; the one element is sliced without it",
+        evidence=(
+            Probe(
+                lambda g: g.slice(
+                    g.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), [1, 0], [1, 3], strides=[2, 2]
+                ),
+                Values([[4.0, 6.0]]),
+                alone=True,
+            ),
+        ),
+        rule=_single_elements,
     ),
     Trap(
         operators=frozenset({"gatherElements"}),

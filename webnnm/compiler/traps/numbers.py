@@ -54,6 +54,17 @@ def _logarithm(b: GraphBuilder, node: Node) -> Operand | None:
     return b.reshape(found, new_shape=x.shape)
 
 
+def _far_logarithm(b: GraphBuilder, node: Node) -> Operand | None:
+    """log(x) → log(x) below 2¹²⁶, log(x / 4) + log 4 up to the largest number, x beyond it."""
+    (x,) = _operands(node)
+    most = FLOAT_INFO[x.dtype].max
+    found = _again(b, node, x)
+    if most > LARGEST_INVERTIBLE:
+        quarter = _again(b, node, x * 0.25) + math.log(4)
+        found = b.where(b.lesser(x, LARGEST_INVERTIBLE), found, quarter)
+    return b.where(b.lesser_or_equal(x, most), found, x)
+
+
 def _moved_logarithm(dtype: DataType, alone: bool) -> Probe:
     def draw(g: Sketch) -> tuple[Drawn, Drawn]:
         moved = g.gather(g.tensor([[2.0], [3.0]], dtype), g.constant([1, 0], "int32"), axis=0)
@@ -76,8 +87,10 @@ def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _is_harmless(x: Operand, shape: Shape) -> bool:
-    """Return whether x is a constant that, as first operand, keeps NaN of the other operand."""
-    return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not keeps_nan(x, shape))
+    """Return whether x is a constant without NaN that, as first operand, keeps NaN of the other."""
+    if not isinstance(x.node, ConstantNode) or (count(x.shape) != 1 and keeps_nan(x, shape)):
+        return False
+    return all(value == value for value in x.node.array.values())
 
 
 def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
@@ -263,6 +276,21 @@ GUARDS = (
             ),
         ),
         rule=_exponential,
+    ),
+    Trap(
+        operators=frozenset({"log"}),
+        reason="the logarithm of infinity, NaN and numbers above 2¹²⁷ would be 88; it is right now",
+        evidence=(
+            Probe(
+                lambda g: g.log(g.tensor([INF, NAN, 3.4e38, 1.0])),
+                Values([INF, NAN, 88.722008, 0.0]),
+            ),
+            Probe(
+                lambda g: g.log(g.tensor([INF, NAN, 1.0], "float16")),
+                Values([INF, NAN, 0.0], "float16"),
+            ),
+        ),
+        rule=_far_logarithm,
     ),
     Trap(
         operators=frozenset({"sign"}),

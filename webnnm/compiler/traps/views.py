@@ -14,8 +14,12 @@ from webnnm.graph.rewrite import Replacement, again
 VIEWS = frozenset({"identity", "reshape"})
 """Operators whose result is in the memory of their operand; identities turn values into outputs."""
 
-IN_PLACE = frozenset({"add", "div", "mul", "sub"})
+IN_PLACE = frozenset({"add", "div", "mul", "sub", "triangular"})
 """Operators whose integer result may overwrite an operand in memory."""
+
+SHARED = IN_PLACE | {"argMax", "argMin", "gatherElements", "scatterElements", "scatterND"}
+"""Operators whose integer result may be in memory that something else computed: an operand's, or,
+because the browser computes them in several steps, that of the last but one of these."""
 
 
 def _view_of_view(b: GraphBuilder, node: Node) -> Operand | None:
@@ -38,14 +42,31 @@ def _view_of_view(b: GraphBuilder, node: Node) -> Operand | None:
     return source if shape == source.shape else b.reshape(source, new_shape=shape)
 
 
-def _view_of_result_in_place(b: GraphBuilder, node: Node) -> Replacement | None:
-    """Integers computed from a view of a result in place → from a copy of the view.
+def _transpose_of_transpose(b: GraphBuilder, node: Node) -> Operand | None:
+    """A transpose of a transpose → one transpose, or the operand of the first.
+
+    The browser removes two that undo each other, and takes what is left for a view of a view.
+    """
+    (x,) = node.operands if isinstance(node, OperatorNode) else (None,)
+    while x is not None and is_operator(x.node, "identity"):
+        (x,) = x.node.operands
+    if x is None or not is_operator(x.node, "transpose"):
+        return None
+    (source,) = x.node.operands
+    assert source is not None and isinstance(node, OperatorNode)
+    first, second = x.node.options["permutation"], node.options["permutation"]
+    order = tuple(first[axis] for axis in second)
+    return source if order == tuple(range(len(order))) else b.transpose(source, permutation=order)
+
+
+def _view_of_shared_memory(b: GraphBuilder, node: Node) -> Replacement | None:
+    """Integers computed from a view of a result in shared memory → from a copy of the view.
 
     The browser counts the readers of what was in that memory first, but not those of the result.
     """
     if not isinstance(node, OperatorNode) or is_float(node.types[0].dtype):
         return None
-    shared = [o is not None and o.rank > 0 and _shows_result_in_place(o) for o in node.operands]
+    shared = [o is not None and o.rank > 0 and _shows_shared_memory(o) for o in node.operands]
     if not any(shared):
         return None
     copied = [
@@ -55,14 +76,14 @@ def _view_of_result_in_place(b: GraphBuilder, node: Node) -> Replacement | None:
     return again(b, node, *copied)
 
 
-def _shows_result_in_place(operand: Operand) -> bool:
+def _shows_shared_memory(operand: Operand) -> bool:
     if not _is_view(operand.node):
         return False
     (source,) = operand.node.operands
     # The readers of a view that stays in between are not counted either.
     return source is not None and (
         _is_view(source.node)
-        or (isinstance(source.node, OperatorNode) and source.node.operator.name in IN_PLACE)
+        or (isinstance(source.node, OperatorNode) and source.node.operator.name in SHARED)
     )
 
 
@@ -99,7 +120,32 @@ def _computed_twice_in_place(g: Sketch) -> Drawn:
     return g.sub(t, g.reshape(less, [2, 3]))
 
 
+def _read_behind_transposes(g: Sketch) -> Drawn:
+    """Return h − 2h, where h is a reshape and is doubled by way of transposes and a reshape."""
+    x = g.tensor([[1, 2, 3], [4, 5, 6]], "int32")
+    h = g.reshape(g.max(x, x), [3, 2])
+    there = g.transpose(h, permutation=[1, 0])
+    back = g.transpose(there, permutation=[1, 0])
+    doubled = g.mul(g.reshape(back, [6]), g.constant(2, "int32"))
+    return g.sub(h, g.reshape(doubled, [3, 2]))
+
+
+def _computed_where_gathered(g: Sketch) -> Drawn:
+    """Return gathered elements minus a reshape of them from which 3 is subtracted."""
+    x = g.tensor([[1, 2, 3], [4, 5, 6]], "int32")
+    t = g.gatherElements(x, g.constant([[0, 2], [2, 1]], "int32"), axis=1)
+    less = g.sub(g.reshape(t, [4]), g.constant(3, "int32"))
+    return g.sub(t, g.reshape(less, [2, 2]))
+
+
 TRAPS = (
+    Trap(
+        operators=frozenset({"transpose"}),
+        reason="integers after a reshape, two transposes that undo each other and another reshape "
+        "would be computed in memory that is still read; the transposes become one or none",
+        evidence=(Probe(_read_behind_transposes, Values([[-1, -2], [-3, -4], [-5, -6]], "int32")),),
+        rule=_transpose_of_transpose,
+    ),
     Trap(
         operators=frozenset({"reshape"}),
         reason="integers after a reshape of a reshape would be computed in memory that is still "
@@ -109,10 +155,14 @@ TRAPS = (
     ),
     Trap(
         operators=IN_PLACE,
-        reason="integers after a reshape of a sum, difference, product or quotient would be "
-        "computed in memory that is still read; they are copied first",
-        evidence=(Probe(_computed_twice_in_place, Values([[3, 3, 3], [3, 3, 3]], "int32")),),
-        rule=_view_of_result_in_place,
+        reason="integers after a reshape of a sum, difference, product, quotient or triangle, or "
+        "of elements gathered or scattered, would be computed in memory that is still read; they "
+        "are copied first",
+        evidence=(
+            Probe(_computed_twice_in_place, Values([[3, 3, 3], [3, 3, 3]], "int32")),
+            Probe(_computed_where_gathered, Values([[3, 3], [3, 3]], "int32")),
+        ),
+        rule=_view_of_shared_memory,
     ),
     Trap(
         operators=frozenset({"reshape"}),

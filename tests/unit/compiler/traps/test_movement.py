@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from tests.unit.compiler.legalising import chromium_limits, legalise
 from tests.unit.compiler.rewriting import names, out_of_traps
 from tests.unit.ops.cases import CASES, build, np
 from tests.unit.ops.families import some
 from tests.unit.ops.families.movement import cases
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.traps import movement, ranks
+from webnnm.compiler.traps.trap import is_operator
 from webnnm.core.errors import BackendError
+from webnnm.graph.autodiff import gradients
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 
@@ -163,3 +166,31 @@ def test_a_concat_of_uint64_is_refused_by_name() -> None:
     with pytest.raises(BackendError, match="fails to build it for uint64") as caught:
         out_of_traps(b.build({"y": b.concat([x, x], axis=0)}), ranks.TRAPS)
     assert caught.value.code == "NNM505"
+
+
+@pytest.mark.parametrize("strides", [(2, 1), (3, 2), (1, 1)])
+def test_strides_beyond_the_size_become_slices_of_one_element(strides: Any) -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [3, 4])
+    graph = b.build({"y": b.slice(x, starts=[1, 0], sizes=[1, 4], strides=strides)})
+    fitted = out_of_traps(graph, movement.TRAPS)
+    assert (fitted is graph) == (strides[0] == 1)
+    (node,) = (node for node in fitted.nodes() if is_operator(node, "slice"))
+    sizes = zip(node.options["sizes"], node.options["strides"], strict=True)
+    assert all(stride <= size for size, stride in sizes)
+    values = np.arange(12, dtype="float32").reshape(3, 4)
+    expected, found = (evaluate(g, {"x": values})["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_gradients_and_windows_of_large_strides_have_no_stride_beyond_the_size() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "float32", [1, 1, 5, 5])
+    pooled = b.max_pool2d(x, window_dimensions=[2, 2], strides=[4, 4], output_shape_rounding="ceil")
+    picked = b.slice(x, starts=[0, 0, 4, 4], sizes=[1, 1, 1, 1], strides=[1, 1, 3, 2])
+    (slope,) = gradients(b.reduce_sum(pooled) + b.reduce_sum(picked * picked), [x])
+    fitted, _ = legalise(b.build({"y": pooled, "g": slope}), chromium_limits())
+    for node in fitted.nodes():
+        if is_operator(node, "slice"):
+            pairs = zip(node.options["sizes"], node.options["strides"], strict=True)
+            assert all(stride <= size for size, stride in pairs)

@@ -11,6 +11,7 @@ from tests.unit.compiler.legalising import chromium_limits, legalise
 from tests.unit.compiler.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
+from webnnm.compiler.extrema import keeps_nan
 from webnnm.compiler.traps import division, logic, numbers, quantisation, ranks
 from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
@@ -249,6 +250,54 @@ def test_of_two_unknowns_the_one_that_loses_its_nan_is_tested(shapes: Any, lost:
     assert [o.node.label for o in test.operands if o is not None] == ["xz"[lost]] * 2
     feeds = {"x": np.full(shapes[0], 2), "z": np.full(shapes[1], 1)}
     assert np.all(evaluate(fitted, feeds)["y"] == 2)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("values", [[1.0, math.nan], [math.nan], math.nan, [[math.nan], [1.0]]])
+def test_nan_of_a_constant_is_kept(name: str, values: Any) -> None:
+    """A device that loses NaN of one of the two operands gives the results of the reference."""
+    b = GraphBuilder()
+    constant = b.constant(values, "float32")
+    x = b.input("x", "float32", [2, 2])
+    graph = b.build({"y": getattr(b, name)(x, constant), "z": getattr(b, name)(constant, x)})
+
+    def lossy(b: GraphBuilder, node: Node) -> Operand | None:
+        if not is_operator(node, name):
+            return None
+        first, second = node.operands
+        assert first is not None and second is not None
+        if keeps_nan(first, node.types[0].shape):
+            second = b.where(b.equal(second, second), second, first)
+        else:
+            first = b.where(b.equal(first, first), first, second)
+        return b.apply(node.operator, [first, second], node.options)
+
+    feeds = {"x": np.asarray([[0.5, math.nan], [2, 3]], "float32")}
+    expected = evaluate(graph, feeds)
+    for key, found in evaluate(rewrite(guarded(graph, name), lossy), feeds).items():
+        np.testing.assert_array_equal(found, expected[key])
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-6), ("float16", 2e-3)])
+def test_logarithms_are_right_up_to_infinity(dtype: Any, limit: float) -> None:
+    """A device whose logarithm ends at 88, also of NaN, gives the right ones."""
+    b = GraphBuilder()
+    most = float(np.finfo(dtype).max)
+    values = np.asarray([math.nan, math.inf, most, most / 2, 1, 2, 0.5, 0], dtype)
+    fitted = guarded(b.build({"y": b.log(b.input("x", dtype, values.shape))}), "log")
+
+    def limited(b: GraphBuilder, node: Node) -> Operand | None:
+        if not is_operator(node, "log"):
+            return None
+        (x,) = node.operands
+        assert x is not None
+        bound = b.constant(2.0**127 if dtype == "float32" else most, dtype)
+        known = b.where(b.equal(x, x), b.min(x, bound), bound)
+        return b.apply(node.operator, [known], node.options)
+
+    found = evaluate(rewrite(fitted, limited), {"x": values})["y"]
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(found, np.log(values.astype("float64")), rtol=limit)
 
 
 def test_nan_of_a_number_alone_stays_on_the_left() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.unit.compiler.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.traps import views
+from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, OperatorNode
+from webnnm.graph.rewrite import inlined
 from webnnm.ops.bitwise import bitwise_and
 
 
@@ -97,3 +101,60 @@ def test_a_transposed_constant_is_copied_before_it_is_reshaped() -> None:
     fitted = check(graph, {"x": np.arange(30).reshape(5, 2, 3)})
     assert names(fitted).count("concat") == 1
     assert out_of_traps(fitted, views.TRAPS) is fitted
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_transposes_that_undo_each_other_go(between: bool) -> None:
+    b = GraphBuilder()
+    h = b.reshape(b.max(b.input("x", "int32", [2, 3]), 0), new_shape=[3, 2])
+    there = b.transpose(h, permutation=[1, 0])
+    back = b.transpose(b.identity(there) if between else there, permutation=[1, 0])
+    doubled = b.reshape(b.reshape(back, new_shape=[6]) * 2, new_shape=[3, 2])
+    fitted = check(b.build({"y": h - doubled}), {"x": [[1, 2, 3], [4, 5, 6]]})
+    assert "transpose" not in names(fitted)
+    assert views_of_views(fitted) == 0
+
+
+def test_a_transpose_of_a_transpose_becomes_one() -> None:
+    b = GraphBuilder()
+    x = b.input("x", "int32", [2, 3, 4])
+    twice = b.transpose(b.transpose(x, permutation=[2, 0, 1]), permutation=[1, 0, 2])
+    fitted = check(b.build({"y": twice}), {"x": np.arange(24).reshape(2, 3, 4)})
+    assert names(fitted) == ["transpose"]
+
+
+@pytest.mark.parametrize("name", sorted(views.SHARED - views.IN_PLACE))
+def test_integers_behind_a_reshape_of_several_steps_are_copied(name: str) -> None:
+    b = GraphBuilder()
+    x = b.input("x", "int32", [3, 4])
+    rows, one = b.constant([[0, 2, 1, 1]], "int32"), b.constant([[7, 8, 9, 6]], "int32")
+    t = {
+        "argMax": lambda: b.arg_max(x, axis=0, keep_dimensions=True),
+        "argMin": lambda: b.arg_min(x, axis=0, keep_dimensions=True),
+        "gatherElements": lambda: b.gather_elements(x, rows, axis=0),
+        "scatterElements": lambda: b.scatter_elements(x, rows, one, axis=0),
+        "scatterND": lambda: b.scatter_nd(x, b.constant([[1]], "int32"), one),
+    }[name]()
+    count = t.shape[0] * t.shape[1]
+    less = b.reshape(b.reshape(t, new_shape=[count]) - 3, new_shape=t.shape)
+    fitted = check(b.build({"y": b.max(t, less)}), {"x": np.arange(12).reshape(3, 4)})
+    assert names(fitted).count("concat") == 1
+    assert out_of_traps(fitted, views.TRAPS) is fitted
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int8", "uint8", "uint32"])
+def test_orders_of_orders_have_no_views_of_views(dtype: Any) -> None:
+    b = GraphBuilder()
+    x = b.input("x", dtype, [3])
+    down = b.sort(b.sort(x, descending=True), descending=True)
+    best = b.top_k(down, k=3)[0]
+    graph = b.build({"y": down, "z": b.argsort(best, descending=True)})
+    fitted = check(graph_of_primitives(graph), {"x": np.asarray([3, 1, 2], dtype)})
+    assert views_of_views(fitted) == 0
+    nodes = [node for node in fitted.nodes() if is_operator(node, "transpose")]
+    assert not any(is_operator(o.node, "transpose") for n in nodes for o in n.operands if o)
+
+
+def graph_of_primitives(graph: Graph) -> Graph:
+    """Return a graph with all composites written out."""
+    return inlined(graph, lambda _: True)
