@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
+from webnnm.backends.selection import has_onnxruntime
 from webnnm.backends.webnn import DEVICES, WebNNBackend
 from webnnm.core.awaiting import awaited
 from webnnm.core.errors import BackendError
@@ -75,7 +76,7 @@ async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
         return ProbeResult(True, devices, f"models run on WebNN ({_where(devices)})")
     if not why:
         why = f"the browser exposes WebNN but refused every device ({devices['cpu'].reason})"
-    outlook = "models run on NumPy"
+    outlook = "models run on ONNX Runtime" if has_onnxruntime() else "models run on NumPy"
     if pyodide_host.in_browser():
         from webnnm.backends import fallback
 

@@ -76,6 +76,11 @@ async def backend(
     raise BackendError("NNM709", f'there is no backend "{name}"', hint=hint)
 
 
+def has_onnxruntime() -> bool:
+    """Return whether the wheel of ONNX Runtime is installed, which pages do not have."""
+    return not pyodide_host.in_browser() and find_spec("onnxruntime") is not None
+
+
 def _check_device(name: str, device: str | None) -> None:
     known = DEVICES.get(str(name), REQUESTS)
     if device is not None and device not in known:
@@ -105,9 +110,9 @@ async def _candidates(
 ) -> tuple[Backend, Sequence[Opening]]:
     """Return the backend that "auto" takes, and how to open those that it takes after refusals."""
     if not pyodide_host.in_browser():
-        if find_spec("onnxruntime") is None:
-            return await _numpy(), ()
-        return await _onnxruntime(device, log), (_numpy,)
+        if has_onnxruntime():
+            return await _onnxruntime(device, log), (_numpy,)
+        return await _numpy(), ()
     why = f"{device} is not a device of WebNN"
     if device not in ("wasm", "webgpu"):
         try:
