@@ -13,10 +13,13 @@ if pyodide_host.in_browser():
     pytest.skip("this Python runs in a browser", allow_module_level=True)
 
 
-async def test_probe_says_what_runs() -> None:
-    found = await probe()
+@pytest.mark.parametrize("installed", [True, False])
+async def test_probe_says_what_runs(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webnnm.backends.probe.has_onnxruntime", lambda: installed)
+    found = await probe(trials=False)
     assert found.webnn is False
-    assert found.sentence == str(found) == "no browser: models run on NumPy"
+    runs = "ONNX Runtime" if installed else "NumPy"
+    assert found.sentence == str(found) == f"no browser: models run on {runs}"
     for device in ("npu", "gpu", "cpu"):
         assert not found.devices[device].available
         assert found.devices[device].reason == "no browser"
