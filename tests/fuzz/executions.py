@@ -42,6 +42,11 @@ INNER = frozenset(
 )
 """Operators that round even where the result need not be: in their inner steps, or as they are
 approximated, so that tanh of 20 may be the number next to 1."""
+DECOMPOSITIONS = frozenset(
+    {"cholesky", "determinant", "eigh", "inverse", "qr", "slogdet", "solve", "svd"}
+)
+"""Operators that round sums over whole matrices; of singular matrices the result is what is left of
+these roundings, even if it looks exact."""
 SQUARES = frozenset({"l2Pool2d", "reduceL2", "reduceSumSquare"})
 """Operators of squares, which are subnormal where their operands are far from that."""
 SUMS = frozenset({"conv2d", "convTranspose2d", "cumulativeSum", "gemm", "matmul", "reduceSum"})
@@ -261,13 +266,15 @@ class _Disturbed(_Execution):
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         found = super()._results(node, operands)
         exact = all(_is_exact(one, t.dtype) for one, t in zip(found, node.types, strict=True))
-        exact = exact and node.operator.name not in INNER and not _is_wider(node)
+        rounds = node.operator.name in INNER | DECOMPOSITIONS
+        exact = exact and not rounds and not _is_wider(node)
         if node.operator.name == "triangular" and is_float(node.types[0].dtype):
             # Zeros outside may be products with 0, of the sign of the other factor.
             return [np.where(found[0] == 0, np.copysign(0, operands[0]), found[0])]
         if exact and (node.operator.name not in SUMS or self._adds_exactly(node, operands)):
             return found
-        found = super()._results(node, self._each(self._moved, node, operands))
+        move = self._shaken if node.operator.name in DECOMPOSITIONS else self._moved
+        found = super()._results(node, self._each(move, node, operands))
         found = [
             self._moved(one, type.dtype) if is_float(type.dtype) else one
             for one, type in zip(found, node.types, strict=True)
@@ -306,6 +313,12 @@ class _Disturbed(_Execution):
         """Return a value rounded at random to its type."""
         noise = self._rng.uniform(-ROUNDINGS, ROUNDINGS, value.shape) * UNIT[dtype]
         return (value * (1 + noise)).astype(dtype).astype("float64")
+
+
+    def _shaken(self, value: Any, dtype: DataType) -> Any:
+        """Return a value moved by roundings of its largest element."""
+        size = np.abs(value).max(initial=0, where=np.isfinite(value)) * UNIT[dtype]
+        return value + self._rng.uniform(-ROUNDINGS, ROUNDINGS, value.shape) * size
 
 
 class _Widened(_Execution):
