@@ -314,7 +314,6 @@ class _Disturbed(_Execution):
         noise = self._rng.uniform(-ROUNDINGS, ROUNDINGS, value.shape) * UNIT[dtype]
         return (value * (1 + noise)).astype(dtype).astype("float64")
 
-
     def _shaken(self, value: Any, dtype: DataType) -> Any:
         """Return a value moved by roundings of its largest element."""
         size = np.abs(value).max(initial=0, where=np.isfinite(value)) * UNIT[dtype]
