@@ -54,7 +54,7 @@ LATE = (
             "drawing",
             "fallback",
             "kernels",
-            "moving",
+            "onnxruntime_faults",
             "onnxruntime_web",
             "reference",
             "shared",

@@ -63,7 +63,7 @@ def test_a_notebook_runs_and_shows_its_results(
         if "model.train(" in cell.source or "second.train(" in cell.source:
             (bar,) = displayed
             assert bar.data[HTML].startswith("<progress")
-            assert re.search(r"\d+ epochs on numpy", bar.data[HTML])
+            assert re.search(r"\d+ epochs on (numpy|onnxruntime)", bar.data[HTML])
             told = "".join(output.text for output in outputs(cell, "stream"))
             assert "epoch 2/" not in told
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from webnnm.backends.base import (
@@ -16,6 +16,7 @@ from webnnm.backends.base import (
     Runner,
     check_binding,
 )
+from webnnm.backends.recipes import Rebuilt, Recipe, rebuilt
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError, ModelError, WebNNMError
 from webnnm.graph.node import Graph
@@ -35,39 +36,6 @@ def is_refusal(error: WebNNMError) -> bool:
     [True, False]
     """
     return isinstance(error, (BackendError, ModelError)) and error.code in REFUSALS
-
-
-Tensors = Mapping[Any, DeviceTensor]
-"""The tensors of the inner backend, by the handles that the outside has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What a graph was compiled from, to compile it again elsewhere."""
-
-    graph: Graph | Scan
-    constants: Constants | None
-    recompute: bool
-
-    async def build(self, backend: Backend, tensors: Tensors) -> Executable:
-        """Compile the graph on a backend that has the tensors."""
-        constants = self.constants
-        if constants and tensors:
-            constants = {
-                name: tensors.get(value.handle, value) if isinstance(value, DeviceTensor) else value
-                for name, value in constants.items()
-            }
-        return await backend.compile(self.graph, constants=constants, recompute=self.recompute)
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """A graph that was built again: `fixed` are constants that stay inputs there, `own` those of
-    them that nobody else holds."""
-
-    executable: Executable
-    fixed: Binding
-    own: Sequence[DeviceTensor]
 
 
 class AutomaticBackend(Backend):
@@ -123,11 +91,6 @@ class AutomaticBackend(Backend):
         super().claim(kind, *tensors)
         self.inner.claim(kind, *map(self.tensor_of, tensors))
 
-    def claim_on(self, inner: Backend, tensors: Tensors) -> None:
-        """Record the purposes of tensors on another backend, which has them."""
-        for handle, (kind, _) in self._owners.items():
-            inner.claim(kind, tensors[handle])
-
     async def compile(
         self,
         graph: Graph | Scan,
@@ -145,12 +108,63 @@ class AutomaticBackend(Backend):
         except WebNNMError as error:
             if not (self.others and is_refusal(error)):
                 raise
-            from webnnm.backends.moving import move
-
-            built = await move(self, recipe, error)
+            built = await self._move(recipe, error)
         executable = replace(built, backend=self)
         self.recipes[executable.handle] = recipe
         return executable
+
+    async def _move(self, wanted: Recipe, refusal: WebNNMError) -> Executable:
+        """Move to the first of the other backends that builds a graph, and return the graph.
+
+        Raises `refusal`, and leaves everything as it is, if there is none.
+        """
+        refused = self.inner.description
+        while self.others:
+            opening = self.others.pop(0)
+            try:
+                inner = await opening()
+            except BackendError:
+                continue  # it is not installed, or the page does not serve it
+            try:
+                built = await self._take_along(inner, wanted)
+            except WebNNMError as error:
+                inner.close()
+                if not is_refusal(error):
+                    raise
+                continue
+            runs = f"{inner.description} runs the model"
+            self.follow(inner, f"{refused} refused a graph: {refusal.message}; {runs}")
+            if self.log is not None:
+                self.log(self.reason)
+            return built
+        raise refusal
+
+    async def _take_along(self, inner: Backend, wanted: Recipe) -> Executable:
+        """Copy all tensors to another backend, build all graphs there, close the present one."""
+        copies: dict[Any, DeviceTensor] = {}
+        uses = self.uses
+        await self._copy(inner, copies)
+        graphs = {
+            handle: await rebuilt(inner, recipe, copies)
+            for handle, recipe in [*self.recipes.items()]
+        }
+        built = await wanted.build(inner, copies)
+        while uses != self.uses:  # other tasks have written tensors meanwhile
+            uses = self.uses
+            await self._copy(inner, copies)
+        for handle, (kind, _) in self._owners.items():
+            inner.claim(kind, copies[handle])
+        self.inner.close()
+        self.moved_tensors, self.moved_graphs = copies, graphs
+        return built
+
+    async def _copy(self, inner: Backend, copies: dict[Any, DeviceTensor]) -> None:
+        for handle, tensor in [*self.tensors_held.items()]:
+            (data,) = await self.read(tensor)
+            if handle in copies:
+                inner.write(copies[handle], data)
+            else:
+                copies[handle] = await inner.tensor(tensor.type, data)
 
     def tensor_of(self, tensor: DeviceTensor) -> DeviceTensor:
         """Return the tensor of the inner backend."""

@@ -22,6 +22,7 @@ from webnnm.backends.base import (
     type_of,
 )
 from webnnm.backends.kernels import KernelBackend, array_of, host_array
+from webnnm.backends.onnxruntime_faults import without_faults
 from webnnm.backends.reference import STEPS_BETWEEN_YIELDS, Namespace
 from webnnm.backends.unpacking import PREFIX, unpacked
 from webnnm.core.arrays import HostArray
@@ -122,7 +123,7 @@ class OnnxRuntimeBackend(KernelBackend):
         fixed = self._embedded(graph, constants or {})
         given = {name: graph.inputs[name] for name in taken(graph, fixed)}
         used = Graph(graph.outputs, {**given, **{n: graph.inputs[n] for n in fixed}})
-        model = graph_model([used], constants=fixed, nibbles_as_bytes=True)
+        model = graph_model([without_faults(used)], constants=fixed, nibbles_as_bytes=True)
         session = self._session(model)
         return self._executable(graph, fixed, session, time.perf_counter() - began)
 

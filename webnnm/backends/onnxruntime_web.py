@@ -18,6 +18,7 @@ from webnnm.backends.base import (
     Runner,
     unused,
 )
+from webnnm.backends.onnxruntime_faults import without_faults
 from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.unpacking import unpacked
 from webnnm.backends.webnn import Built, Lease, WebNNBackend
@@ -201,7 +202,8 @@ def _model(
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     inputs = {name: o for name, o in graph.inputs.items() if name in used}
     constants = {name: array for name, array in fixed.items() if name in used}
-    model = graph_model([Graph(graph.outputs, inputs)], constants=constants)
+    used = without_faults(Graph(graph.outputs, inputs))
+    model = graph_model([used], constants=constants)
     return model, {name: o.type for name, o in inputs.items() if name not in fixed}
 
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webnnm.backends.automatic import AutomaticBackend
 from webnnm.backends.base import Backend, Executable
 from webnnm.backends.kernels import Program, computable
-from webnnm.backends.reference import Namespace, ReferenceBackend
+from webnnm.backends.pyodide_host import in_browser
+from webnnm.backends.reference import Namespace
 from webnnm.core.arrays import HostArray
 from webnnm.core.differences import (
     OFFSETS,
@@ -80,8 +82,8 @@ async def checked_gradients(
     """Compare the gradients of a model with central differences at its present parameters.
 
     The rows are the first training rows of the model's dataset; without one they are random
-    numbers. Layers work as in inference: nothing is dropped out. On NumPy everything is computed
-    in float64, otherwise in the backend's float32.
+    numbers. Layers work as in inference: nothing is dropped out. On NumPy, and on desktops if
+    "auto" chose the backend, everything is computed in float64, otherwise in the backend's float32.
 
     Raises `DataError` NNM605 for a model without trainable parameters.
     """
@@ -139,7 +141,7 @@ class _Check:
     def __init__(self, backend: Backend, elements: int, tolerance: float | None) -> None:
         self._backend = backend
         self._elements = elements
-        self._dtype: DataType = "float64" if isinstance(backend, ReferenceBackend) else "float32"
+        self._dtype: DataType = "float64" if _is_wide(backend) else "float32"
         self._tolerance = tolerance or max(tolerance_of(self._dtype), FINEST)
 
     async def _computed(self, graph: Graph, given: Mapping[str, Sequence[float]]) -> Values:
@@ -251,6 +253,11 @@ def _weighed(b: GraphBuilder, results: Sequence[Operand]) -> Operand | None:
     return total
 
 
+def _is_wide(backend: Backend) -> bool:
+    """Return whether NumPy computes in float64 instead of the backend."""
+    return backend.on_host or (isinstance(backend, AutomaticBackend) and not in_browser())
+
+
 class _Computer:
     """A graph on a backend, for repeated computation; NumPy computes it in float64."""
 
@@ -260,7 +267,7 @@ class _Computer:
         self._executable: Executable | None = None
 
     async def __aenter__(self) -> _Computer:
-        if isinstance(self._backend, ReferenceBackend):
+        if _is_wide(self._backend):
             self._program = Program(computable(self._graph), Namespace(wide=True))
         else:
             self._executable = await self._backend.compile(self._graph)

@@ -48,12 +48,22 @@ def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
     """An operator that turns a dequantised constant → the same on a copy of it."""
     if not isinstance(node, OperatorNode) or not any(map(_is_packed, node.operands)):
         return None
-    if node.options.get("groups") == 1 and is_operator(node, "conv2d"):
+    if is_operator(node, "conv2d") and node.options["groups"] == 1 and _by_filters(node):
         return None  # read as it is, and unpacked once
     operands = [
         b.concat([o], axis=0) if o is not None and _is_packed(o) else o for o in node.operands
     ]
     return again(b, node, *operands)
+
+
+def _by_filters(node: OperatorNode) -> bool:
+    """Return whether the weights of a convolution have one scale per filter, or one in all."""
+    weights = node.operands[1]
+    if weights is None or not is_operator(weights.node, "dequantizeLinear"):
+        return True
+    scale = weights.node.operands[1]
+    assert scale is not None
+    return count(scale.shape) == scale.shape[node.options["filter_layout"].index("o")]
 
 
 def _copied(b: GraphBuilder, node: Node) -> Operand | None:

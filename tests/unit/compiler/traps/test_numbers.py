@@ -495,3 +495,22 @@ def test_filters_of_groups_are_copied_and_others_unpacked_once(groups: int, copi
 def test_other_dequantised_tensors_are_turned_as_they_are() -> None:
     graph, _ = turned([[0.5]])
     assert out_of_traps(graph, quantisation.TRAPS) is graph
+
+
+@pytest.mark.parametrize(("axis", "copies"), [(0, 0), (1, 1)])
+def test_filters_with_a_scale_per_channel_are_copied(axis: int, copies: int) -> None:
+    """Those with a scale per filter are read as they are."""
+    b = GraphBuilder()
+    sizes = [1, 1, 1, 1]
+    sizes[axis] = 2
+    weights = b.dequantize_linear(
+        b.constant(np.arange(36, dtype="int8").reshape(2, 2, 3, 3)),
+        b.constant(np.asarray([0.5, 2.0], "float32").reshape(sizes)),
+        b.constant(np.zeros(sizes, "int8")),
+    )
+    graph = b.build({"y": b.conv2d(b.input("x", "float32", [1, 2, 5, 5]), weights)})
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    assert names(fitted).count("concat") == copies
+    feeds = {"x": np.arange(50, dtype="float32").reshape(1, 2, 5, 5)}
+    expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
+    np.testing.assert_allclose(found, expected)

@@ -1,0 +1,69 @@
+"""Rewrites around what ONNX Runtime computes wrongly: lost NaN, sums that do not wrap around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from webnnm.compiler.traps.numbers import GUARDS
+from webnnm.core.dtypes import FLOAT_INFO, FORMATS, is_float
+from webnnm.formats.onnx.exporting.lowering import expressible
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Graph, Node, Operand, OperatorNode
+from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.ops.cast import float_range
+
+LOSING_NAN = frozenset({"argMax", "argMin", "reduceMax", "reduceMin", "sign"})
+"""Operators that lose NaN as some browsers do, whose guards help here too."""
+HALF = 2**32
+
+
+def without_faults(graph: Graph) -> Graph:
+    """Return a graph of which ONNX Runtime computes the right numbers.
+
+    >>> b = GraphBuilder()
+    >>> graph = b.build({"y": b.reduce_sum(b.input("x", "int32", [2]))})
+    >>> [node.operator.name for node in without_faults(graph).nodes()[1:]]
+    ['cast', 'reduceSum', 'cast']
+    """
+    return rewrite(expressible(graph), _rule, _RULES)
+
+
+def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
+    assert isinstance(node, OperatorNode)
+    return _RULES[node.operator.name](b, node)
+
+
+def _sum(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """Sums of integers, which saturate → sums in 64 bits, or of the halves of 64 bits."""
+    (x,) = node.operands
+    assert x is not None
+    options: dict[str, Any] = dict(node.options)
+    if is_float(x.dtype):
+        return None
+    wide = b.cast(x, type="int64") if x.dtype != "int64" else x
+    if not x.dtype.endswith("64"):
+        return b.cast(b.reduce_sum(wide, **options), type=x.dtype)
+    low = b.bitwise_and(wide, HALF - 1)
+    high = b.div(wide - low, HALF)
+    total = b.reduce_sum(high, **options) * HALF + b.reduce_sum(low, **options)
+    return total if x.dtype == "int64" else b.cast(total, type=x.dtype)
+
+
+def _cast(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """Casts of floats to 4 bits, which round → casts of truncated ones."""
+    (x,) = node.operands
+    assert x is not None
+    type = node.types[0].dtype
+    if type in FORMATS or not is_float(x.dtype):
+        return None
+    low, high = float_range(type, *FLOAT_INFO[x.dtype])
+    bounded = b.trunc(b.max(b.min(x, high), low))
+    return b.cast(b.where(b.equal(x, x), bounded, 0.0), type=type)
+
+
+_RULES: dict[str, Callable[[GraphBuilder, OperatorNode], Replacement | None]] = {
+    **{name: trap.rule for trap in GUARDS for name in sorted(trap.operators & LOSING_NAN)},
+    "cast": _cast,
+    "reduceSum": _sum,
+}
