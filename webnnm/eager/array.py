@@ -846,7 +846,7 @@ def _where_mask(mask: Array, value: Array, x: Array) -> Array:
     selected = x.shape[mask.ndim :]
     if broadcast(value.shape, selected) != selected:
         raise ArrayValueError(f"{show(value.shape)} does not fit into {show(selected)}")
-    if not x.size:
+    if not x.size or not mask.size:
         return x
     condition = reshaped(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
     return recorded(lambda b, m, v, a: b.where(m, v, a), condition, value, x, dtype=x.dtype)

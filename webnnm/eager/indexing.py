@@ -38,6 +38,10 @@ class Mask:
 
     shape: Shape
 
+    def fits(self, shape: Shape) -> bool:
+        """Return whether it selects from dimensions of these sizes; a size of 0 selects nothing."""
+        return all(size in (0, wanted) for size, wanted in zip(self.shape, shape, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -118,6 +122,15 @@ class Selection:
             else item
             for axis, (item, size) in enumerate(zip(self._dimensions, self.source, strict=True))
         ]
+
+    def check_indices(self) -> None:
+        """Raise `ArrayIndexError` for known indices out of range, if they select anything."""
+        arrays = [item.shape for item in self.items if isinstance(item, Places)]
+        if not arrays or not count(broadcast(*arrays) or ()):
+            return
+        for axis, item in enumerate(self._dimensions):
+            if isinstance(item, Places):
+                item.check(self.source[axis], axis)
 
     def cuts(self) -> list[Cut]:
         """Return what is cut out of single dimensions, without gaps."""
@@ -317,7 +330,9 @@ def parsed(key: tuple[Any, ...], shape: Shape) -> Selection:
         for size in shape[axis : axis + number]:
             found.append(_item(slice(None) if item is Ellipsis else item, size, axis))
             axis += 1
-    return Selection(shape, tuple(found), _shape(found, ahead), before)
+    selection = Selection(shape, tuple(found), _shape(found, ahead), before)
+    selection.check_indices()
+    return selection
 
 
 def _is_advanced(item: Any, key: tuple[Any, ...]) -> bool:
@@ -346,7 +361,7 @@ def check_dimensions(key: tuple[Any, ...], shape: Shape) -> None:
         raise ArrayIndexError(f"{sum(sizes)} indices for an array {show(shape)}")
     axis = 0
     for item, size in zip(key, sizes, strict=True):
-        if isinstance(item, Mask) and shape[axis : axis + size] != item.shape:
+        if isinstance(item, Mask) and not item.fits(shape[axis : axis + size]):
             raise ArrayIndexError(
                 f"a mask {show(item.shape)} for an array {show(shape)}",
                 "the sizes of a mask are those of the dimensions that it selects from, here "
@@ -357,7 +372,6 @@ def check_dimensions(key: tuple[Any, ...], shape: Shape) -> None:
 
 def _item(item: Any, size: int, axis: int) -> Item:
     if isinstance(item, Places):
-        item.check(size, axis)
         return item
     if isinstance(item, slice):
         start, stop, step = item.indices(size)

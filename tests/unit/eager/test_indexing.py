@@ -65,6 +65,8 @@ def put(x: xp.Array, key: Any, value: Any) -> xp.Array:
         ((None, mask(True, False, False), 2), [[2]]),
         ((zeros(3),), []),
         ((zeros(3, 4),), []),
+        ((zeros(0),), []),
+        ((zeros(3, 0),), []),
     ],
     ids=str,
 )

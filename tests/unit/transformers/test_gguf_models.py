@@ -144,6 +144,14 @@ async def test_several_prompts_at_once(tmp_path: Path) -> None:
     found = await model.generate_ids(padded, attention_mask=mask, max_new_tokens=6)
     assert found == await model.generate_ids(rows, max_new_tokens=6)
     assert [row[: len(start)] for row, start in zip(found, rows, strict=True)] == rows
+    even = await model.generate_ids(rows, max_new_tokens=6, pad_token_id=0)
+    first = max(map(len, rows))
+    assert len({len(row) for row in even}) == 1
+    for row, start, text in zip(even, rows, found, strict=True):
+        begun = first - len(start)
+        assert row[:begun] == [0] * begun
+        assert row[begun : begun + len(text)] == text
+        assert {*row[begun + len(text) :]} <= {0}
 
 
 @pytest.mark.alike
