@@ -62,7 +62,7 @@ def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
     if integers or named:
         found = {int(value) for value in flat if value == int(value)}
         whole = integers or all(value == int(value) for value in flat)
-        if whole and min(found) >= 0 and (named or len(found) == max(found) + 1):
+        if whole and (named or (min(found) >= 0 and len(found) == max(found) + 1)):
             return "classes"
     return "continuous"
 

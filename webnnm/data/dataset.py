@@ -17,6 +17,7 @@ from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
 from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
 from webnnm.data.standardize import Scale, Unscaled, warn
 from webnnm.data.statistics import Statistics, measure
+from webnnm.data.word_labels import number_words
 
 if TYPE_CHECKING:
     from webnnm.data.augment import Augmentation
@@ -33,7 +34,8 @@ class Dataset:
 
     `inputs` and `outputs` are dicts from block to array, or a single array for the only block. The
     first dimension is the rows. Arrays can be nested lists, buffers or NumPy arrays: anything
-    `HostArray.of` accepts.
+    `HostArray.of` accepts. Outputs can also be lists of words, which are classes. A row whose class
+    is negative, or whose word is empty or None, has no label: it counts in no loss and no metric.
 
     - `name`: a name for logs.
     - `batch_size`: rows per batch, at least 1.
@@ -100,6 +102,7 @@ class Dataset:
         self.seed = seed
         self.batch_size = batch_size
         options = {"kinds": kinds, "names": names, "features": features, "length": length}
+        options["kinds"] = self._number_words(given_outputs, given_inputs, kinds)
         self.inputs: dict[str, Field]
         self.outputs: dict[str, Field]
         self._inputs: Arrays
@@ -133,6 +136,18 @@ class Dataset:
         self.augmentation: Augmentation | None = None
         self._cursors: dict[str, Iterator[Batch]] = {}
         self._epochs: dict[str, int] = {}
+
+    def _number_words(
+        self, outputs: dict[str, Any], inputs: Mapping[str, Any], kinds: Any
+    ) -> dict[str, Kind]:
+        """Replace labels that are words by numbers; return the kinds of all blocks."""
+        found = per_block(kinds, [*inputs, *outputs], "kinds")
+        for block, value in outputs.items():
+            numbered = number_words(f'output "{block}"', value, self._labels.get(block))
+            if numbered is not None and found.get(block, "classes") == "classes":
+                outputs[block], self._labels[block] = numbered
+                found[block] = "classes"
+        return found
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{part} {self.size(part)}" for part in PARTS if self.size(part))

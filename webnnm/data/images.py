@@ -10,7 +10,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.data.dataset import Dataset
 from webnnm.data.light import Light, to_unit
-from webnnm.data.pictures import LAYOUTS, joined_pictures
+from webnnm.data.pictures import LAYOUTS, joined_pictures, pixels_of
 
 
 class ImageDataset(Dataset):
@@ -49,11 +49,6 @@ class ImageDataset(Dataset):
     ) -> None:
         pixels = _pixels(images, shape)
         names = LAYOUTS[_layout(pixels.shape[1:], layout)]
-        if class_names is None and isinstance(labels, (list, tuple)) and _all_words(labels):
-            words: Sequence[str] = labels
-            class_names = sorted(set(words))
-            number = {word: index for index, word in enumerate(class_names)}
-            labels = [number[word] for word in words]
         self.light = Light.measured(pixels, white)
         super().__init__(
             to_unit(pixels, self.light.white),
@@ -69,7 +64,7 @@ def _pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
     try:
         values = joined_pictures(images) if isinstance(images, (list, tuple)) else None
         if values is None:
-            values = HostArray.of(images)
+            values = pixels_of(images)
     except DataError as error:
         raise DataError(error.code, f"images: {error.message}", hint=error.hint) from error
     if shape is None:
@@ -98,7 +93,3 @@ def _layout(shape: Sequence[int], wanted: str | None) -> str:
             hint='layout="hw", "hwc" or "chw" names the dimensions of one image',
         )
     return wanted
-
-
-def _all_words(values: Sequence[Any]) -> bool:
-    return bool(values) and all(isinstance(value, str) for value in values)

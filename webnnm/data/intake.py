@@ -344,10 +344,13 @@ def _class_numbers(
     where: str, values: HostArray, labels: Sequence[str] | None, lengths: Sequence[int]
 ) -> HostArray:
     shape = values.shape[:1] if count(values.shape[1:]) == 1 else values.shape
-    # A position that does not count has a negative class (spec D.1); a row always counts.
-    low = 0 if len(shape) == 1 and not lengths else -math.inf
+    # A row or position that does not count has a negative class (spec D.1).
+    low = -math.inf
     high = len(labels) - 1 if labels is not None else math.inf
     flat = values.values()
+    if len(flat) and max(flat) < 0:
+        hint = "a negative class marks a row without a label; give some of them one"
+        raise DataError("NNM706", f"{where}: no row has a class", hint=hint)
     if not is_float(values.dtype) and len(flat) and low <= min(flat) and max(flat) <= high:
         return HostArray.of(values, "int32", shape)
     numbers: list[int] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -22,6 +23,15 @@ LAYOUTS = {
 
 CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 """Modes of image objects with one byte per channel."""
+
+WIDE = {"I;16": "H", "I;16L": "H", "I;16B": "H", "I;16N": "H", "I": "i", "F": "f"}
+"""Modes with one grey number per pixel that is no byte → its format."""
+
+UPRIGHT = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+"""EXIF orientation of a photograph → how `transpose` of PIL turns it upright."""
+ORIENTATION = 0x0112
+
+WHITE16 = 65535
 
 
 def pictures(where: str, values: Any, field: Field) -> HostArray:
@@ -47,13 +57,14 @@ def pictures(where: str, values: Any, field: Field) -> HostArray:
 
 def _rows(where: str, value: Any, field: Field) -> HostArray:
     """Return a picture, or an array of one or more, in the order of the field."""
+    value = upright(value)
     at = dict(zip(field.names, field.shape, strict=True))
     height, width, channels = at["height"], at["width"], at.get("channels", 1)
     pixels = drawn(value, width, height)
     if pixels is not None:
         found = HostArray("uint8", (1, height, width, 4), pixels)
     elif not _is_object(value):
-        return _flat_or_laid_out(where, HostArray.of(value), field)
+        return _flat_or_laid_out(where, pixels_of(value), field)
     else:
         found = _image(where, value)
     if found.shape[1:3] != (height, width):
@@ -65,11 +76,11 @@ def _rows(where: str, value: Any, field: Field) -> HostArray:
         )
     if not hasattr(value, "mode"):
         found = _with_channels(where, found, channels)
-    elif CHANNELS[value.mode] != channels:
+    elif _channels(value) != channels:
         mode = next((mode for mode, n in CHANNELS.items() if n == channels), "RGB")
         raise DataError(
             "NNM702",
-            f'{where} has mode "{value.mode}", {CHANNELS[value.mode]} channels, the dataset\'s '
+            f'{where} has mode "{value.mode}", {_channels(value)} channels, the dataset\'s '
             f"pictures {channels}",
             hint=f'image.convert("{mode}")',
         )
@@ -90,6 +101,59 @@ def _flat_or_laid_out(where: str, found: HostArray, field: Field) -> HostArray:
             f"{where}: {len(found)} pixels do not divide into pictures of {show(field.shape)}",
         )
     return HostArray(found.dtype, (pictures, *field.shape), found.data)
+
+
+def upright(image: Any) -> Any:
+    """Return a photograph as it is to be seen, whatever way the camera was held (EXIF).
+
+    Browsers turn pictures so when they draw them. Anything else is returned unchanged.
+    """
+    if not hasattr(image, "getexif") or not hasattr(image, "transpose"):
+        return image
+    how = UPRIGHT.get(image.getexif().get(ORIENTATION, 1))
+    return image if how is None else image.transpose(how)
+
+
+def pixels_of(value: Any) -> HostArray:
+    """Return pixels as an array; those that are true or false are white or black."""
+    pixels = HostArray.of(value)
+    if pixels.dtype != "uint8" or not _is_boolean(value):
+        return pixels
+    return HostArray("uint8", pixels.shape, bytes(pixels.data).translate(_BLACK_OR_WHITE))
+
+
+_BLACK_OR_WHITE = bytes([0, *[255] * 255])
+
+
+def _is_boolean(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return str(dtype) == "bool"
+    try:
+        return memoryview(value).format == "?"
+    except TypeError:
+        return False
+
+
+def _channels(image: Any) -> int:
+    """Return how many channels the pixels of an image object have."""
+    return CHANNELS.get(image.mode, 1)
+
+
+def _wide(where: str, image: Any) -> array[float]:
+    """Return the grey numbers of an image object as 0 … 1, those of mode F as they are."""
+    values = array(WIDE[image.mode], image.tobytes())
+    if image.mode == "F":
+        return array("f", values)
+    if image.mode == "I;16B":
+        values.byteswap()
+    if values and not 0 <= min(values) <= max(values) <= WHITE16:
+        raise DataError(
+            "NNM702",
+            f"{where} has pixels from {min(values)} to {max(values)}, which are not of 16 bits",
+            hint="divide them by the number that is white: numpy.asarray(image) / white",
+        )
+    return array("f", [value / WHITE16 for value in values])
 
 
 def _is_picture(value: Any) -> bool:
@@ -133,7 +197,7 @@ def joined_pictures(images: Sequence[Any]) -> HostArray | None:
     """Return a list of arrays or image objects as rows, None for nested lists of numbers."""
     if not images or not _is_picture(images[0]):
         return None
-    rows = [_image(f"image {row}", image) for row, image in enumerate(images)]
+    rows = [_image(f"image {row}", upright(image)) for row, image in enumerate(images)]
     for row, values in enumerate(rows):
         if (values.dtype, values.shape) != (rows[0].dtype, rows[0].shape):
             found = [f"{some.dtype}{show(some.shape[1:])}" for some in (values, rows[0])]
@@ -151,15 +215,19 @@ def _image(where: str, image: Any) -> HostArray:
         data = image.data.to_py() if hasattr(image.data, "to_py") else image.data
         return HostArray("uint8", (1, image.height, image.width, 4), data)
     if not hasattr(image, "mode"):
-        values = HostArray.of(image)
+        values = pixels_of(image)
         return HostArray(values.dtype, (1, *values.shape), values.data)
+    width, height = image.size
+    if image.mode == "1":  # a bit per pixel: black and white
+        image = image.convert("L")
+    if image.mode in WIDE:
+        return HostArray("float32", (1, height, width), _wide(where, image))
     channels = CHANNELS.get(image.mode)
     if channels is None:
         raise DataError(
             "NNM702",
-            f'{where} has mode "{image.mode}", known modes: {", ".join(CHANNELS)}',
-            hint='image.convert("RGB") or image.convert("L")',
+            f'{where} has mode "{image.mode}", known modes: {", ".join((*CHANNELS, *WIDE, "1"))}',
+            hint='image.convert("RGB")',
         )
-    width, height = image.size
     depth = () if channels == 1 else (channels,)
     return HostArray("uint8", (1, height, width, *depth), image.tobytes())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, cast
 
@@ -150,10 +149,9 @@ def _check_classes(
                 at = spot(row * width, width, lengths, first).rsplit(", element", 1)[0]
                 raise DataError("NNM706", f"{where}: {at} is not one-hot")
         return
-    # A position that does not count has a negative class; a row always counts.
-    low = -math.inf if field.sequence or width > 1 else 0
+    # A row or position that does not count has a negative class.
     for place, number in enumerate(values.values()):
-        if not low <= number < field.classes:
+        if not number < field.classes:
             at = spot(place, width, lengths, first)
             raise DataError(
                 "NNM706",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.images import ImageDataset
+from webnnm.data.pictures import pictures
 
 ALL = {"split": (1, 0, 0)}
 GREY = HostArray("uint8", (2, 2, 3), bytes(range(0, 240, 20)))
@@ -70,6 +72,81 @@ class Picture:
 
     def tobytes(self) -> bytes:
         return self._data
+
+
+class Photograph(Picture):
+    """An image of PIL whose camera was held in some way."""
+
+    def __init__(self, orientation: int, size: tuple[int, int], data: bytes) -> None:
+        super().__init__("L", size, data)
+        self.orientation = orientation
+
+    def getexif(self) -> dict[int, int]:
+        return {0x0112: self.orientation} if self.orientation else {}
+
+    def transpose(self, method: int) -> Picture:
+        width, height = self.size
+        rows = [list(self._data[k * width : (k + 1) * width]) for k in range(height)]
+        turned = {
+            0: [row[::-1] for row in rows],  # FLIP_LEFT_RIGHT
+            1: rows[::-1],  # FLIP_TOP_BOTTOM
+            2: [list(row) for row in zip(*rows, strict=True)][::-1],  # ROTATE_90
+            3: [row[::-1] for row in rows[::-1]],  # ROTATE_180
+            4: [list(row) for row in zip(*rows[::-1], strict=True)],  # ROTATE_270
+            5: [list(row) for row in zip(*rows, strict=True)],  # TRANSPOSE
+            6: [list(row) for row in zip(*[row[::-1] for row in rows[::-1]], strict=True)],
+        }[method]
+        data = bytes(value for row in turned for value in row)
+        return Picture("L", (len(turned[0]), len(turned)), data)
+
+
+# What a camera stores of the scene [[1, 2, 3], [4, 5, 6]], by the orientation that it notes.
+HELD = {
+    0: ((3, 2), [1, 2, 3, 4, 5, 6]),
+    1: ((3, 2), [1, 2, 3, 4, 5, 6]),
+    2: ((3, 2), [3, 2, 1, 6, 5, 4]),
+    3: ((3, 2), [6, 5, 4, 3, 2, 1]),
+    4: ((3, 2), [4, 5, 6, 1, 2, 3]),
+    5: ((2, 3), [1, 4, 2, 5, 3, 6]),
+    6: ((2, 3), [3, 6, 2, 5, 1, 4]),
+    7: ((2, 3), [6, 3, 5, 2, 4, 1]),
+    8: ((2, 3), [4, 1, 5, 2, 6, 3]),
+}
+
+
+@pytest.mark.parametrize("orientation", HELD)
+def test_photographs_are_upright(orientation: int) -> None:
+    size, stored = HELD[orientation]
+    photographs = [Photograph(orientation, size, bytes(stored))] * 2
+    data = ImageDataset(photographs, LABELS, **ALL)
+    scene = [[1 / 255, 2 / 255, 3 / 255], [4 / 255, 5 / 255, 6 / 255]]
+    assert image_of(data) == [pytest.approx(row) for row in scene]
+    later = pictures("input", photographs[0], data.inputs["model"])
+    assert list(later.values()) == [1, 2, 3, 4, 5, 6]
+
+
+def test_true_is_white() -> None:
+    np = pytest.importorskip("numpy")
+    masks = np.array([[[True, False]], [[False, True]]])
+    for images in (masks, list(masks)):
+        data = ImageDataset(images, LABELS, **ALL)
+        assert image_of(data) == [[1, 0]]
+    later = data.light.of("input", pictures("input", masks[0], data.inputs["model"]))
+    assert list(later.values()) == [1, 0]
+    view = memoryview(bytes([1, 0, 0, 1])).cast("?")
+    assert image_of(ImageDataset(view, LABELS, shape=(1, 2), **ALL)) == [[1, 0]]
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I;16B", "I"])
+def test_pictures_of_16_bits_keep_their_greys(mode: str) -> None:
+    values = array("i" if mode == "I" else "H", [0, 32768, 65535, 655])
+    if mode == "I;16B":
+        values.byteswap()
+    data = ImageDataset([Picture(mode, (2, 2), values.tobytes())] * 2, LABELS, **ALL)
+    assert image_of(data)[0] == pytest.approx([0, 0.50001], abs=1e-4)
+    assert image_of(data)[1] == pytest.approx([1, 0.01], abs=1e-4)
+    later = pictures("input", Picture(mode, (2, 2), values.tobytes()), data.inputs["model"])
+    assert list(data.light.of("input", later).values())[2] == 1
 
 
 class Canvas:
@@ -140,7 +217,7 @@ def test_labels_are_numbers_words_or_outputs() -> None:
         (GREY, {"white": 0}, "NNM704", "white is 0"),
         ([[[1, 2], [3]]], {}, "NNM702", "images: .*ragged"),
         ([GREY, HostArray("uint8", (1, 3), bytes(3))], {}, "NNM702", "image 1 is uint8"),
-        ([Picture("1", (8, 1), b"0")], {}, "NNM702", 'image 0 has mode "1"'),
+        ([Picture("P", (8, 1), bytes(8))], {}, "NNM702", 'image 0 has mode "P"'),
         ([Picture("L", (8, 2), b"0")], {}, "NNM702", "16 bytes, 1 given"),
     ],
 )

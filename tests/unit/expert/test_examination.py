@@ -293,7 +293,7 @@ def clock(start: float) -> Dataset:
     """Return rows with a time in seconds."""
     draw = Random(10)
     seconds = [start + draw.uniform(0, 600) for _ in range(ROWS)]
-    return Dataset(joined(X, seconds), Y, standardize=True)
+    return Dataset(joined(X, seconds), Y)
 
 
 def regions(ordered: bool) -> Dataset:
