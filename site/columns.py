@@ -5,6 +5,8 @@ from pyscript import when
 
 SHOWN = 4
 """Words of a category that are shown."""
+MOST_ROWS = 100
+"""So many columns are listed at a time."""
 USES = {
     "numbers": "input",
     "categories": "input, as categories",
@@ -18,28 +20,52 @@ class Columns:
 
     def __init__(self, on_change):
         self.on_change = on_change
-        self.described, self.fields = [], {}
+        self.described, self.uses, self.fields = [], {}, {}
 
     def show(self, described):
         """Show what was found in columns, and propose what to use each for."""
         self.described = described
         target = likely_target(described)
+        self.uses = {
+            column.name: "target" if column is target else usual_use(column) for column in described
+        }
+        parts = []
+        if len(described) > MOST_ROWS:
+            search = make("input", type="search", id="column-filter", autocomplete="off")
+            when("input", search)(self.filtered)
+            label = f"Of {len(described):,} columns, show those whose name contains"
+            parts = [make("label", label, for_=search.id), search]
+        self.listing = make("div")
+        element("columns").replaceChildren(*parts, self.listing)
+        self.list("")
+
+    def filtered(self, event):
+        """Show the columns whose names contain what was typed."""
+        self.list(event.target.value)
+
+    def list(self, part):
+        """Show the first columns whose names contain a text; the target is always one of them."""
+        word = part.strip().lower()
+        matching = [column for column in self.described if word in column.name.lower()]
+        shown = matching[:MOST_ROWS]
+        shown += [c for c in matching[MOST_ROWS:] if self.uses[c.name] == "target"]
         rows = [
             [column.name, "", column.content, held(column), str(column.missing or "")]
-            for column in described
+            for column in shown
         ]
         header = ["Column", "Use", "Kind", "Holds", "Missing"]
-        made = table("Columns", header, rows)
+        more = len(matching) - len(shown)
+        made = table(f"Columns, and {more:,} more" if more else "Columns", header, rows)
         made.classList.add("listing")
         self.fields = {}
-        for column, line in zip(described, made.querySelectorAll("tbody tr"), strict=True):
+        for column, line in zip(shown, made.querySelectorAll("tbody tr"), strict=True):
             field = make("select", aria_label=f"Use of {column.name}")
             field.append(*(make("option", USES[use], value=use) for use in uses_of(column)))
-            field.value = "target" if column is target else usual_use(column)
+            field.value = self.uses[column.name]
             when("change", field)(self.changed(column))
             line.querySelector("td").replaceChildren(field)
             self.fields[column.name] = field
-        element("columns").replaceChildren(made)
+        self.listing.replaceChildren(made)
 
     def changed(self, column):
         """Return what listens to the field of a column."""
@@ -47,15 +73,22 @@ class Columns:
         def listen(event):
             if event.target.value == "target":
                 for other in self.described:
-                    if other is not column and self.fields[other.name].value == "target":
-                        self.fields[other.name].value = usual_use(other)
+                    if other is not column and self.uses[other.name] == "target":
+                        self.use(other, usual_use(other))
+            self.uses[column.name] = event.target.value
             self.on_change()
 
         return listen
 
+    def use(self, column, use):
+        """Put a column to another use."""
+        self.uses[column.name] = use
+        if column.name in self.fields:
+            self.fields[column.name].value = use
+
     def used(self, *uses):
         """Return the names of the columns that have one of these uses."""
-        return [name for name, field in self.fields.items() if field.value in uses]
+        return [name for name, use in self.uses.items() if use in uses]
 
     def numbers(self):
         """Return the names of the inputs that are taken as numbers."""
@@ -94,7 +127,8 @@ def held(column):
     if column.problem:
         return column.problem
     if is_number(column):
-        return f"{column.low:g} … {column.high:g}"
+        parts = [f"{column.low:g} … {column.high:g}", column.written, column.note]
+        return "; ".join(filter(None, parts))
     words = ", ".join(f"{word} ({times})" for word, times in column.values[:SHOWN])
     if column.content == "text":
         return f"{len(column.values)} different texts, which a model cannot use"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from time import perf_counter
 
 import charting
 import findings
@@ -27,6 +28,8 @@ NAME = "table"
 """Of the model; and of files, if the table has no name."""
 PAUSE = 0.2
 """Seconds without a change after which the review looks at what is set."""
+SLICE = 0.03
+"""Seconds of work after which the page draws itself."""
 MOST_TESTED = 1000
 """Rows whose columns are shuffled."""
 
@@ -63,19 +66,34 @@ class TablePage:
 
     # The table.
 
-    async def take(self, text, name):
-        """Read a table, and show what its columns hold."""
-        from webnnm import describe_table, read_csv
+    async def take(self, content, name):
+        """Read a table, and show what its columns hold; the page draws itself in between."""
+        from webnnm.data.csv_table import read_slices
+        from webnnm.data.description import describe_column
 
-        found = read_csv(text, delimiter="auto")
+        about = element("about")
+        reading, pauses = read_slices(content), Pauses()
+        while True:
+            try:
+                rows = next(reading)
+            except StopIteration as end:
+                found = end.value
+                break
+            if await pauses.due():
+                about.textContent = f"{name}: {rows:,} rows are read …"
         if not found.row_count:
             raise DataError("NNM705", f"{name} has no rows")
-        described = describe_table(found)
+        described = []
+        for index in range(len(found.names)):
+            described.append(describe_column(found, index))
+            if await pauses.due():
+                about.textContent = f"{name}: {index + 1:,} of {len(found.names):,} columns …"
         await self.discard()
         self.table = found
         self.name = name.rpartition(".")[0] or name
         rows, columns = self.table.row_count, len(described)
-        element("about").textContent = f"{name}: {rows:,} rows, {columns} columns."
+        written = "" if found.dialect.usual else f" It is written with {found.dialect}."
+        about.textContent = f"{name}: {rows:,} rows, {columns} columns.{written}"
         element("form").hidden = False
         self.columns.show(described)
         await self.prepare()
@@ -334,7 +352,7 @@ class TablePage:
         )
         found = await self.predicted()
         predicted = [row[0] if isinstance(row, list) else row for row in found]
-        actual = [float(cell) for cell in self.test_rows()[target]]
+        actual = self.test_rows()[target]
         await charting.attempt(
             self.draw("predicted", "prediction_error", actual, predicted, target)
         )
@@ -383,10 +401,22 @@ class TablePage:
         return found + insights.layers(self.watch.course(await self.model.inspect()))
 
     def test_rows(self):
-        """Return the cells of the rows of the test, by column."""
+        """Return the cells of the rows of the test, by column: numbers as numbers."""
+        from webnnm.data.columns import read_column
+
         rows = [self.dataset.kept[row] for row in self.dataset.rows("testing")]
-        columns = zip(self.table.names, self.table.columns, strict=True)
-        return {name: [cells[row] for row in rows] for name, cells in columns}
+        numbers = {*self.columns.numbers()}
+        if self.dataset.label_encoder is None:
+            numbers.update(self.columns.used("target"))
+        found = {}
+        for index, name in enumerate(self.table.names):
+            cells = self.table.columns[index]
+            if name in numbers:
+                values = read_column(self.table, index, True).numbers
+                found[name] = [values[row] if values[row] == values[row] else None for row in rows]
+            else:
+                found[name] = [cells[row] for row in rows]
+        return found
 
     async def predicted(self):
         """Return what the model answers for the rows of the test."""
@@ -420,7 +450,7 @@ class TablePage:
         number = self.row % len(cells[target])
         self.row += 1
         row = {name: column[number] for name, column in cells.items()}
-        await self.what_if.take(row, f"{target} {row[target]}")
+        await self.what_if.take(row, f"{target} {cell_text(row[target])}")
 
     async def save(self):
         """Save the model among the downloads."""
@@ -453,8 +483,28 @@ def measured(row):
     """Return the cells of a row as a list."""
     made = make("dl", class_="measured")
     for name, cell in row.items():
-        made.append(make("dt", name), make("dd", str(cell)))
+        made.append(make("dt", name), make("dd", cell_text(cell)))
     return made
+
+
+def cell_text(cell):
+    """Return a cell as it is shown."""
+    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+class Pauses:
+    """Lets the page draw itself and answer clicks while a long work goes on."""
+
+    def __init__(self):
+        self.began = perf_counter()
+
+    async def due(self):
+        """Pause if the last pause is a slice of time ago; return whether it was."""
+        if perf_counter() - self.began < SLICE:
+            return False
+        await asyncio.sleep(0)
+        self.began = perf_counter()
+        return True
 
 
 shown = TablePage()
@@ -478,7 +528,8 @@ async def read(files):
     """Read the first of files."""
     if files.length and not element("file").disabled:
         file = files.item(0)
-        await attempt(shown.take(await file.text(), file.name))
+        content = (await file.arrayBuffer()).to_bytes()
+        await attempt(shown.take(content, file.name))
 
 
 @when("change", "#file")

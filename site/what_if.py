@@ -50,7 +50,8 @@ class WhatIf:
     async def take(self, row, actual):
         """Move the fields to the cells of a row, and say what it really is."""
         for name, field in self.fields.items():
-            field.value = row.get(name) or self.usual[name]
+            cell = row.get(name)
+            field.value = self.usual[name] if cell in (None, "") else cell
         element("actual").textContent = f"The row of the table has {actual}."
         await self.show()
 

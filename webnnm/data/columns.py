@@ -13,7 +13,7 @@ from typing import Any, cast
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 from webnnm.data.dialect import Dialect
-from webnnm.data.number_detection import detect_numbers, is_code
+from webnnm.data.number_detection import WHOLE, detect_numbers, is_code
 from webnnm.data.number_format import PLAIN, NumberFormat
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
@@ -30,6 +30,9 @@ DATE = re.compile(
     re.IGNORECASE,
 )
 """What the text of a date looks like."""
+
+FIRST_CELLS = 100
+"""So many cells are looked at before all are."""
 
 FEW_WORDS, MANY_NUMBERS = 3, 10
 """So few different words among so many different numbers may stand for missing ones."""
@@ -220,7 +223,8 @@ def read_column(
         known = dict[str, float | None]()
         found = [_parse(cell, number_format, known) for cell in cells]
         words = [row for row, number in enumerate(found) if number is None]
-        count = sum([number is not None and not math.isnan(number) for number in found])
+        gaps = sum([number != number for number in found])
+        count = len(found) - len(words) - gaps
         if numeric is None and count <= len(words):
             _check_dates(name, [cells[row] for row in words])
             _check_gaps(name, cells, found)
@@ -242,14 +246,23 @@ def read_column(
 def _needs_care(cells: Sequence[Any], dialect: Dialect | None, like: NumberFormat | None) -> bool:
     """Return whether cells that `float` reads may mean something else."""
     commas = (dialect and dialect.decimal == ",") or (like and like.decimal == ",")
-    texts = [cell for cell in cells if isinstance(cell, str)]
+    texts = _texts(cells)
     if dialect and dialect.missing_values:
         return bool(texts)
     if commas and any("." in text for text in texts):
         return True
-    return any(text[:1] in "0+" or len(text) > 15 for text in texts) and is_code(
+    # Most columns of numbers show with their first cells that they are no codes.
+    first = [text for text in texts[:FIRST_CELLS] if text.strip().lower() not in MISSING]
+    return all(WHOLE(text.strip()) for text in first) and is_code(
         [text for text in texts if text.strip().lower() not in MISSING]
     )
+
+
+def _texts(cells: Sequence[Any]) -> Sequence[str]:
+    """Return the cells that are text."""
+    if {*map(type, cells)} == {str}:
+        return cast("Sequence[str]", cells)
+    return [cell for cell in cells if isinstance(cell, str)]
 
 
 def _find_format(
@@ -257,7 +270,7 @@ def _find_format(
 ) -> tuple[NumberFormat | None, str]:
     """Return how the numbers of a column are written, None for words, with a note."""
     cells, dialect = table.columns[index], table.dialect
-    texts = [cell for cell in cells if isinstance(cell, str)]
+    texts = _texts(cells)
     told = dialect is not None and "decimal" in dialect.told
     decimal = dialect.decimal if dialect else ""
     if like is not None and not told:
@@ -368,8 +381,7 @@ def _all_numbers(cells: Sequence[Any]) -> array[float] | None:
         numbers = array("d", map(float, cells))
     except (OverflowError, TypeError, ValueError):
         return None
-    underscore = any("_" in cell for cell in cells if isinstance(cell, str))
-    return None if underscore else numbers
+    return None if "_" in "".join(_texts(cells)) else numbers
 
 
 def _of_words(table: Table, index: int) -> Column:

@@ -53,7 +53,9 @@ class RecordReader:
             if reader.line_num - line + 1 != len(rows):
                 begins = _beginnings(rows, line)
             line = reader.line_num + 1
-            if not all(rows) or any(len(row) == 1 and not row[0].strip() for row in rows):
+            if min(map(len, rows)) < 2 and not all(
+                len(row) > 1 or "".join(row).strip() for row in rows
+            ):
                 kept = [k for k, row in enumerate(rows) if len(row) > 1 or (row and row[0].strip())]
                 rows, begins = [rows[k] for k in kept], [begins[k] for k in kept]
             number += len(rows)

@@ -81,7 +81,7 @@ def find_layout(
     if told.comment != "auto":
         return Layout(delimiter, quote, told.comment, lambda line: True, width)
     for sign in SIGNS:
-        if re.search(rf"(?:^|[\r\n]){sign}", text):
+        if text.startswith(sign) or f"\n{sign}" in text or f"\r{sign}" in text:
             signed = [line for line in _lines(text) if line.startswith(sign)]
             signed = [line for line in signed if not line.startswith(SPREADSHEET_ERRORS)]
             if not signed:

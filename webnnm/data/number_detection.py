@@ -59,6 +59,9 @@ MANY = 20
 GROUPED = 20
 """So many cells with groups of three digits, beside short whole numbers, are thousands."""
 
+WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
+"""Matches a whole number without marks."""
+
 DIGITS_OF_FLOAT64 = 15
 """Longer whole numbers are not exact as float64."""
 
@@ -145,8 +148,8 @@ def is_code(texts: Collection[str]) -> bool:
     They are with leading zeros, like post codes; with more digits than float64 holds; and if each
     begins with a plus sign, like telephone numbers.
     """
-    digits = {text.strip() for text in texts}
-    if not all(re.fullmatch(r"[+-]?[0-9]+", text) for text in digits):
+    digits = {*map(str.strip, texts)}
+    if not all(map(WHOLE, digits)):
         return False
     return (
         any(len(text) > 1 and text[0] == "0" and text.lstrip("0") not in digits for text in digits)

@@ -408,7 +408,8 @@ def _quantities(columns: Sequence[Column]) -> list[str]:
     return [
         column.name
         for column in columns
-        if column.numbers is not None and not {n for n in column.numbers if n == n} <= {0.0, 1.0}
+        if column.numbers is not None
+        and any(n not in (0.0, 1.0) and n == n for n in column.numbers)
     ]
 
 
