@@ -87,6 +87,7 @@ class DataFacts:
     - `sorted`: the rows are sorted by class.
     - `fitted_on`: the subset whose statistics standardise it; "" if nothing is standardised.
     - `non_finite`: where a value is NaN or infinite: "row 3, column mass is nan".
+    - `examined`: how many of many rows were examined, "" for all of them.
     - `failures`: findings that something here could not be measured, by a fault of webnnm.
     """
 
@@ -109,6 +110,7 @@ class DataFacts:
     fitted_on: str = ""
     non_finite: str = ""
     failures: Sequence[Finding] = ()
+    examined: str = ""
 
     @property
     def training(self) -> int:

@@ -133,6 +133,7 @@ def _measured(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFa
         suspicions={} if bare.non_finite else _suspicions(dataset, failures),
         unknown=_unknown(dataset),
         sorted=any(c.in_order for c in quality.classes),
+        examined=_examined(dataset),
         fitted_on="full" if quality.foreign else "training" if binding.standardization else "",
         failures=failures,
     )
@@ -147,6 +148,16 @@ def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicio
     from webnnm.expert.failing import failure
 
     return examine(dataset, lambda id, error: failures.append(failure(id, error)))
+
+
+def _examined(dataset: Dataset) -> str:
+    """Return how many rows are examined, "" for all of them."""
+    from webnnm.expert.rows import EXAMINED
+
+    total = dataset.size("full")
+    if total <= EXAMINED:
+        return ""
+    return f"examined {EXAMINED:,} of {total:,} rows, drawn by seed {dataset.seed}"
 
 
 def _unknown(dataset: Dataset) -> dict[str, float]:

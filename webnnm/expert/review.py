@@ -43,6 +43,7 @@ class Review:
     - `settings`: name → resolved value, with no "auto" left; losses are named "block:loss".
     - `origins`: name → "given", "default", "default of adamw", "default for 105 rows", or the rules
       that set it, "E401".
+    - `examined`: how many of many rows were examined, "" for all of them.
     - `told`: the texts of findings that were logged earlier, which `brief` omits.
     """
 
@@ -50,6 +51,7 @@ class Review:
     settings: Mapping[str, Any]
     origins: Mapping[str, str]
     told: Sequence[str] = ()
+    examined: str = ""
 
     def news(self, earlier: Review) -> list[Finding]:
         """Return the findings of rules that did not report in an earlier review."""
@@ -71,6 +73,7 @@ class Review:
         These are the three most important ones and all errors; the others are listed by id.
         """
         lines = brief(f for f in self.ranked if str(f) not in self.told)
+        lines += [self.examined] if self.examined else []
         chosen = [text for text in self._decided() if not text.endswith("(given)")]
         return [*lines, f"settings: {', '.join(chosen)}"] if chosen else lines
 
@@ -81,7 +84,7 @@ class Review:
             usual = [f"{n} {self._text(n)}" for n in shown if self.origins[n] == "default"]
             lines += ["Settings", *(f"  {text}" for text in self._decided())]
             lines += [f"  default: {', '.join(usual)}"] * bool(usual)
-        return "\n".join(lines)
+        return "\n".join([*lines, *([self.examined] if self.examined else [])])
 
     def to_html(self) -> str:
         """Return findings and settings as HTML tables, as notebooks show them."""
@@ -132,6 +135,7 @@ class Review:
             "findings": [finding.to_dict() for finding in self.findings],
             "settings": {k: v for k, v in self.settings.items() if _shown(v)},
             "origins": dict(self.origins),
+            **({"examined": self.examined} if self.examined else {}),
         }
 
 
@@ -199,7 +203,12 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
             findings += _apply(rule, facts, place, decide)
     _strengths(settings, origins)
     findings = consistent(tried(_merged(findings, facts), facts))
-    return Review(findings=findings, settings=settings, origins=origins)
+    return Review(
+        findings=findings,
+        settings=settings,
+        origins=origins,
+        examined=facts.data.examined,
+    )
 
 
 def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -> list[Finding]:

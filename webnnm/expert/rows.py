@@ -10,6 +10,7 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
+from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
 from webnnm.data.classes import class_of_rows
 from webnnm.data.dataset import Dataset
@@ -17,10 +18,14 @@ from webnnm.data.encoding import OneHotEncoder
 from webnnm.data.epoch_arrays import Arrays, augmented_rows
 from webnnm.data.field import Field
 from webnnm.data.precision import Loss
+from webnnm.data.split import PARTS
 from webnnm.data.standardize import Standardization
 
 SAMPLE = 2000
 """This many rows show how columns are related; more would only take longer."""
+
+EXAMINED = 20_000
+"""Of more rows, so many are examined."""
 
 MOST_COLUMNS = 256
 """Wider rows are pictures or spectra, whose single columns have no meaning of their own."""
@@ -129,6 +134,30 @@ class Rows:
         return [*islice(cycle(pairs), size)]
 
 
+def examined_rows(
+    dataset: Dataset, *, labelled: Sequence[float] | None = None
+) -> dict[str, Sequence[int]]:
+    """Return the rows of each subset that are examined: all, or a share drawn by the seed.
+
+    Rows whose class in `labelled` is negative have no label, and are left out.
+    """
+    total = dataset.size("full")
+    found: dict[str, Sequence[int]] = {}
+    for subset in PARTS:
+        rows = dataset.rows(subset)
+        if labelled is not None and min(labelled, default=0) < 0:
+            rows = [row for row in rows if labelled[row] >= 0]
+        if total > EXAMINED:
+            draw = Stream(dataset.seed, Purpose.SPLITTING, "examined", subset)
+            size = -(-len(rows) * EXAMINED // total)
+            chosen = {draw.below(len(rows)) for _ in range(size)}
+            rows = [rows[place] for place in sorted(chosen)]
+        found[subset] = rows
+    several = [row for rows in found.values() for row in rows]
+    whole = total <= EXAMINED and len(several) == total
+    return found | {"full": dataset.rows("full") if whole else sorted({*several})}
+
+
 def rows_of(dataset: Dataset) -> Rows:
     """Return the rows of a dataset for the examination.
 
@@ -152,7 +181,7 @@ def rows_of(dataset: Dataset) -> Rows:
     return Rows(
         inputs,
         dataset.inputs,
-        {subset: dataset.rows(subset) for subset in ("training", "validation", "testing", "full")},
+        examined_rows(dataset, labelled=target if classes else None),
         getattr(dataset, "method", ""),
         target,
         classes,
