@@ -53,10 +53,8 @@ class RecordReader:
             if reader.line_num - line + 1 != len(rows):
                 begins = _beginnings(rows, line)
             line = reader.line_num + 1
-            if min(map(len, rows)) < 2 and not all(
-                len(row) > 1 or "".join(row).strip() for row in rows
-            ):
-                kept = [k for k, row in enumerate(rows) if len(row) > 1 or (row and row[0].strip())]
+            if min(map(len, rows)) < 2 and any(map(_is_blank, rows)):
+                kept = [k for k, row in enumerate(rows) if not _is_blank(row)]
                 rows, begins = [rows[k] for k in kept], [begins[k] for k in kept]
             number += len(rows)
             if rows:
@@ -118,6 +116,11 @@ class RecordReader:
         """Read the rows from a line on anew, up to the one that raises."""
         lines = islice(StringIO(self.text, newline=""), line - 1, None)
         return self._with_care(lines, line - 1, number)
+
+
+def _is_blank(row: list[str]) -> bool:
+    """Return whether a line holds nothing but blanks."""
+    return len(row) < 2 and not (row and row[0].strip())
 
 
 def _beginnings(rows: Rows, line: int) -> list[int]:
