@@ -74,6 +74,8 @@ Web, those of four bits are refused as well, because it computes them wrongly.
   inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept, or
   as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
   can be trained. See [the comparison with ONNX Runtime Web](performance.md#onnx-models).
+- **Trees** are walked for all rows at once. A label is that of the largest score, as ONNX defines
+  it, also where ONNX Runtime looks at the second of two scores alone.
 - **Left out.** Nodes that no output depends on are not imported, whatever they are.
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
   is bounded. Tensors of up to 65,536 elements are computed in advance, larger ones on the device;

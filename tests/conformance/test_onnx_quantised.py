@@ -223,5 +223,4 @@ def test_dynamic_quantisation(name: str, settings: str, tmp_path: Path) -> None:
     model, target = MODELS[name], tmp_path / "quantised.onnx"
     onnx.save(model, tmp_path / "model.onnx")
     quantization.quantize_dynamic(tmp_path / "model.onnx", target, **DYNAMIC[settings])
-    # ONNX Runtime rounds the data of recurrent layers as well.
-    compare(target, data(model, 9), 0.01 if name == "sequences" else 0.0)
+    compare(target, data(model, 9), 1e-3 if name == "sequences" else 0.0)

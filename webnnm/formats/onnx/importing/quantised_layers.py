@@ -14,7 +14,7 @@ from webnnm.formats.onnx.importing.quantised import (
     qlinear_conv,
     requantised,
 )
-from webnnm.formats.onnx.importing.recurrent import lstm
+from webnnm.formats.onnx.importing.recurrent import rounded_lstm
 from webnnm.formats.onnx.importing.reductions import softmax_of
 from webnnm.formats.onnx.importing.shaping import as_type, moved, reshaped
 from webnnm.formats.onnx.importing.table import imports
@@ -189,7 +189,7 @@ def dynamic_quantize_lstm(
     r_scale: Operand,
     r_zero: Operand,
 ) -> list[Operand]:
-    """Long short-term memory with quantised weights; data and states are not rounded."""
+    """Long short-term memory with quantised weights; data and states are quantised by range."""
 
     def weights(x: Operand, scale: Operand, zero: Operand) -> Operand:
         """Return the floats [directions, gates, size] of weights, which are stored transposed."""
@@ -200,7 +200,12 @@ def dynamic_quantize_lstm(
         real = (as_type(c, x, "float32") - as_type(c, zero, "float32")) * scale
         return c.b.transpose(real, permutation=(0, 2, 1))
 
-    return lstm(
+    def rounded(x: Operand) -> Operand:
+        """Return the floats that a tensor becomes by quantisation."""
+        small, scale, zero = dynamic_quantize(c, x)
+        return _real(c, small, scale, zero)
+
+    return rounded_lstm(
         c,
         x,
         weights(w, w_scale, w_zero),
@@ -210,6 +215,7 @@ def dynamic_quantize_lstm(
         hidden,
         memory,
         peephole,
+        rounded,
     )
 
 

@@ -316,41 +316,64 @@ def lstm(
     peephole: Operand | None = None,
 ) -> list[Operand]:
     """Long short-term memory."""
-    x, ways = _entering(c, x), _directions(c, w)
-    default = ["Sigmoid", "Tanh", "Tanh"]
-    if _native(c, default * len(ways), lengths, x) and not c.flag("input_forget"):
-        states = [hidden, memory]
-        if c.flag("layout"):
-            states = [each and c.b.transpose(each, permutation=(1, 0, 2)) for each in states]
-        biases = _halves(c, bias, w.shape[1])
-        found = c.b.lstm(
-            x,
-            w,
-            r,
-            bias=biases[0],
-            recurrent_bias=biases[1],
-            peephole_weight=peephole,
-            initial_hidden_state=states[0],
-            initial_cell_state=states[1],
-            steps=x.shape[0],
-            hidden_size=r.shape[2],
-            return_sequence=True,
-            direction=_DIRECTIONS[c.word("direction", "forward")],
-            layout="iofg",
-        )
-        return _all_outputs(c, found, 2)
-    functions = _functions(c, default, len(ways))
+    default = ["Sigmoid", "Tanh", "Tanh"] * (2 if c.word("direction", "") == "bidirectional" else 1)
+    if not _native(c, default, lengths, _entering(c, x)) or c.flag("input_forget"):
+        return rounded_lstm(c, x, w, r, bias, lengths, hidden, memory, peephole, lambda x: x)
+    x, _ = _entering(c, x), _directions(c, w)
+    states = [hidden, memory]
+    if c.flag("layout"):
+        states = [each and c.b.transpose(each, permutation=(1, 0, 2)) for each in states]
+    biases = _halves(c, bias, w.shape[1])
+    found = c.b.lstm(
+        x,
+        w,
+        r,
+        bias=biases[0],
+        recurrent_bias=biases[1],
+        peephole_weight=peephole,
+        initial_hidden_state=states[0],
+        initial_cell_state=states[1],
+        steps=x.shape[0],
+        hidden_size=r.shape[2],
+        return_sequence=True,
+        direction=_DIRECTIONS[c.word("direction", "forward")],
+        layout="iofg",
+    )
+    return _all_outputs(c, found, 2)
+
+
+def rounded_lstm(
+    c: Call,
+    x: Operand,
+    w: Operand,
+    r: Operand,
+    bias: Operand | None,
+    lengths: Operand | None,
+    hidden: Operand | None,
+    memory: Operand | None,
+    peephole: Operand | None,
+    rounded: Callable[[Operand], Operand],
+) -> list[Operand]:
+    """Return the results of an LSTM that rounds the operands of its products, step by step."""
+    x, ways = rounded(_entering(c, x)), _directions(c, w)
+    functions = _functions(c, ["Sigmoid", "Tanh", "Tanh"], len(ways))
     steps: list[tuple[bool, Step, tuple[Operand, ...]]] = []
     for k, backwards in enumerate(ways):
         cell = _Cell(c, k, 4, w, r, bias)
         weights = None if peephole is None else at(c, peephole, 0, k)
         first = tuple(_state(c, each, k, x, cell.hidden) for each in (hidden, memory))
-        steps.append((backwards, _lstm_step(c, cell, weights, *functions[k]), first))
+        steps.append((backwards, _lstm_step(c, cell, weights, rounded, *functions[k]), first))
     return _leaving(c, _run(c, x, lengths, steps))
 
 
 def _lstm_step(
-    c: Call, cell: _Cell, peephole: Operand | None, gate: Any, candidate: Any, output: Any
+    c: Call,
+    cell: _Cell,
+    peephole: Operand | None,
+    rounded: Callable[[Operand], Operand],
+    gate: Any,
+    candidate: Any,
+    output: Any,
 ) -> Step:
     size = cell.hidden
 
@@ -363,7 +386,7 @@ def _lstm_step(
 
     def step(x: Operand, states: tuple[Operand, ...]) -> tuple[Operand, ...]:
         h, memory = states
-        total = c.b.matmul(x, cell.weight) + c.b.matmul(h, cell.recurrent)
+        total = c.b.matmul(x, cell.weight) + c.b.matmul(rounded(h), cell.recurrent)
         if cell.biases is not None:
             total = total + cell.biases[0] + cell.biases[1]
         i = gate(_clipped(c, quarter(total, 0) + seen(0, memory)))

@@ -26,6 +26,7 @@ FAMILIES = (
     "attention",
     "signals",
     "detection",
+    "trees",
     "random_numbers",
     "control",
     "contrib",
