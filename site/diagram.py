@@ -57,6 +57,7 @@ class ModelDiagram:
         other, self.wide = wide != self.wide, wide
         if self.network is None or not (other or anew):
             return
+        from webnnm.core.markup import set_content
         from webnnm.diagram.networks import network_drawing
         from webnnm.diagram.svg import svg
 
@@ -65,7 +66,7 @@ class ModelDiagram:
         drawing = network_drawing(
             self.network, toggled=self.toggled, rewrites=self.rewrites, caption=caption
         )
-        self.box.innerHTML = svg(drawing, "right" if wide else "down", standalone=False)
+        set_content(self.box, svg(drawing, "right" if wide else "down", standalone=False))
         self.box.firstElementChild.setAttribute("role", "group")
         for shape in self.shapes():
             head = shape.firstElementChild

@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 from textwrap import indent
 
+from webnnm.core.markup import tag
+
 LINKS = {
     "index.html": "Gallery",
     "hello.html": "Hello",
@@ -88,10 +90,13 @@ def preloads(site: Path, text: str) -> str:
         scripts += config["js_modules"]["main"]
     for script in scripts:  # it grows meanwhile
         scripts += [name for name in _imported(site, script) if name not in scripts]
-    kinds = {'rel="modulepreload"': scripts, 'rel="preload" as="fetch" crossorigin': data}
+    kinds = [
+        ({"rel": "modulepreload"}, scripts),
+        ({"rel": "preload", "as_": "fetch", "crossorigin": ""}, data),
+    ]
     return "".join(
-        f'<link {kind} href="{name}" data-later />\n'
-        for kind, names in kinds.items()
+        f"{tag('link', **kind, href=name, data_later='')}\n"
+        for kind, names in kinds
         for name in names
     )
 
@@ -111,11 +116,11 @@ def _imported(site: Path, script: str) -> list[str]:
 def links(current: str) -> str:
     """Return the list of links of a page.
 
-    >>> links("hello.html").splitlines()[3].strip()
+    >>> links("hello.html").splitlines()[2]
     '<li><a href="./hello.html" aria-current="page">Hello</a></li>'
     """
-    rows: list[str] = []
-    for name, told in LINKS.items():
-        here = ' aria-current="page"' if name == current else ""
-        rows.append(f'    <li><a href="./{name}"{here}>{told}</a></li>\n')
-    return f'<nav aria-label="Pages">\n  <ul>\n{"".join(rows)}  </ul>\n</nav>\n'
+    rows: list[object] = []
+    for name, label in LINKS.items():
+        here = "page" if name == current else None
+        rows += [tag("li", tag("a", label, href=f"./{name}", aria_current=here)), "\n"]
+    return f"{tag('nav', tag('ul', chr(10), *rows), aria_label='Pages')}\n"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from webnnm.charts.chart import Chart
+from webnnm.charts.results import report_of
 
 
 class Bin(Protocol):
@@ -27,16 +28,21 @@ class Bin(Protocol):
         ...
 
 
-def calibration_curve(bins: Sequence[Bin]) -> Chart:
+def calibration_curve(bins: Sequence[Bin] | Any) -> Chart:
     """Return the reliability diagram: accuracy over confidence, and the row count of each point.
 
     >>> from webnnm.evaluation.calibration import reliability
     >>> calibration_curve(reliability([0.25, 0.75, 1.0], [False, True, True])).description
     'Calibration of 3 rows: accuracy is up to 25 points below and 25 points above the confidence.'
 
-    `bins` are those of `result.calibration`; empty bins are left out. On the dotted line the
-    probabilities are right; above it the model is underconfident, below it overconfident.
+    The argument is a test result, or its `result.calibration`; empty bins are left out. On the
+    dotted line the probabilities are right; above it the model is underconfident, below it
+    overconfident. Raises `DataError` NNM702 for a result without scores of classes, or of several
+    outputs.
     """
+    if not isinstance(bins, Sequence):
+        report = report_of(bins, has="scores", instead="the calibration of one output or label")
+        bins = report.calibration
     rows = [
         {"count": bin.count, "confidence": bin.confidence, "accuracy": bin.accuracy}
         for bin in bins

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.charts.theme import THEMES, Theme, configuration
 from webnnm.core.errors import BackendError, DataError
+
+if TYPE_CHECKING:
+    from webnnm.core.markup import Markup
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 """Features used here mean the same in versions 5 and 6; JupyterLab and VS Code show both."""
@@ -19,6 +22,11 @@ MIME = "application/vnd.vegalite.v5+json"
 WIDTH = 480
 """The width in pixels of a chart outside a page."""
 SUFFIXES = (".json", ".svg", ".png", ".html")
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'"
+)
+"""What a saved page may do: draw what is in it, and fetch nothing."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +110,7 @@ class Chart:
         elif suffix == ".png":
             content = _converter().vegalite_to_png(spec, scale=2)
         elif suffix == ".html":
-            content = _converter().vegalite_to_html(spec, bundle=True).encode()
+            content = self._html(theme, width).encode()
         else:
             raise DataError(
                 "NNM704",
@@ -110,6 +118,24 @@ class Chart:
                 hint=f"end the name with one of {', '.join(SUFFIXES)}",
             )
         write_atomically(path, [content])
+
+    def _html(self, theme: Theme, width: int) -> Markup:
+        """Return a page with the chart and everything that draws it.
+
+        vl-convert writes such a page too, but names from data could end its script. Vega-Embed's
+        menu is off: it shows the source of the chart by writing it into a window as HTML.
+        """
+        from webnnm.core.markup import page, script, script_json, tag
+
+        spec = script_json(self.to_dict(theme, width=width))
+        options = script_json({"actions": False, "renderer": "svg"})
+        return page(
+            self.description,
+            tag("div", id="chart"),
+            script(_converter().javascript_bundle()),
+            script(f"vegaEmbed('#chart', {spec}, {options});"),
+            head=[tag("meta", http_equiv="Content-Security-Policy", content=POLICY)],
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return what notebooks show: the specification, and the picture if it can be made."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.charts.chart import Chart
+from webnnm.charts.results import report_of
 from webnnm.charts.theme import STRAIGHT
+from webnnm.core.errors import DataError
 
 CELLS = "cells"
 """The name of its data, from which a page knows which cell was clicked."""
@@ -16,15 +18,36 @@ LIMIT = 20
 """The maximum number of classes for which counts are written into the cells."""
 
 
-def confusion_matrix(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> Chart:
+def confusion_matrix(
+    counts: Sequence[Sequence[int]] | Any, labels: Sequence[str] | None = None
+) -> Chart:
     """Return the heat map of a confusion matrix: actual classes in rows, predicted in columns.
 
     >>> confusion_matrix([[5, 0], [0, 5]], ["no", "yes"]).description
     'Confusion matrix: 10 of 10 rows are right.'
 
-    `counts[actual][predicted]` is a number of rows, as in `result.counts`; the colour of a cell
-    shows its share of the actual class.
+    The argument is a test result, or `counts` with their `labels`: `counts[actual][predicted]` is
+    a number of rows, as in `result.counts`. The colour of a cell shows its share of the actual
+    class. Raises `DataError` NNM702 for a result without classes or of several outputs, and if the
+    numbers of rows, columns and labels differ.
     """
+    if labels is None:
+        report = report_of(counts, has="counts", instead="counts and labels of one output")
+        if hasattr(report, "reports"):
+            raise DataError(
+                "NNM702",
+                f"the result is of {len(report.labels)} labels, each with a matrix of its own",
+                hint="pass one of them: result.reports[0]",
+            )
+        counts, labels = report.counts, report.labels
+    labels = list(map(str, cast("Sequence[object]", labels)))
+    if len(counts) != len(labels) or any(len(row) != len(labels) for row in counts):
+        sizes = " × ".join(str(n) for n in (len(counts), *{len(row) for row in counts}))
+        raise DataError(
+            "NNM702",
+            f"a confusion matrix of {sizes} counts, with {len(labels)} labels",
+            hint="give a row, a column and a label for each class",
+        )
     cells = [
         {
             "actual": actual,

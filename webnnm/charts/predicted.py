@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from webnnm.charts.chart import Chart
+from webnnm.charts.results import report_of
 from webnnm.core.errors import DataError
 
 MOST_ROWS = 2000
@@ -13,18 +15,23 @@ MOST_ROWS = 2000
 HEIGHT = 320
 
 
-def prediction_error(actual: Sequence[float], predicted: Sequence[float], name: str = "") -> Chart:
+def prediction_error(
+    actual: Sequence[float] | Any, predicted: Sequence[float] | None = None, name: str = ""
+) -> Chart:
     """Return predicted over actual values as points; exact predictions are on the dotted line.
 
     >>> prediction_error([1.0, 2.0], [1.0, 1.5], "price").description
     'Predicted over actual price of 2 rows: off by 0.25 on average, by 0.5 for 2 taken for 1.5.'
 
-    - `actual`, `predicted`: a number for each row, in the units of the data.
-    - `name`: the name of the quantity.
+    - `actual`, `predicted`: a number for each row, in the units of the data; or a test result.
+    - `name`: the name of the quantity, or which of several quantities of a result.
 
     If there are more than 2000 rows, every second, third, … one is drawn. Raises `DataError` NNM702
-    if the numbers of rows differ, NNM705 without rows.
+    if the numbers of rows differ, or for a result without quantities or with several, NNM705
+    without rows.
     """
+    if predicted is None:
+        actual, predicted, name = _pairs_of(actual, name)
     if len(actual) != len(predicted):
         raise DataError(
             "NNM702",
@@ -66,3 +73,18 @@ def prediction_error(actual: Sequence[float], predicted: Sequence[float], name: 
             ],
         }
     )
+
+
+def _pairs_of(result: Any, name: str) -> tuple[Sequence[float], Sequence[float], str]:
+    """Return actual and predicted values of a quantity of a test result, and its name."""
+    report = report_of(result, has="pairs", instead="actual and predicted values")
+    labels = list(report.labels)
+    if (len(labels) > 1 or name) and name not in labels:
+        raise DataError(
+            "NNM702",
+            f"the result is of {len(labels)} quantities: {', '.join(labels[:8])}",
+            hint=f'choose one: prediction_error(result, name="{labels[0]}")',
+        )
+    column, own = (labels.index(name), name) if name else (0, "")
+    predicted, actual = (values[column :: len(labels)] for values in report.pairs)
+    return actual, predicted, own

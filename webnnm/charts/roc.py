@@ -8,22 +8,30 @@ from itertools import pairwise
 from typing import Any
 
 from webnnm.charts.chart import Chart
+from webnnm.charts.results import report_of
 from webnnm.charts.theme import DASHES
 from webnnm.core.errors import DataError
 
 Point = tuple[float, float]
 
 
-def roc_curve(scores: Mapping[str, Sequence[float]], actual: Mapping[str, Sequence[bool]]) -> Chart:
+def roc_curve(
+    scores: Mapping[str, Sequence[float]] | Any,
+    actual: Mapping[str, Sequence[bool]] | None = None,
+) -> Chart:
     """Return the chart of true positives over false positives, a line for each class.
 
     >>> roc_curve({"yes": [0.9, 0.4, 0.4, 0.1]}, {"yes": [True, True, False, False]}).description
     'ROC curves. yes: area 0.875.'
 
-    `scores` has the scores of each class for every row, on any scale; `actual` says which rows are
-    of the class. Raises `DataError` NNM702 if the numbers of rows differ for a class, or if all
-    rows are on one side.
+    The argument is a test result, or `scores` and `actual`: the scores of each class for every row,
+    on any scale, and which rows are of the class. Of a result, classes that no row or every row has
+    are left out, and of two classes the first, whose curve is the other one upside down. Raises
+    `DataError` NNM702 for a result without scores or of several outputs, if the numbers of rows
+    differ for a class, or if all rows are on one side.
     """
+    if actual is None:
+        scores, actual = _scores_of(scores)
     rows: list[dict[str, Any]] = []
     parts = ["ROC curves."]
     for name, values in scores.items():
@@ -63,6 +71,35 @@ def roc_curve(scores: Mapping[str, Sequence[float]], actual: Mapping[str, Sequen
             ],
         }
     )
+
+
+def _scores_of(
+    result: Any,
+) -> tuple[dict[str, Sequence[float]], dict[str, list[bool]]]:
+    """Return scores and actual classes by the names of the classes of a test result."""
+    instead = "scores and actual, by the names of the classes"
+    whole = report_of(result, has="labels", instead=instead)
+    if hasattr(whole, "reports"):
+        parts = [(name, one, 1) for name, one in zip(whole.labels, whole.reports, strict=True)]
+    else:
+        report_of(whole, has="scores", instead=instead)
+        classes = [1] if len(whole.labels) == 2 else range(len(whole.labels))
+        parts = [(whole.labels[number], whole, number) for number in classes]
+    scores: dict[str, Sequence[float]] = {}
+    actual: dict[str, list[bool]] = {}
+    for name, report, number in parts:
+        own = [other == number for other in report.scores.actual]
+        if 0 < sum(own) < len(own):
+            single = report.scores.columns == 1  # raw: large logits are rounded to ties
+            scores[name] = report.scores.values if single else report.scores.of_class(number)
+            actual[name] = own
+    if not scores:
+        raise DataError(
+            "NNM702",
+            "no class has rows of its own beside rows of others",
+            hint="test with rows of at least two classes",
+        )
+    return scores, actual
 
 
 def roc_points(name: str, scores: Sequence[float], actual: Sequence[bool]) -> list[Point]:

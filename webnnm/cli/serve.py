@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import html
 import io
 import ipaddress
 import json
@@ -22,6 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 from webnnm.cli.common import FINE, Parsers, command
 from webnnm.cli.headers import HeaderRule, header_rules, headers_for
 from webnnm.core.errors import DataError
+from webnnm.core.markup import page, tag
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -141,15 +141,14 @@ class Handler(SimpleHTTPRequestHandler):
         except OSError:
             return self.send_error(HTTPStatus.NOT_FOUND)
         shown = [name for name in found if not REFUSED.search(name)]
-        links = [f'<li><a href="{quote(name)}">{html.escape(name)}</a>' for name in shown]
-        title = html.escape(urlsplit(self.path).path)
-        head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        page = f"{head}<h1>{title}</h1><ul>{''.join(links)}</ul>".encode()
+        links = [tag("li", tag("a", name, href=f"./{quote(name)}")) for name in shown]
+        title = unquote(urlsplit(self.path).path)
+        content = page(title, tag("h1", title), tag("ul", *links)).encode()
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", MIME_TYPES[".html"])
-        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        return io.BytesIO(page)
+        return io.BytesIO(content)
 
     def end_headers(self) -> None:
         """Forbid caching: a rebuilt wheel has the same name as the one before."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from webnnm.core.markup import Markup
 
 Severity = Literal["error", "warning", "advice", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "advice", "info")
@@ -93,7 +96,7 @@ class Finding:
         """Return the finding as plain values for JSON."""
         return asdict(self) | {"area": self.area}
 
-    def to_html(self) -> str:
+    def to_html(self) -> Markup:
         """Return the finding as an HTML table, as notebooks show it."""
         return Findings([self]).to_html()
 
@@ -115,9 +118,9 @@ class Findings(list[Finding]):
     def __str__(self) -> str:
         return "\n".join(map(str, self)) or "nothing was found"
 
-    def to_html(self) -> str:
+    def to_html(self) -> Markup:
         """Return the table as HTML, as notebooks show it."""
-        from webnnm.core.markup import html_table
+        from webnnm.core.markup import html_table, tag
 
         rows = [
             (
@@ -129,6 +132,6 @@ class Findings(list[Finding]):
             for found in sorted(self, key=lambda found: found.rank)
         ]
         head = ("finding", "place", "what", "what to do")
-        return html_table([head, *rows], head=True) if rows else f"<p>{self}</p>"
+        return html_table([head, *rows], head=True) if rows else tag("p", str(self))
 
     _repr_html_ = to_html

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from webnnm.diagram.boxes import Box, Drawing
 
 SHAPES = {"input": ('(["', '"])'), "output": ('(["', '"])'), "layer": ('["', '"]')}
+SPECIAL = '#"<>&`%$\\'
 CLOSED = ('[["', '"]]')
 
 
@@ -24,7 +25,7 @@ def _boxes(boxes: Iterable[Box], names: dict[str, str], indent: str) -> Iterator
     """Yield the lines of boxes; names are numbers, since titles may be keywords of Mermaid."""
     for box in boxes:
         name = names[box.id] = f"n{len(names)}"
-        text = _quoted("\n".join([box.heading, *box.details])).replace("\n", "<br>")
+        text = "<br>".join(map(_quoted, [box.heading, *box.details]))
         if box.boxes:
             yield f'{indent}subgraph {name}["{text}"]'
             yield from _boxes(box.boxes, names, indent + "  ")
@@ -35,6 +36,12 @@ def _boxes(boxes: Iterable[Box], names: dict[str, str], indent: str) -> Iterator
 
 
 def _quoted(text: str) -> str:
-    """Return a text without the characters that end a label or begin an element."""
-    marks = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;"}
-    return "".join(marks.get(letter, letter) for letter in text)
+    """Return a text without the characters that mean something to Mermaid, or to HTML.
+
+    Those end a label or a line, begin an element or an entity, a directive (%%), a formula ($$),
+    an icon (fa:fa-…) or Markdown.
+    """
+    line = " ".join(text.split())
+    return "".join(f"#{ord(letter)};" if letter in SPECIAL else letter for letter in line).replace(
+        ":fa-", "#58;fa-"
+    )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from html import escape
 
-from webnnm.core.markup import light_dark
+from webnnm.core.markup import Markup, join, light_dark, stylesheet, tag
 from webnnm.diagram.boxes import Box, Drawing
 from webnnm.diagram.layout import Direction, Layout, Place, Route, Size, lay_out
 
@@ -63,7 +62,7 @@ def label_size(text: str) -> Size:
     return (len(text) * SMALL + 6, LINE) if text else (0, 0)
 
 
-def svg(drawing: Drawing, direction: Direction = "down", *, standalone: bool = True) -> str:
+def svg(drawing: Drawing, direction: Direction = "down", *, standalone: bool = True) -> Markup:
     """Return a drawing as an SVG document, in which values flow in a direction.
 
     Unless it is `standalone`, it comes without its style sheet, `STYLE`, which pages whose policy
@@ -72,66 +71,65 @@ def svg(drawing: Drawing, direction: Direction = "down", *, standalone: bool = T
     Raises `BackendError` NNM709 if nothing can run the JavaScript of the layout.
     """
     layout = lay_out(drawing, box_size, label_size, direction)
-    return "".join(_lines(drawing, layout, standalone=standalone))
-
-
-def _lines(drawing: Drawing, layout: Layout, *, standalone: bool) -> Iterator[str]:
     width, height = math.ceil(layout.width), math.ceil(layout.height)
-    caption = escape(drawing.caption)
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="webnnm-diagram" role="img" '
-        f'aria-label="{caption}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><title>{caption}</title>'
-    )
-    if standalone:
-        yield f'<style>{STYLE}</style><rect class="card" width="{width}" height="{height}"/>'
+    card = [stylesheet(STYLE), tag("rect", class_="card", width=width, height=height)]
     most = max((box.parameters for box in drawing.leaves()), default=0)
-    for box in drawing.boxes:
-        yield from _box(box, layout, most)
-    for edge, route in zip(drawing.edges, layout.edges, strict=True):
-        yield from _edge(edge.label, route)
-    yield "</svg>"
+    return tag(
+        "svg",
+        tag("title", drawing.caption),
+        *(card if standalone else ()),
+        *(_box(box, layout, most) for box in drawing.boxes),
+        *(_edge(e.label, route) for e, route in zip(drawing.edges, layout.edges, strict=True)),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="webnnm-diagram",
+        role="img",
+        aria_label=drawing.caption,
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width} {height}",
+    )
 
 
-def _box(box: Box, layout: Layout, most: int) -> Iterator[str]:
+def _box(box: Box, layout: Layout, most: int) -> Markup:
     place = layout.boxes[box.id]
     left, top = place.x - place.width / 2, place.y - place.height / 2
-    yield f'<g {_attributes(box)}><g class="head"><title>{escape(_told(box))}</title>'
-    round_ = 12 if box.kind in ("input", "output") else 4
-    yield (
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{place.width:.1f}" '
-        f'height="{place.height:.1f}" rx="{round_}"/>'
-    )
+    shape = {"width": f"{place.width:.1f}", "height": f"{place.height:.1f}"}
+    corner = {"x": f"{left:.1f}", "y": f"{top:.1f}"}
+    rounding = 12 if box.kind in ("input", "output") else 4
+    head = [tag("title", _told(box)), tag("rect", **corner, **shape, rx=rounding)]
     if box.boxes:
-        yield _text(left + PADDING, top + LINE, _heading(box))
+        head.append(_text(left + PADDING, top + LINE, _heading(box)))
     else:
-        yield from _contents(box, place, top)
+        head += _contents(box, place, top)
     if box.parameters and not box.boxes:
         # Areas are compared by their square roots, as layers differ by orders of magnitude.
         length = place.width * math.sqrt(box.parameters / most)
-        yield (
-            f'<rect class="size" x="{left:.1f}" y="{top + place.height - BAR:.1f}" '
-            f'width="{length:.1f}" height="{BAR}"/>'
-        )
-    yield "</g>"
-    for inner in box.boxes:
-        yield from _box(inner, layout, most)
-    yield "</g>"
+        bar = {"x": f"{left:.1f}", "y": f"{top + place.height - BAR:.1f}"}
+        head.append(tag("rect", class_="size", **bar, width=f"{length:.1f}", height=BAR))
+    span = box.span
+    return tag(
+        "g",
+        tag("g", *head, class_="head"),
+        *(_box(inner, layout, most) for inner in box.boxes),
+        class_=_classes(box),
+        data_id=box.id,
+        data_start=span.start if span else None,
+        data_end=span.end if span else None,
+    )
 
 
-def _contents(box: Box, place: Place, top: float) -> Iterator[str]:
+def _contents(box: Box, place: Place, top: float) -> Iterator[Markup]:
     yield _text(place.x, top + LINE, _heading(box))
     for number, line in enumerate(box.details, 2):
         yield _text(place.x, top + LINE * number, line, "details")
 
 
-def _attributes(box: Box) -> str:
+def _classes(box: Box) -> str:
     words = [box.kind]
     words += ["open"] if box.boxes else []
     words += ["learns"] if box.parameters and not box.boxes else []
     words += ["rewritten"] if box.rewrites else []
-    place = f' data-start="{box.span.start}" data-end="{box.span.end}"' if box.span else ""
-    return f'class="{" ".join(words)}" data-id="{escape(box.id)}"{place}'
+    return " ".join(words)
 
 
 def _heading(box: Box) -> str:
@@ -146,25 +144,23 @@ def _told(box: Box) -> str:
     return "\n".join([box.heading, *(box.details or learnt), *box.rewrites])
 
 
-def _text(x: float, y: float, text: str, word: str = "") -> str:
-    class_ = f' class="{word}"' if word else ""
+def _text(x: float, y: float, text: str, word: str | None = None) -> Markup:
     # The line break keeps the words of two texts apart in screen readers.
-    return f'<text{class_} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>\n'
+    return join([tag("text", text, class_=word, x=f"{x:.1f}", y=f"{y:.1f}"), "\n"])
 
 
-def _edge(label: str, route: Route) -> Iterator[str]:
-    points = route.points
-    corners = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    yield f'<g class="edge"><path d="M{corners}"/>{_arrow(points)}'
+def _edge(label: str, route: Route) -> Markup:
+    corners = " L".join(f"{x:.1f},{y:.1f}" for x, y in route.points)
+    parts = [tag("path", d=f"M{corners}"), _arrow(route.points)]
     if route.x is not None and route.y is not None:
-        yield _text(route.x, route.y + 4, label, "label")
-    yield "</g>"
+        parts.append(_text(route.x, route.y + 4, label, "label"))
+    return tag("g", *parts, class_="edge")
 
 
-def _arrow(points: Sequence[tuple[float, float]]) -> str:
+def _arrow(points: Sequence[tuple[float, float]]) -> Markup:
     """Return the arrowhead at the end of a line."""
     (x0, y0), (x1, y1) = points[-2], points[-1]
     length = math.hypot(x1 - x0, y1 - y0) or 1
     dx, dy = 7 * (x1 - x0) / length, 7 * (y1 - y0) / length
     ends = [(x1, y1), (x1 - dx - dy / 2, y1 - dy + dx / 2), (x1 - dx + dy / 2, y1 - dy - dx / 2)]
-    return f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in ends)}"/>'
+    return tag("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in ends))

@@ -153,7 +153,7 @@ def regression(
     width = count(_element(wanted.shape, mask, sequence))
     values, given = _pairs(found, wanted, mask, width)
     elements = [deviation(values[c::width], given[c::width]) for c in range(width)]
-    return RegressionReport(tuple(elements), _names(labels, width))
+    return RegressionReport(tuple(elements), _names(labels, width), (values, given))
 
 
 def _classified(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.evaluation.history import plain
 from webnnm.evaluation.result import TestResult
+
+if TYPE_CHECKING:
+    from webnnm.core.markup import Markup
 
 SCORES = ("accuracy", "macro_f1", "r2", "mae")
 """The scores shown for folds, if their reports have them."""
@@ -80,7 +83,7 @@ class CrossValidation:
         }
         return plain({"scores": scores, "results": [result.to_dict() for result in self.results]})
 
-    def to_html(self) -> str:
+    def to_html(self) -> Markup:
         """Return the scores as an HTML table, as shown in notebooks."""
         from webnnm.core.markup import html_table
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import PurePath
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
@@ -17,6 +18,12 @@ SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
     for name in ("scale", "clip_rate", "clip_threshold", "grad_norm", "overflows", "penalty")
 }
 """Columns of the table between the learning rate and the times."""
+WIDTH = 640
+"""The width of plots in CSS pixels."""
+AS_SVG = "end the name in .svg; figure().savefig(path) writes pictures with Matplotlib"
+AS_CSV = "end the name in .csv, or write to_dict() in that format"
+TEXTS = (".csv", ".txt", "")
+"""The endings of files that can hold a table as CSV."""
 
 
 class Plot(str):
@@ -112,7 +119,7 @@ class History:
 
         The per-output columns are `loss:` and `val_loss:` followed by the output's name; `val_` is
         followed by the name of a metric and `seconds:` by the name of a phase. Missing values are
-        empty cells.
+        empty cells. Raises `DataError` NNM704 for a name that ends like files of another format.
         """
         import csv
         import io
@@ -133,9 +140,9 @@ class History:
         writer = csv.writer(text)
         writer.writerow(table)
         writer.writerows([cell(record) for cell in table.values()] for record in self.epochs)
-        return written(text.getvalue(), path)
+        return written(text.getvalue(), path, TEXTS, AS_CSV)
 
-    def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
+    def plot(self, path: str | PathLike[str] | None = None, *, width: int = WIDTH) -> Plot:
         """Return an SVG plot that notebooks display; with `path`, also write it to a file.
 
         >>> record = EpochRecord(1, 20, 0.5, {"model": 0.5}, 1e-3, 0.25)
@@ -144,11 +151,12 @@ class History:
 
         It shows the losses (on a logarithmic scale if they span more than two decades), the best
         epoch and the learning rate, and adapts to light and dark pages. `width` is in CSS pixels,
-        at least 240; the plot shrinks to fit narrower spaces.
+        at least 240; the plot shrinks to fit narrower spaces. Raises `DataError` NNM704 for a name
+        that does not end in .svg.
         """
         from webnnm.evaluation.history_plot import svg
 
-        return Plot(written(svg(self, max(int(width), 240)), path))
+        return Plot(written(svg(self, max(int(width), 240)), path, (".svg",), AS_SVG))
 
     def figure(self) -> Any:
         """Return the same plot as a Matplotlib figure.
@@ -164,7 +172,8 @@ class History:
         return {prefix + k: lambda record, k=k: getattr(record, name).get(k) for k in keys}
 
     def _repr_html_(self) -> str:
-        from webnnm.core.markup import html_table
+        from webnnm.core.markup import html_table, join
+        from webnnm.evaluation.history_plot import svg
 
         best = self.best
         rows = [
@@ -175,7 +184,7 @@ class History:
             *(("warning", text) for text in self.warnings),
         ]
         findings = self.findings.to_html() if self.findings else ""
-        return html_table(rows, "training") + self.plot() + findings
+        return join([html_table(rows, "training"), svg(self, WIDTH), findings])
 
     def __repr__(self) -> str:
         return f"<History: {self}>"
@@ -246,10 +255,18 @@ def _record(values: Mapping[str, Any]) -> EpochRecord:
     return EpochRecord(**found)
 
 
-def written(text: str, path: str | PathLike[str] | None) -> str:
-    """Return a text, after writing it to a file if there is a path."""
+def written(
+    text: str, path: str | PathLike[str] | None, endings: Sequence[str], remedy: str
+) -> str:
+    """Return a text, after writing it to a file if there is a path.
+
+    Raises `DataError` NNM704, with the remedy, for a name with another ending.
+    """
     if path is not None:
         from webnnm.formats.atomic import write_atomically
+
+        if PurePath(path).suffix.lower() not in endings:
+            raise DataError("NNM704", f'"{fspath(path)}" does not end in {endings[0]}', hint=remedy)
 
         write_atomically(path, [text.encode()])
     return text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from webnnm.core.errors import DataError
-from webnnm.core.markup import light_dark
+from webnnm.core.markup import Markup, Scalar, join, light_dark, stylesheet, tag
 from webnnm.evaluation.epoch import EpochRecord
 
 COLOURS = "0b66b0 6db6f2 b4480a ff9d5c 0c7a55 4fd0a0 8e4a9e d99bea 7a6400 d9c04a b02a5b ff8fb0"
@@ -19,7 +19,6 @@ RATE = 4
 """The pair of the learning rate."""
 LETTER = 6.7
 """The width of a letter in pixels, generously estimated."""
-MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;"}
 
 
 def _themed(selector: str, name: str, light: str, dark: str) -> str:
@@ -144,13 +143,13 @@ def vertical(values: Sequence[float], top: float, height: float, most: int) -> S
     return Scale(low, high, top + height, top, marks, log)
 
 
-def escaped(text: str) -> str:
-    """Return a text escaped for SVG, with unprintable characters as blanks.
+def printable(text: str) -> str:
+    """Return a text with unprintable characters as blanks.
 
-    >>> escaped("a<b>\\n")
-    'a&lt;b&gt; '
+    >>> printable("a\\nb")
+    'a b'
     """
-    return "".join(c if c.isprintable() else " " for c in text).translate(MARKUP)
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def number(value: float) -> str:
@@ -163,17 +162,23 @@ def number(value: float) -> str:
     return text.replace("e-0", "e-").replace("e+0", "e") if "e" in text else text
 
 
-def text_at(x: float, y: float, text: str, style: str = "") -> str:
+def text_at(x: float, y: float, text: str, style: str | None = None) -> Markup:
     """Return a line of text."""
-    chosen = f' class="{style}"' if style else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{chosen}>{escaped(text)}</text>'
+    return tag("text", printable(text), x=f"{x:.1f}", y=f"{y:.1f}", class_=style)
 
 
-def path(points: Iterable[tuple[float, float]], style: str, more: str = "") -> str:
+def path(
+    points: Iterable[tuple[float, float]], style: str, *inside: Markup, **attributes: Scalar
+) -> Markup:
     """Return a line through points; for a single point, a dot."""
     steps = [f"{x:.1f},{y:.1f}" for x, y in points]
     tail = "h0" if len(steps) == 1 else ""
-    return f'<path class="{style}" d="M{" ".join(steps)}{tail}"{more}'
+    return tag("path", *inside, class_=style, d=f"M{' '.join(steps)}{tail}", **attributes)
+
+
+def grid(steps: str) -> Markup:
+    """Return lines of the grid."""
+    return tag("path", class_="grid", d=steps)
 
 
 def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -185,9 +190,9 @@ def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [point for pair in ends for point in sorted(pair)]
 
 
-def svg(history: Course, width: int) -> str:
+def svg(history: Course, width: int) -> Markup:
     """Return the plot of a training as SVG text, `width` pixels wide."""
-    title, says = "Course of the training", escaped(str(history))
+    title, says = "Course of the training", str(history)
     lines = curves(history)
     if not lines:
         body, height = text_at(width / 2, 44, str(history), "m"), 80.0
@@ -203,7 +208,7 @@ def line_plot(
     points: Sequence[tuple[float, float]],
     marked: tuple[float, float],
     width: int,
-) -> str:
+) -> Markup:
     """Return a plot of losses over learning rates, on a logarithmic axis, with one rate marked.
 
     >>> line_plot("Range test", "lr 0.1", [(0.01, 1.0), (1.0, 0.5)], (1.0, 0.5), 400)[:4]
@@ -217,32 +222,41 @@ def line_plot(
     parts = [text_at(left, 20, f"loss, {says.partition(':')[0]}")]
     for mark in losses.marks:
         y = losses(mark)
-        parts += [f'<path class="grid" d="M{left:.1f},{y:.1f}H{across.end}"/>']
+        parts += [grid(f"M{left:.1f},{y:.1f}H{across.end}")]
         parts += [text_at(left - 7, y + 4, number(mark), "e")]
     for mark in across.marks:
         parts += [text_at(across(mark), losses.start + 17, number(mark), "m")]
     parts += [text_at((left + across.end) / 2, losses.start + 36, "learning rate", "m")]
     pixels = [(across(x), losses(y)) for x, y in points]
-    parts += [path(thinned(pixels), "c0", ' stroke-width="2"/>')]
+    parts += [path(thinned(pixels), "c0", stroke_width=2)]
     parts += [_ring(across(marked[0]), losses(marked[1]))]
-    return _framed(title, escaped(says), width, losses.start + 46, "".join(parts), {0})
+    return _framed(title, says, width, losses.start + 46, join(parts), {0})
 
 
 def _framed(
-    title: str, says: str, width: int, height: float, body: str, used: Iterable[int]
-) -> str:
+    title: str, says: str, width: int, height: float, body: Markup, used: Iterable[int]
+) -> Markup:
     """Return the drawing as an SVG with its title, and the colours that are used."""
     colours = "".join(_themed(f".c{k}", "stroke", *PAIRS[k]) for k in sorted(used))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="webnnm-plot" role="img" '
-        f'aria-label="{title}: {says}" width="{width}" height="{height:.0f}" '
-        f'viewBox="0 0 {width} {height:.0f}"><title>{title}</title><desc>{says}</desc>'
-        f'<style>{STYLE}{colours}</style><rect class="card" width="100%" height="100%" rx="6"/>'
-        f"{body}</svg>\n"
+    drawing = tag(
+        "svg",
+        tag("title", title),
+        tag("desc", printable(says)),
+        stylesheet(STYLE + colours),
+        tag("rect", class_="card", width="100%", height="100%", rx=6),
+        body,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="webnnm-plot",
+        role="img",
+        aria_label=printable(f"{title}: {says}"),
+        width=width,
+        height=f"{height:.0f}",
+        viewBox=f"0 0 {width} {height:.0f}",
     )
+    return join([drawing, "\n"])
 
 
-def _panels(history: Course, lines: Sequence[Curve], width: int) -> tuple[str, float]:
+def _panels(history: Course, lines: Sequence[Curve], width: int) -> tuple[Markup, float]:
     parts, top = _legend(history, lines, width)
     values = [y for line in lines for _, y in line.points]
     rates = [(r.epoch, r.lr) for r in history.epochs if math.isfinite(r.lr)]
@@ -263,40 +277,37 @@ def _panels(history: Course, lines: Sequence[Curve], width: int) -> tuple[str, f
         marks.insert(0, first)
     for mark in marks:
         x = across(mark)
-        grid = [f"M{x:.1f},{scale.start:.1f}V{scale.end:.1f}" for scale, *_ in panels]
-        parts += [f'<path class="grid" d="{"".join(grid)}"/>']
+        lines_up = (f"M{x:.1f},{scale.start:.1f}V{scale.end:.1f}" for scale, *_ in panels)
+        parts += [grid("".join(lines_up))]
         parts += [text_at(x, floor + 17, number(mark), "m")]
     parts += [text_at((left + right) / 2, floor + 36, "epoch", "m")]
     for scale, caption, inside in panels:
         parts += [text_at(left, scale.end - 8, caption)]
         for mark in scale.marks:
             y = scale(mark)
-            parts += [f'<path class="grid" d="M{left:.1f},{y:.1f}H{right}"/>']
+            parts += [grid(f"M{left:.1f},{y:.1f}H{right}")]
             parts += [text_at(left - 7, y + 4, number(mark), "e")]
         for line in inside:
             pixels = [(across(x), scale(y)) for x, y in line.points]
-            title = f"><title>{escaped(line.name)}</title></path>"
-            parts += [
-                path(
-                    thinned(pixels),
-                    f"c{line.colour % len(PAIRS)}",
-                    _stroke(line, len(pixels)) + title,
-                )
-            ]
+            title = tag("title", printable(line.name))
+            style = f"c{line.colour % len(PAIRS)}"
+            parts += [path(thinned(pixels), style, title, **_stroke(line, len(pixels)))]
     if point := _best(history):
         x, y = across(point[0]), losses(point[1])
-        parts += [f'<path class="best" stroke-dasharray="1 4" d="M{x:.1f},{floor:.1f}V{y:.1f}"/>']
+        steps = f"M{x:.1f},{floor:.1f}V{y:.1f}"
+        parts += [tag("path", class_="best", stroke_dasharray="1 4", d=steps)]
         parts += [_ring(x, y)]
-    return "".join(parts), floor + 46
+    return join(parts), floor + 46
 
 
-def _stroke(line: Curve, points: int) -> str:
+def _stroke(line: Curve, points: int) -> dict[str, Scalar]:
     width = 6 if points == 1 else line.width
-    return f' stroke-width="{width}"' + (' stroke-dasharray="5 4"' if line.dashed else "")
+    return {"stroke_width": width, "stroke_dasharray": "5 4" if line.dashed else None}
 
 
-def _ring(x: float, y: float) -> str:
-    return f'<circle class="best" cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="none" stroke-width="2"/>'
+def _ring(x: float, y: float) -> Markup:
+    place = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 4.5}
+    return tag("circle", class_="best", **place, fill="none", stroke_width=2)
 
 
 def _best(history: Course) -> tuple[int, float] | None:
@@ -306,16 +317,18 @@ def _best(history: Course) -> tuple[int, float] | None:
     return record.epoch, record.loss if record.val_loss is None else record.val_loss
 
 
-def _legend(history: Course, lines: Sequence[Curve], width: int) -> tuple[list[str], float]:
+def _legend(history: Course, lines: Sequence[Curve], width: int) -> tuple[list[Markup], float]:
     """Return the legend in as many rows as needed, and where it ends."""
     best = _best(history)
-    entries: list[tuple[str, Callable[[float, float], str]]] = []
+    entries: list[tuple[str, Callable[[float, float], Markup]]] = []
     for line in lines:
-        style, more = f"c{line.colour % len(PAIRS)}", _stroke(line, 2) + "/>"
-        entries.append((line.name, lambda x, y, s=style, m=more: path([(x, y), (x + 20, y)], s, m)))
+        style, stroke = f"c{line.colour % len(PAIRS)}", _stroke(line, 2)
+        entries.append(
+            (line.name, lambda x, y, s=style, k=stroke: path([(x, y), (x + 20, y)], s, **k))
+        )
     if best:
         entries.append((f"best: {best[1]:.4g}, epoch {best[0]}", lambda x, y: _ring(x + 10, y)))
-    parts: list[str] = []
+    parts: list[Markup] = []
     x, y = 16.0, 22.0
     for name, draw in entries:
         space = 41 + LETTER * len(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from webnnm.evaluation.history import Plot, plain, written
+from webnnm.evaluation.history import AS_SVG, WIDTH, Plot, plain, written
 from webnnm.evaluation.history_plot import line_plot
 
 WARMING = 10
@@ -82,7 +82,7 @@ class RateRange:
         """Return rates, losses and the suggestion as JSON values."""
         return {**plain(self), "suggestion": self.suggestion}
 
-    def plot(self, path: str | PathLike[str] | None = None, *, width: int = 640) -> Plot:
+    def plot(self, path: str | PathLike[str] | None = None, *, width: int = WIDTH) -> Plot:
         """Return an SVG plot of loss against rate, with the suggestion; with `path`, also write it.
 
         >>> RateRange((0.001, 0.01, 0.1), (1.0, 0.9, 0.5)).plot()[:4]
@@ -91,7 +91,8 @@ class RateRange:
         curve = smoothed(self.losses)
         points = list(zip(self.rates, curve, strict=True))
         place = min(points, key=lambda point: abs(math.log(point[0] / self.suggestion)))
-        return Plot(written(line_plot("Range test", str(self), points, place, width), path))
+        drawn = line_plot("Range test", str(self), points, place, width)
+        return Plot(written(drawn, path, (".svg",), AS_SVG))
 
     def _repr_html_(self) -> str:
         return self.plot()

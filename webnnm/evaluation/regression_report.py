@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -56,12 +56,16 @@ class RegressionReport(Tabular):
     >>> print(RegressionReport((Deviation(mae=0.5, mse=0.5625, r2=0.9),), ("0",)))
     MAE 0.5, RMSE 0.75, R² 0.9000
 
-    Attributes: `elements`, a `Deviation` for every element of a row; `labels`, their names. The
-    overall errors are in the units of the data, averaged over all elements.
+    Attributes: `elements`, a `Deviation` for every element of a row; `labels`, their names;
+    `pairs`, the predicted and the actual values, flat, if they are known. The overall errors are in
+    the units of the data, averaged over all elements.
     """
 
     elements: tuple[Deviation, ...]
     labels: tuple[str, ...]
+    pairs: tuple[Sequence[float], Sequence[float]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @cached_property
     def mae(self) -> float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from webnnm.evaluation.history import plain
 
 if TYPE_CHECKING:
+    from webnnm.core.markup import Markup
     from webnnm.evaluation.classification_report import ClassificationReport
     from webnnm.evaluation.multilabel_report import MultilabelReport
     from webnnm.evaluation.regression_report import RegressionReport
@@ -67,17 +67,17 @@ class TestResult:
         own = {name: getattr(self, name) for name in ("loss", "losses", "samples", "subset")}
         return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}
 
-    def to_html(self) -> str:
+    def to_html(self) -> Markup:
         """Return the result as HTML tables, as shown in notebooks."""
-        from webnnm.core.markup import html_table
+        from webnnm.core.markup import html_table, join, tag
 
         rows = [("samples", f"{self.samples:,}"), ("loss", f"{self.loss:.6g}")]
-        tables: list[str] = []
+        parts = [html_table(rows, self.subset)]
         for block, report in self.outputs.items():
             if len(self.outputs) > 1:
-                tables.append(f"<p>{escape(block)}: loss {self.losses[block]:.6g}</p>")
-            tables.append(report.to_html())
-        return html_table(rows, self.subset) + "".join(tables)
+                parts.append(tag("p", f"{block}: loss {self.losses[block]:.6g}"))
+            parts.append(report.to_html())
+        return join(parts)
 
     _repr_html_ = to_html
 

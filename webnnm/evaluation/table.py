@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from webnnm.core.markup import Markup
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -43,13 +46,13 @@ class Tabular(ABC):
         lines, rows = self._told()
         return "\n".join([*lines, *([table(rows)] if rows else [])])
 
-    def to_html(self) -> str:
+    def to_html(self) -> Markup:
         """Return lines and table as HTML, as shown in notebooks."""
-        from webnnm.core.markup import html_table
+        from webnnm.core.markup import html_table, join, tag
 
         lines, rows = self._told()
-        text = "".join(f"<p>{escape(each)}</p>" for each in lines)
-        return text + (html_table(rows, head=True) if rows else "")
+        texts = [tag("p", each) for each in lines]
+        return join([*texts, *([html_table(rows, head=True)] if rows else [])])
 
     _repr_html_ = to_html
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.errors import DataError, Span, suggestion
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
@@ -15,6 +15,9 @@ from webnnm.expert.rules import RULES
 from webnnm.expert.rules_capacity import LAMBDA
 from webnnm.graph.vertices import Network
 from webnnm.training.optimizers import OPTIMIZERS
+
+if TYPE_CHECKING:
+    from webnnm.core.markup import Markup
 
 AUTOMATIC = {
     "loss_weights": "off",
@@ -86,18 +89,20 @@ class Review:
             lines += [f"  default: {', '.join(usual)}"] * bool(usual)
         return "\n".join([*lines, *([self.examined] if self.examined else [])])
 
-    def to_html(self) -> str:
+    def to_html(self) -> Markup:
         """Return findings and settings as HTML tables, as notebooks show them."""
-        from webnnm.core.markup import html_table
+        from webnnm.core.markup import html_table, join, tag
 
         shown = [
             (name, self._text(name), self.origins[name])
             for name, value in self.settings.items()
             if _shown(value)
         ]
+        findings = Findings(self.findings).to_html()
+        if not shown:
+            return findings
         settings = html_table([("setting", "value", "origin"), *shown], head=True)
-        folded = f"<details><summary>Settings</summary>{settings}</details>" if shown else ""
-        return Findings(self.findings).to_html() + folded
+        return join([findings, tag("details", tag("summary", "Settings"), settings)])
 
     _repr_html_ = to_html
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from webnnm.core.awaiting import awaited
 from webnnm.core.errors import DataError, WebNNMError, suggestion
-from webnnm.core.markup import html_table
+from webnnm.core.markup import Markup, html_table, set_content
 from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
 from webnnm.evaluation.epoch import EpochRecord
@@ -110,7 +110,7 @@ class Search:
         )
         return "\n".join(line.rstrip() for line in aligned)
 
-    def to_html(self) -> str:
+    def to_html(self) -> Markup:
         """Return the table as HTML, as `table` of `search` and notebooks show it."""
         return html_table(self.rows(), "search", head=True)
 
@@ -237,7 +237,7 @@ async def search(
     if known is not None:
         _take(found, known)
     if table is not None:
-        table.innerHTML = found.to_html()
+        set_content(table, found.to_html())
     if not dataset.size("validation"):
         fixed = {"validation_split": HELD_BACK, **fixed}
     reporter = Reporter(display(progress), log)
@@ -257,7 +257,7 @@ async def search(
                 if path is not None:
                     await storage.store(path, [json.dumps(found.to_dict()).encode()])
                 if table is not None:
-                    table.innerHTML = found.to_html()
+                    set_content(table, found.to_html())
                 words = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
                 reporter.note(f"trial {trial.number}, {spent} epochs: {loss:.4g} ({words})")
                 rate = trial.settings.get("lr", 0.0)

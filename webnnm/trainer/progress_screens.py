@@ -125,10 +125,8 @@ class Notebook(Screen):
         self._handle.update(self._bar(str(history)))
 
     def _bar(self, text: str) -> Any:
-        from webnnm.evaluation.history_plot import escaped
+        from webnnm.core.markup import join, tag
 
         value, most = self._place
-        return self._html(
-            f'<progress aria-label="training" value="{value}" max="{most}"></progress> '
-            f"<span>{escaped(text)}</span>"
-        )
+        bar = tag("progress", aria_label="training", value=value, max=most)
+        return self._html(join([bar, " ", tag("span", text)]))

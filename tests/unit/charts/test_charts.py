@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from webnnm import BackendError, DataError, EpochRecord, History, charts
 from webnnm.charts.chart import MIME
 from webnnm.charts.theme import SERIES, THEMES, configuration
 from webnnm.evaluation.calibration import reliability
+from webnnm.evaluation.compare import classification, multilabel, regression
 from webnnm.evaluation.importance import PermutationImportance
+from webnnm.evaluation.result import TestResult
 
 
 def course(rate: float = 0.5, epochs: int = 8) -> History:
@@ -260,3 +263,70 @@ def test_importance_is_drawn_from_the_most_important_column_down() -> None:
     rows = charts.permutation_importance(found).spec["data"]["values"]
     assert [row["column"] for row in rows] == [f"c{k}" for k in range(39, 9, -1)]
     assert rows[0]["low"] == rows[0]["mean"] == rows[0]["high"]
+
+
+PAIR, TRIPLE = ("no", "yes"), ("a", "b", "c")
+CLASSES = classification([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]], [0, 1, 1], PAIR, kind="classes")
+THREE = classification(
+    [[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.5, 0.4, 0.1]], [0, 1, 1], TRIPLE, kind="classes"
+)
+LABELS = multilabel([[0.9, 0.1], [0.6, 0.4]], [[1, 0], [0, 1]], ["x", "y"])
+NUMBERS = regression([[1.0, 5.0], [2.0, 7.0]], [[1.0, 6.0], [3.0, 7.0]], ["a", "b"])
+PRICE = regression([[1.0], [2.0]], [[1.0], [3.0]], ["price"])
+
+
+def result(**outputs: Any) -> TestResult:
+    return TestResult(0.25, dict.fromkeys(outputs, 0.25), 8, "testing", outputs)
+
+
+def test_charts_of_a_result_take_the_result() -> None:
+    for given in (result(m=CLASSES), CLASSES):
+        assert charts.confusion_matrix(given) == charts.confusion_matrix(
+            CLASSES.counts, CLASSES.labels
+        )
+        assert charts.calibration_curve(given) == charts.calibration_curve(CLASSES.calibration)
+        assert charts.roc_curve(given).description == "ROC curves. yes: area 1.000."
+    assert charts.roc_curve(result(m=THREE)).description == (
+        "ROC curves. a: area 1.000. b: area 1.000."
+    )
+    assert charts.roc_curve(result(m=LABELS)).description == (
+        "ROC curves. x: area 1.000. y: area 1.000."
+    )
+    assert charts.prediction_error(result(m=PRICE)) == charts.prediction_error([1, 3], [1, 2])
+    assert charts.prediction_error(result(m=NUMBERS), name="b") == charts.prediction_error(
+        [6, 7], [5, 7], "b"
+    )
+
+
+@pytest.mark.parametrize(
+    ("draw", "problem", "remedy"),
+    [
+        (lambda: charts.confusion_matrix(result(m=PRICE)), "has no counts", "counts and labels"),
+        (lambda: charts.confusion_matrix(result(m=LABELS)), "of 2 labels", r"result\.reports\[0\]"),
+        (lambda: charts.confusion_matrix([[1, 0]], ["a", "b"]), "1 × 2 counts, with 2", "a row"),
+        (lambda: charts.roc_curve(result(m=PRICE)), "has no scores", "scores and actual"),
+        (
+            lambda: charts.calibration_curve(result(m=LABELS)),
+            "has no scores",
+            "one output or label",
+        ),
+        (
+            lambda: charts.prediction_error(result(m=CLASSES)),
+            "has no pairs",
+            "actual and predicted",
+        ),
+        (lambda: charts.prediction_error(result(m=NUMBERS)), "2 quantities: a, b", 'name="a"'),
+        (
+            lambda: charts.roc_curve(result(m=CLASSES, n=PRICE)),
+            "of 2 outputs: m, n",
+            r'result\.outputs\["m"\]',
+        ),
+    ],
+)
+def test_results_that_a_chart_cannot_show_are_refused_by_name(
+    draw: Any, problem: str, remedy: str
+) -> None:
+    with pytest.raises(DataError, match=problem) as caught:
+        draw()
+    assert caught.value.code == "NNM702"
+    assert re.search(remedy, str(caught.value.hint))

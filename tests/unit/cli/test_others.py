@@ -353,7 +353,7 @@ def test_what_is_hidden_or_elsewhere_is_not_served(site: Path) -> None:
     (site / "deep" / "<b>.txt").write_text("shown")
     with cli.serve.SiteServer(site) as server:
         code, page = answer(server.url, "/deep/")
-        assert code == 200 and 'href="%3Cb%3E.txt">&lt;b&gt;.txt<' in page
+        assert code == 200 and 'href="./%3Cb%3E.txt">&lt;b&gt;.txt<' in page
         assert "a.json" in page and "c:x" not in page
         (site / "index.html").unlink()
         code, page = answer(server.url, "/")

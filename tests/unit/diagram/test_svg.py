@@ -87,7 +87,7 @@ def test_marks_of_both_languages_are_escaped() -> None:
     assert root.get("aria-label") == odd
     assert odd in [text.text for text in root.iter(f"{SVG}text")]
     assert found.mermaid() == (
-        'flowchart TB\n  n0["#lt;a#gt; & #quot;b#quot; #35;1"]\n  n1(["end"])\n  n0 --> n1\n'
+        'flowchart TB\n  n0["#60;a#62; #38; #34;b#34; #35;1"]\n  n1(["end"])\n  n0 --> n1\n'
     )
 
 
