@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.charts.theme import THEMES, Theme, configuration
 from webnnm.core.errors import BackendError, DataError
@@ -59,7 +59,7 @@ class Chart:
         """
         if theme not in THEMES:
             raise DataError("NNM704", f'theme="{theme}"', hint=f"one of {', '.join(THEMES)}")
-        whole = {"$schema": SCHEMA, "width": width, **self.spec}
+        whole: dict[str, Any] = {"$schema": SCHEMA, "width": width, **_with_plain_titles(self.spec)}
         if "facet" in self.spec:
             del whole["width"]
         return whole | {"config": configuration(theme)}
@@ -146,6 +146,28 @@ class Chart:
 
     def __repr__(self) -> str:
         return f"<Chart: {self.description}>"
+
+
+def _with_plain_titles(part: Any) -> Any:
+    """Return a part of a specification whose titles are safe in expressions.
+
+    Vega-Lite writes titles into the expressions of its tooltips and descriptions, as text between
+    quotation marks, and escapes these alone: a backslash or the end of a line would end the text.
+    """
+    if isinstance(part, Mapping):
+        entries = cast("Mapping[str, Any]", part)
+        return {key: _plain_entry(key, value) for key, value in entries.items()}
+    if isinstance(part, (list, tuple)):
+        return [_with_plain_titles(each) for each in cast("Sequence[Any]", part)]
+    return part
+
+
+def _plain_entry(key: str, value: Any) -> Any:
+    if key == "values":  # rows of data, which stand in no expression
+        return value
+    if key == "title" and isinstance(value, str):
+        return " ".join(value.split()).replace("\\", "\N{REVERSE SOLIDUS OPERATOR}")
+    return _with_plain_titles(value)
 
 
 def _found_converter() -> Any:

@@ -6,6 +6,7 @@ import argparse
 import io
 import ipaddress
 import json
+import os
 import re
 import socket
 import sys
@@ -15,11 +16,12 @@ from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from webnnm.cli.common import FINE, Parsers, command
 from webnnm.cli.headers import HeaderRule, header_rules, headers_for
+from webnnm.cli.served_files import open_below, resolve
 from webnnm.core.errors import DataError
 from webnnm.core.markup import page, tag
 
@@ -47,10 +49,11 @@ MIME_TYPES = {
 LOCAL = ("localhost", "127.0.0.1", "::1")
 """The names of this machine for itself."""
 
-REFUSED = re.compile(r"^\.|[\\:\x00-\x1f]")
-"""Forbidden in parts of an address: hidden files, and path syntax of other systems."""
-
-
+INDEX = "index.html"
+NOT_SERVED = (
+    "There is no such file in the served folder. Hidden files are not served, nor what links lead "
+    "to outside of the folder."
+)
 FROM = re.compile(r"bytes=(\d{1,15})-")
 """The rest of a file; other ranges are answered with all of it."""
 
@@ -77,21 +80,17 @@ class Handler(SimpleHTTPRequestHandler):
         self.hosts = hosts
         super().__init__(*arguments, **options)
 
-    def translate_path(self, path: str) -> str:
-        """Map an address to a file, without ever leaving the folder to which it belongs."""
-        parts = _parts(path)
-        root = Path(self.directory)
+    def root_of(self, address: str) -> tuple[Path, list[str]]:
+        """Return the folder to which an address belongs, and the path below it."""
+        parts = _parts(address)
         if parts and parts[0] in self.extra_roots:
-            root = self.extra_roots[parts.pop(0)]
-        if any(REFUSED.search(part) for part in parts):
-            return str(root / "no such file")
-        ending = "/" if path.endswith("/") else ""
-        return str(root.joinpath(*parts)) + ending
+            return self.extra_roots[parts[0]], parts[1:]
+        return Path(self.directory), parts
 
     def do_GET(self) -> None:
         """Answer a request; an icon that no page declares is not an error."""
-        if self.path == "/favicon.ico" and not Path(self.translate_path(self.path)).exists():
-            self.send_response(204)
+        if self.path == "/favicon.ico" and not Path(self.directory, "favicon.ico").exists():
+            self.send_response(HTTPStatus.NO_CONTENT)
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
@@ -104,33 +103,67 @@ class Handler(SimpleHTTPRequestHandler):
         """
         name = named(self.headers.get("Host", ""))
         if name in self.hosts or ("*" in self.hosts and _is_address(name)):
-            return self.rest_of_file() or super().send_head()
+            return self.send_path()
         known = ", ".join(host for host in self.hosts if host != "*")
         why = (
             f'This server is {known}, not "{name}". webnnm serve --host NAME gives it another name.'
         )
         return self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=why)
 
-    def rest_of_file(self) -> Any:
-        """Begin a response from some byte on, None if the whole file is requested.
+    def send_path(self) -> Any:
+        """Begin a response with a file, the index of a folder, or the list of its files."""
+        root, parts = self.root_of(self.path)
+        path = resolve(root, parts)
+        if path is None:
+            return self.send_error(HTTPStatus.NOT_FOUND, explain=NOT_SERVED)
+        folder = path.is_dir()
+        if folder and not urlsplit(self.path).path.endswith("/"):
+            return self.redirect_to_folder()
+        if not folder and urlsplit(self.path).path.endswith("/"):
+            return self.send_error(HTTPStatus.NOT_FOUND)
+        if folder:
+            index = resolve(root, [*parts, INDEX])
+            file = index and open_below(root, index)
+            if not file:
+                return self.list_directory(path)
+            path = Path(INDEX)  # the name decides the type, wherever a link led
+        else:
+            file = open_below(root, path)
+            if file is None:
+                return self.send_error(HTTPStatus.NOT_FOUND)
+            path = Path(parts[-1])
+        return self.send_file(file, self.guess_type(path))
 
-        This resumes an interrupted download (RFC 9110, section 14).
+    def redirect_to_folder(self) -> None:
+        """Answer with the address of a folder, which ends in a slash."""
+        split = urlsplit(self.path)
+        target = urlunsplit(
+            ("", "", quote("/" + "/".join(_parts(self.path)) + "/"), split.query, "")
+        )
+        self.send_response(HTTPStatus.MOVED_PERMANENTLY)
+        self.send_header("Location", target)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def send_file(self, file: BinaryIO, kind: str) -> BinaryIO:
+        """Begin a response with a file, or with the rest of it from a byte on.
+
+        The rest resumes an interrupted download (RFC 9110, section 14).
         """
-        found = FROM.fullmatch(self.headers.get("Range", ""))
-        path = Path(self.translate_path(self.path))
-        if found is None or not path.is_file():
-            return None
-        status, start = path.stat(), int(found[1])
+        status = os.fstat(file.fileno())
         changed = self.date_time_string(int(status.st_mtime))
+        asked = FROM.fullmatch(self.headers.get("Range", ""))
+        start = int(asked[1]) if asked else 0
         if start >= status.st_size or self.headers.get("If-Range", changed) != changed:
-            return None
-        self.send_response(HTTPStatus.PARTIAL_CONTENT)
-        self.send_header("Content-Type", self.guess_type(path))
-        self.send_header("Content-Range", f"bytes {start}-{status.st_size - 1}/{status.st_size}")
+            asked, start = None, 0
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if asked else HTTPStatus.OK)
+        self.send_header("Content-Type", kind)
+        if asked:
+            whole = status.st_size
+            self.send_header("Content-Range", f"bytes {start}-{whole - 1}/{whole}")
         self.send_header("Content-Length", str(status.st_size - start))
         self.send_header("Last-Modified", changed)
         self.end_headers()
-        file = path.open("rb")
         file.seek(start)
         return file
 
@@ -140,7 +173,8 @@ class Handler(SimpleHTTPRequestHandler):
             found = sorted(each.name + "/" * each.is_dir() for each in Path(path).iterdir())
         except OSError:
             return self.send_error(HTTPStatus.NOT_FOUND)
-        shown = [name for name in found if not REFUSED.search(name)]
+        root, parts = self.root_of(self.path)
+        shown = [name for name in found if resolve(root, [*parts, name.rstrip("/")])]
         links = [tag("li", tag("a", name, href=f"./{quote(name)}")) for name in shown]
         title = unquote(urlsplit(self.path).path)
         content = page(title, tag("h1", title), tag("ul", *links)).encode()

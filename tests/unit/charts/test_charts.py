@@ -330,3 +330,16 @@ def test_results_that_a_chart_cannot_show_are_refused_by_name(
         draw()
     assert caught.value.code == "NNM702"
     assert re.search(remedy, str(caught.value.hint))
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize("name", ["a\\", '\\" + x + "', "a\nb", "a\u2028b", "a\rb", "datum['x']"])
+def test_names_do_not_end_the_texts_of_expressions(name: str) -> None:
+    pytest.importorskip("vl_convert")
+    worth = PermutationImportance((name, "b"), ((0.5,), (0.1,)), name, 0.9, 8, "testing")
+    for chart in (
+        charts.permutation_importance(worth),
+        charts.prediction_error([1.0, 2.0], [1.0, 3.0], name),
+        charts.decision_boundary([[0.1]], [[0.5, 0.0]], [1], names=[name, name]),
+    ):
+        assert chart.svg().startswith("<svg")
