@@ -9,7 +9,7 @@
 
 import { BridgeError, borrow } from "./common.js";
 
-// The service worker removes storages that begin with "webnnm " and are not of its version.
+// Service workers remove storages whose name begins with "webnnm ", their scope, and a blank.
 const STORAGE = "webnnm-downloads";
 /** Bytes that are stored at a time; an interrupted connection loses no more. */
 const PART = 1 << 23;

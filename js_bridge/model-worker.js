@@ -30,7 +30,15 @@ async function download(url) {
 async function predict(model, row) {
   const python = await start;
   const serving = python.pyimport("webnnm.model.serving");
-  return JSON.parse(await serving.answer(models[model], python.toPy(row)));
+  return JSON.parse(await serving.answer(models[model], python.toPy(withoutNull(row))));
+}
+
+/** A row with null as undefined, which is Python's None: a missing value. @param {any} row @returns {any} */
+function withoutNull(row) {
+  if (row === null) return undefined;
+  if (Array.isArray(row)) return row.map(withoutNull);
+  if (Object.getPrototypeOf(Object(row)) !== Object.prototype) return row;
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, withoutNull(value)]));
 }
 
 /** The message of an error; for Python's errors, without the traceback. @param {any} error */

@@ -9,7 +9,7 @@ from pathlib import Path
 import drawing
 import program
 from editor import Editor
-from page import clear_error, element, ready, sentence, show_error, show_error_text
+from page import clear_error, element, ready, show_error, show_error_text, show_sentence
 from pyodide.ffi import can_run_sync, run_sync
 from pyscript import when
 from pyscript.js_modules import canvas, pictures
@@ -287,4 +287,4 @@ try:
     told = f"arrays live on {workshop.device.backend.description}"
 except WebNNMError as error:
     told = error.message
-element("runs").textContent = sentence(told)
+show_sentence(told)

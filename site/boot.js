@@ -137,6 +137,8 @@
     failed(facts[0]);
   };
   addEventListener("error", ({ target, message }) => {
+    // No failure: sizes that change while they are told are told again in the next frame.
+    if (message?.startsWith("ResizeObserver loop")) return;
     if (target === window) failed(message);
     else if (target instanceof HTMLScriptElement) failed(`${target.src} cannot be loaded.`);
   }, true);

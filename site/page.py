@@ -7,6 +7,12 @@ from pyscript import document, window
 from webnnm import WebNNMError, probe
 from webnnm.page_modules import load_rest
 
+TURN_ON = (
+    "For WebNN, use Chrome or Edge 147 or newer on a desktop and turn on the WebNN API: enter "
+    "chrome://flags/#web-machine-learning-neural-network as the address, choose Enabled, restart."
+)
+"""What to do in a browser without WebNN; pages cannot link to such addresses."""
+
 
 def element(name):
     """Return the element of the page with this id."""
@@ -27,6 +33,17 @@ def ready():
     window.dispatchEvent(window.Event.new("webnnm:ready"))
 
 
+def hand_over(off, on):
+    """Disable controls and enable others; the focus goes from the first kind to the second."""
+    focused = document.activeElement.id  # before it is lost with what is disabled
+    for name in on:
+        element(name).disabled = False
+    for name in off:
+        element(name).disabled = True
+    if focused in off and on:
+        element(on[0]).focus()
+
+
 def log(text):
     """Write a line to the browser's console."""
     window.console.log(f"webnnm: {text}")
@@ -45,8 +62,18 @@ async def show_what_runs():
     if not hasattr(window.navigator, "ml"):
         await load_rest()
     found = await probe(trials=False)
-    element("runs").textContent = sentence(found.sentence)
+    show_sentence(found.sentence)
     return found
+
+
+def show_sentence(text):
+    """Show what runs models here and, where it is not WebNN, how it could be."""
+    shown = sentence(text)
+    if not window.isSecureContext:
+        shown += " WebNN needs https, or localhost."
+    elif not hasattr(window.navigator, "ml"):
+        shown += f" {TURN_ON}"
+    element("runs").textContent = shown
 
 
 def show_error(error):

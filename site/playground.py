@@ -11,6 +11,7 @@ import page
 from model_editor import ModelEditor
 from page import element, make
 from pyscript import ffi, when, window
+from share import LONGEST, UnfitLink, modest, take
 from trainer import review_of, where
 
 from webnnm import NNModel, WebNNMError, parse
@@ -28,6 +29,10 @@ FIELDS = ("data", "rows", "noise", "seed", "optimizer", "lr", "l2", "batch", "ep
 SHAPE = re.compile(r"(:input\b[^;]*?shape=\[)\d+(\])")
 PAINT_SHARE = 2
 """The boundary is painted after this many times the time that painting takes, at most."""
+MOST_POINTS = 1000
+"""The maximum number of points of a link."""
+SHOWN = 3
+"""The maximum number of problems of a link that are told."""
 NEAR = 0.02
 """Points drawn by dragging are as far apart, at least."""
 
@@ -52,7 +57,7 @@ class Playground:
         self.showing = asyncio.ensure_future(self.show())
         page.ready()
         answer = json.loads(await where("{}"))
-        element("runs").textContent = page.sentence(answer["sentence"])
+        page.show_sentence(answer["sentence"])
         await self.showing
 
     # What is set.
@@ -92,30 +97,57 @@ class Playground:
     def read_link(self):
         """Set what the address holds, and make the points."""
         query = window.URLSearchParams.new(window.location.hash[1:])
+        problems = []
+        if len(window.location.hash) > LONGEST:
+            query = window.URLSearchParams.new()
+            problems.append("it is too long")
         for name in FIELDS:
             if query.has(name):
-                element(name).value = query.get(name)
+                try:
+                    take(element(name), query.get(name))
+                except UnfitLink as error:
+                    problems.append(str(error))
         if query.has("features"):
             chosen = query.get("features").split(",")
             for box in element("features").querySelectorAll("input"):
                 box.checked = box.value in chosen
         if query.has("model"):
-            self.editor.text = query.get("model")
+            try:
+                self.editor.text = modest(query.get("model"))
+            except UnfitLink as error:
+                problems.append(str(error))
         if element("data").value == "drawn":
-            self.take_points(query.get("points") or "")
+            problems += self.take_points(query.get("points") or "")
         self.make_points()
+        if problems:
+            page.show_error_text(
+                "This link asks for what this page does not take, and was left out: "
+                f"{'; '.join(problems[:SHOWN])}."
+            )
 
     def take_points(self, text):
-        """Take the points of a link: x, y and the class of each; what is none is left out."""
+        """Take the points of a link: x, y and the class of each. Return what was wrong with it."""
         self.points, self.classes = [], []
-        for part in text.split(";"):
+        parts = [part for part in text.split(";") if part]
+        problems = []
+        if len(parts) > MOST_POINTS:
+            problems.append(f"{len(parts):,} points, of which {MOST_POINTS:,} are shown")
+        wrong = 0
+        for part in parts[:MOST_POINTS]:
             try:
                 x, y, number = part.split(",")
-                self.points.append((float(x), float(y)))
-                self.classes.append(int(number == "1"))
+                x, y = float(x), float(y)
             except ValueError:
-                if part:
-                    page.log(f"no point: {part}")
+                wrong += 1
+                continue
+            if all(EXTENT[0] <= each <= EXTENT[1] for each in (x, y)):  # which NaN is not
+                self.points.append((x, y))
+                self.classes.append(int(number == "1"))
+            else:
+                wrong += 1
+        if wrong:
+            problems.append(f"{wrong} points that are none, or not in the plane")
+        return problems
 
     def make_points(self):
         """Make the points of the shape that is chosen; drawn ones stay as they are."""
@@ -205,6 +237,7 @@ class Playground:
         page.clear_error()
         self.steps = steps
         self.buttons(running=True)
+        self.announce("Training has begun")
         if self.training and self.settings() == self.begun:
             self.training.resume()
             return
@@ -374,13 +407,8 @@ class Playground:
 
     def buttons(self, *, running):
         """Say what can be done while it trains, or is held."""
-        element("stop").disabled = not running
-        element("train").disabled = element("step").disabled = running
-        focused = window.document.activeElement.id
-        if running and focused in ("train", "step"):
-            element("stop").focus()
-        elif not running and focused == "stop":
-            element("train").focus()
+        start, stop = ["train", "step"], ["stop"]
+        page.hand_over(*((start, stop) if running else (stop, start)))
 
     def announce(self, text):
         """Have screen readers say how things stand."""

@@ -1,10 +1,16 @@
-"""The seal of a page: from then on the browser refuses every request, and the page counts them."""
+"""The seal of a page: from then on the browser refuses its requests, and the page counts them."""
 
 from page import element
 from pyscript import document, ffi, window
 
-POLICY = "default-src 'none'; script-src 'unsafe-eval'; base-uri 'none'; form-action 'none'"
-"""Nothing is fetched from anywhere and nothing sent; code that is here already runs on."""
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-eval'; base-uri 'none'; form-action 'none'; "
+    "webrtc 'block'"
+)
+"""Nothing is fetched from anywhere and nothing sent; code that is here already runs on.
+
+No policy covers what leaves a page by going elsewhere: its text says so.
+"""
 
 
 class Seal:

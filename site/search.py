@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from fetched import MEGABYTE, load
-from page import clear_error, element, make, show_error
+from page import clear_error, element, hand_over, make, show_error
 from pretrained import chosen, model_of, offered_model
 from pyscript import when
 
@@ -110,12 +110,12 @@ async def search(event):
         element("rate").textContent = "There is nothing to look for, or nothing to look in."
         return
     searcher.stopped = False
-    element("find").disabled, element("stop").disabled = True, False
+    hand_over(["find"], ["stop"])
     try:
         await searcher.show(query, sentences)
     except Exception as error:
         show_error(error)
-    element("find").disabled, element("stop").disabled = False, True
+    hand_over(["stop"], ["find"])
     element("found").dataset.query = query
 
 

@@ -1,18 +1,31 @@
 /**
  * Keeps the site for visits without a network. The network comes first, so that a rebuilt site
- * shows immediately; cached files are used if there is no network. Edited files are cached again
- * when they are next requested; those in vendor/ change only with the version.
+ * shows immediately; kept files are used if there is no network, or a server that does not answer
+ * in time, or answers with an error. Files are kept as the build wrote them: what else a server
+ * sends for them, such as the page of a login, is shown but never kept.
  */
 
-/** The addresses of all files, and a version that changes with any of them: set by the build. */
-const SITE = { version: "", files: [] };
-const PREFIX = "webnnm ";
+/**
+ * The files with the SHA-256 of each, a version that changes with any of them, and whether somebody
+ * edits those outside vendor/ afterwards: set by the build.
+ */
+const SITE = { version: "", edited: false, files: {} };
+/** Milliseconds after which a server that has not begun to answer counts as not there. */
+const PATIENCE = 8000;
+const SCOPE = new URL("./", location.href).href;
+/** Several sites can share an origin, and with it all storages: the name says whose this one is. */
+const PREFIX = `webnnm ${SCOPE} `;
 const NAME = PREFIX + SITE.version;
-const EDITED = new Set(
-  SITE.files
-    .filter((file) => !file.startsWith("./vendor/"))
-    .map((file) => new URL(file, location.href).href),
+/** Milliseconds for which kept files come at once after a server did not answer. */
+const AWAY = 60_000;
+const HASHES = new Map(
+  Object.entries(SITE.files).map(([file, hash]) => [new URL(file, SCOPE).href, hash]),
 );
+
+/** The scripts of the build, by which its pages are known. */
+const SCRIPTS = Object.keys(SITE.files).filter((file) => /\.m?js$/u.test(file))
+  .map((file) => file.slice(2));
+let awayUntil = 0;
 
 addEventListener("install", (event) => {
   event.waitUntil(keep());
@@ -24,36 +37,121 @@ addEventListener("activate", (event) => {
 
 addEventListener("fetch", (event) => {
   const { request } = event;
-  const own = new URL(request.url).origin === location.origin;
-  if (own && request.method === "GET") event.respondWith(answer(event));
+  if (request.method === "GET" && addressOf(request)) event.respondWith(answer(event));
 });
 
+/** Keep all files of this build; one that has changed on its way ends the installation. */
 async function keep() {
   const cache = await caches.open(NAME);
-  await cache.addAll(SITE.files.map((file) => new Request(file, { cache: "no-cache" })));
+  await Promise.all([...HASHES.keys()].map(async (address) => {
+    // The browser asks the server, whatever a host says of how long its files last.
+    const found = await fetch(address, { cache: "no-cache" });
+    const whole = await acceptable(address, found);
+    if (!whole) throw new Error(`${address} is not the file of this build: ${found.status}`);
+    await cache.put(address, whole);
+  }));
   await skipWaiting();
 }
 
+/** Remove the files of earlier builds of this site, not those of others on the same origin. */
 async function forget() {
   const old = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== NAME);
   await Promise.all(old.map((name) => caches.delete(name)));
 }
 
+/** Return the address of a kept file that a request asks for, "" if there is none. */
+function addressOf(request) {
+  const [address] = request.url.split(/[?#]/u);
+  if (HASHES.has(address)) return address;
+  if (request.mode !== "navigate") return "";
+  // Some hosts name pages without their ending, and folders for their index.
+  const names = [`${address}.html`, `${address}index.html`];
+  return names.find((name) => HASHES.has(name)) ?? "";
+}
+
 async function answer(event) {
   const { request } = event;
+  const address = addressOf(request);
+  if (Date.now() < awayUntil) {
+    const copy = await kept(address);
+    if (copy) return copy;
+  }
   try {
-    const found = await fetch(request);
-    const [address] = request.url.split("?");
-    if (found.status === 200 && EDITED.has(address)) event.waitUntil(renew(address, found.clone()));
+    const found = await inTime(request);
+    if (found.status >= 500) return (await kept(address)) ?? found;
+    // Only the bare address: what a server makes of a query is another thing.
+    if (SITE.edited && request.url === address) event.waitUntil(renew(address, found.clone()));
     return found;
   } catch (error) {
-    const kept = await caches.match(request, { cacheName: NAME, ignoreSearch: true });
-    if (kept) return kept;
+    const copy = await kept(address);
+    if (copy) return copy;
     throw error;
   }
 }
 
-async function renew(address, found) {
+/** Fetch from the network; a server that does not begin to answer in time is an error. */
+async function inTime(request) {
+  const waiting = new AbortController();
+  const timer = setTimeout(() => {
+    awayUntil = Date.now() + AWAY;
+    waiting.abort();
+  }, PATIENCE);
+  try {
+    // The server is asked whether a file has changed, however long a host says that it lasts.
+    const found = await fetch(request, { cache: "no-cache", signal: waiting.signal });
+    awayUntil = 0;
+    return found.status === 200 && request.mode !== "navigate" ? lasting(found) : found;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Return an answer that the browser does not use again without asking this service worker. */
+function lasting(found) {
+  const headers = new Headers(found.headers);
+  headers.set("cache-control", "no-cache");
+  return new Response(found.body, { headers });
+}
+
+async function kept(address) {
   const cache = await caches.open(NAME);
-  await cache.put(address, found);
+  return cache.match(address);
+}
+
+async function renew(address, found) {
+  const whole = await acceptable(address, found);
+  if (!whole) return;
+  const cache = await caches.open(NAME);
+  await cache.put(address, whole);
+}
+
+/** Return an answer as it is to be kept if it is the file of this build, or an edited one. */
+async function acceptable(address, found) {
+  if (found.status !== 200) return undefined;
+  const headers = headersOf(found);
+  const content = await found.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
+  const built = btoa(String.fromCharCode(...digest)) === HASHES.get(address);
+  if (!built && (found.redirected || !isEdited(address, headers["content-type"] ?? "", content))) {
+    return undefined;
+  }
+  // A new answer: one that came by a redirection cannot answer for a page.
+  return new Response(content, { headers });
+}
+
+/** Tell whether a file that differs from the build can be one that somebody edited. */
+function isEdited(address, type, content) {
+  if (!SITE.edited || address.startsWith(`${SCOPE}vendor/`)) return false;
+  const page = address.endsWith("/") || address.endsWith(".html");
+  if (page !== /^text\/html\b/iu.test(type)) return false;
+  if (/\.m?js$/u.test(address) && !/javascript/iu.test(type)) return false;
+  // An edited page still loads a script of the build; that of a login does not.
+  return !page || SCRIPTS.some((name) => new TextDecoder().decode(content).includes(name));
+}
+
+/** Return what a kept answer says of itself: its type, and the policies of a page. */
+function headersOf(found) {
+  const names = ["content-type", "content-security-policy", "referrer-policy"];
+  const own = names.filter((name) => found.headers.has(name));
+  return Object.fromEntries(own.map((name) => [name, found.headers.get(name)]));
 }

@@ -1,14 +1,28 @@
 """A model and the settings of its form as a part of the address, for links that restore them."""
 
 import json
+import math
+import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from pyscript import document, window
 
 KEY = "#model="
-LONGEST = 2**22
+LONGEST = 2**18
 """Bytes of a text and its settings at most: an address can unpack to far more than it shows."""
+MOST_LETTERS = 2**16
+"""The maximum length of a model text; the largest one of this site has 2,000 letters."""
+MOST_LAYERS = 2000
+"""The maximum number of layers of a model, copies by `repeat=` included."""
+DEEPEST = 3
+"""The brackets inside one another that JSON of a link can need."""
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+REPEAT = re.compile(r"repeat\s*=\s*(\d+)", re.IGNORECASE)
+
+
+class UnfitLink(ValueError):
+    """A link that this page cannot take; its text says why."""
 
 
 def link(text):
@@ -20,11 +34,14 @@ def link(text):
 def linked():
     """Return the text of the address, with its settings in the form; None if it has none.
 
-    Raises `ValueError` for an address that was cut or changed on its way.
+    Raises `UnfitLink` for an address that was cut or changed on its way, or that asks for more than
+    a link may.
     """
     found = window.location.hash
     if not found.startswith(KEY):
         return None
+    if len(found) > LONGEST:
+        raise UnfitLink(f"the link has {len(found):,} letters, {LONGEST:,} at most")
     try:
         packed = found[len(KEY) :]
         unpacking = zlib.decompressobj()
@@ -33,12 +50,61 @@ def linked():
         )
         if not unpacking.eof:
             raise ValueError("the end is missing")
-        shared = json.loads(content)
-        text, given = str(shared["text"]), dict(shared["fields"])
+        shared = json.loads(shallow(content.decode()))
+        text, given = shared["text"], dict(shared["fields"])
+        if not isinstance(text, str):
+            raise TypeError("the text is none")
     except (ValueError, KeyError, TypeError, zlib.error) as error:
-        raise ValueError("the link to this model is not complete: copy it again") from error
+        raise UnfitLink("the link to this model is not complete: copy it again") from error
+    text = modest(text)
     fill(given)
     return text
+
+
+def shallow(text):
+    """Return JSON without more brackets inside one another than a link has.
+
+    Python's parser calls itself for each, and ends if there are too many.
+    """
+    depth = 0
+    for letter in re.findall(r"[\[\]{}]", STRING.sub("", text)):
+        depth += 1 if letter in "[{" else -1
+        if depth > DEEPEST:
+            raise ValueError("too many brackets inside one another")
+    return text
+
+
+def modest(text):
+    """Return the text of a model that a link may bring.
+
+    A page checks and draws it as soon as it opens, before anybody has looked at it. Raises
+    `UnfitLink` for one that is too long or has too many layers.
+    """
+    if len(text) > MOST_LETTERS:
+        raise UnfitLink(f"the model has {len(text):,} letters, a link {MOST_LETTERS:,} at most")
+    repeats = [number[:9] for number in REPEAT.findall(text)]
+    layers = text.count("(") * math.prod(max(int(number), 1) for number in repeats)
+    if layers > MOST_LAYERS:
+        raise UnfitLink(
+            f"the model may have {layers:.3g} layers, that of a link {MOST_LAYERS:,} at most"
+        )
+    return text
+
+
+def take(field, value):
+    """Write a value of a link into a field; raises `UnfitLink` if the field does not offer it."""
+    before = field.value
+    field.value = value
+    # A list of choices takes none of others, and a field of numbers only numbers.
+    if field.value != value or not field.checkValidity():
+        field.value = before
+        raise UnfitLink(f'"{value[:40]}" is no value of "{name_of(field)}"')
+
+
+def name_of(field):
+    """Return what a field is called in its page."""
+    labels = field.labels
+    return labels[0].textContent.strip() if labels.length else field.id
 
 
 def bare():
@@ -60,10 +126,13 @@ def fields():
 
 
 def fill(given):
-    """Write into the form what it said when the link was made."""
+    """Write into the form what it said when the link was made.
+
+    Raises `UnfitLink` for what a field does not offer.
+    """
     for field in settings():
         value = given.get(field.id)
         if isinstance(value, bool) and field.type == "checkbox":
             field.checked = value
         elif isinstance(value, str) and field.type != "checkbox":
-            field.value = value
+            take(field, value)

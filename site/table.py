@@ -62,7 +62,7 @@ class TablePage:
         """Say that the page is ready, and what will run models."""
         await load_rest()
         page.ready()
-        element("runs").textContent = page.sentence(json.loads(await where("{}"))["sentence"])
+        page.show_sentence(json.loads(await where("{}"))["sentence"])
 
     # The table.
 

@@ -79,8 +79,9 @@ class TrainingPage:
         """Say what will run models before a training; return if that is a cached ONNX Runtime."""
         found = await self.attempt(self.trainer.where)
         if not found:
+            element("runs").textContent = "What runs models here shows with the first training."
             return False
-        element("runs").textContent = page.sentence(found["sentence"])
+        page.show_sentence(found["sentence"])
         if found["bytes"]:
             text = f"Fetch ONNX Runtime now ({found['bytes'] / 1e6:.0f} MB)"
             button = make("button", text, type="button", id="fetch")

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from fetched import MissingModel, load
-from page import clear_error, element, make, show_error
+from page import clear_error, element, hand_over, make, show_error
 from pretrained import chosen, model_of, offered_model
 from pyscript import when, window
 
@@ -96,16 +96,14 @@ async def work(task):
     element("segments").replaceChildren()
     element("heard").value = 0
     element("rate").removeAttribute("data-done")
-    element("start").disabled = element("file").disabled = element("copy").disabled = True
-    element("stop").disabled = False
+    hand_over(["start", "file", "copy"], ["stop"])
     try:
         await task
     except Exception as error:
         show_error(error)
         element("rate").textContent = "Nothing has been heard."
     scribe.microphone = None
-    element("start").disabled = element("file").disabled = False
-    element("stop").disabled = True
+    hand_over(["stop"], ["start", "file"])
     element("copy").disabled = not scribe.lines
 
 

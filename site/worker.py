@@ -3,7 +3,7 @@
 import json
 import os
 
-from page import clear_error, element, log, ready, sentence, show_error_text
+from page import clear_error, element, log, ready, sentence, show_error_text, show_sentence
 from pyscript import ffi, when, window, workers
 
 CHANNEL = f"worker {os.urandom(16).hex()}"
@@ -41,6 +41,8 @@ async def train(event):
     }
     answer = json.loads(await trainer.train(json.dumps(request)))
     element("train").disabled = False
+    if window.document.activeElement.id in ("", "train"):  # nobody went elsewhere meanwhile
+        element("train").focus()
     if "error" in answer:
         show_error_text(answer["error"])
         return
@@ -60,5 +62,5 @@ channel.onmessage = ffi.create_proxy(hear)
 trainer = await workers["trainer"]
 ready()
 where = await trainer.where("{}")
-element("runs").textContent = sentence(json.loads(where)["sentence"])
+show_sentence(json.loads(where)["sentence"])
 await trainer.prepare(where)

@@ -6,18 +6,41 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.browser.hosts import Server, cloudflare_pages, github_pages
 from tests.browser.site_pages import HOLD_QUIET, leave_alone, open_site_page, train_on
 from tools.build_site import write_service_worker
 from tools.common import SITE
 from webnnm.cli.serve import SiteServer
 
 KEPT = "async () => (await caches.keys()).filter((name) => name.startsWith('webnnm '))"
+READY = "navigator.serviceWorker.ready.then(() => null)"
+INSTALLED = """async () => {
+  const registration = await (await navigator.serviceWorker.getRegistration()).update();
+  const worker = registration.installing ?? registration.waiting;
+  return worker && new Promise((resolve) => {
+    const told = () => { if (worker.state !== "installing") resolve(worker.state); };
+    worker.addEventListener("statechange", told);
+    told();
+  });
+}"""
+CONTENTS = """async () => {
+  const texts = {};
+  for (const name of await caches.keys()) {
+    const cache = await caches.open(name);
+    for (const request of await cache.keys()) {
+      texts[request.url] = await (await cache.match(request)).text();
+    }
+  }
+  return texts;
+}"""
 PAGE = """<!doctype html><title>{}</title>
 <script>
   navigator.serviceWorker.register("./service-worker.js").then(async (registration) => {{
     await registration.update();
     await navigator.serviceWorker.ready;
-  }});
+  }}).catch(() => null);
 </script>
 """
 
@@ -72,3 +95,148 @@ def test_the_whole_site_is_kept_but_for_what_no_page_asks_for() -> None:
         assert f'"./{name}"' in script
     for name in ("service-worker.js", "_headers"):
         assert f'"./{name}"' not in script
+
+
+def small_site(folder: Path, title: str, *, edited: bool = False) -> Path:
+    """Write a site of a page and a script."""
+    folder.mkdir(exist_ok=True)
+    (folder / "a.js").write_text(f"globalThis.shown = {title!r};")
+    page = PAGE.format(title) + '<script src="./a.js"></script>'
+    (folder / "index.html").write_text(page)
+    (folder / "more.html").write_text(page.replace(title, f"{title} more"))
+    write_service_worker(folder)
+    if edited:
+        script = folder / "service-worker.js"
+        script.write_text(script.read_text().replace('"edited": false', '"edited": true'))
+    return folder
+
+
+async def visit_and_keep(visitor: Any, address: str) -> None:
+    """Visit a page, and once more when its service worker answers for it."""
+    await visitor.goto(address)
+    await visitor.evaluate(READY)
+    await visitor.reload()
+    assert await visitor.evaluate("navigator.serviceWorker.controller !== null")
+
+
+async def test_two_sites_at_one_origin_leave_each_other_alone(visitor: Any, tmp_path: Path) -> None:
+    sites = {name: small_site(tmp_path / name, f"site {name}") for name in ("a", "b")}
+    with github_pages(sites) as server:
+        for name in ("a", "b", "a"):
+            await visit_and_keep(visitor, f"{server.url}/{name}/")
+        kept = await visitor.evaluate(KEPT)
+        assert sorted(name.rpartition(" ")[0] for name in kept) == [
+            f"webnnm {server.url}/{name}/" for name in ("a", "b")
+        ]
+        # A new build of one of them removes its own files only.
+        small_site(sites["a"], "new a")
+        (other,) = [name for name in kept if "/b/" in name]
+        (old,) = [name for name in kept if "/a/" in name]
+        await visitor.reload()
+        assert await visitor.title() == "new a"
+        async with asyncio.timeout(20):
+            while old in await visitor.evaluate(KEPT):
+                await asyncio.sleep(0.05)
+        assert other in await visitor.evaluate(KEPT)
+    for name, title in (("a", "new a"), ("b", "site b")):
+        await visitor.goto(f"{server.url}/{name}/")
+        assert await visitor.title() == title
+
+
+async def test_a_new_build_shows_where_files_last_for_minutes(visitor: Any, tmp_path: Path) -> None:
+    site = small_site(tmp_path / "a", "old")
+    with github_pages({"a": site}) as server:
+        await visit_and_keep(visitor, f"{server.url}/a/")
+        small_site(site, "new")
+        await visitor.goto(f"{server.url}/a/more.html")
+        await visitor.goto(f"{server.url}/a/")
+        assert await visitor.title() == "new"
+        assert await visitor.evaluate("shown") == "new"
+
+
+@pytest.mark.parametrize("way", ["503", "hang"])
+async def test_a_server_that_does_not_answer_is_none(
+    visitor: Any, tmp_path: Path, way: str, page_log: Any
+) -> None:
+    site = small_site(tmp_path / "a", "kept")
+    with Server({"a": site}) as server:
+        await visit_and_keep(visitor, f"{server.url}/a/")
+        server.way = way
+        await visitor.goto(f"{server.url}/a/")
+        assert await visitor.title() == "kept"
+        assert await visitor.evaluate("shown") == "kept"
+        server.way = ""
+        server.released.set()
+
+
+@pytest.mark.parametrize("edited", [False, True])
+async def test_what_is_not_of_the_build_is_never_kept(
+    visitor: Any, tmp_path: Path, edited: bool, page_log: Any
+) -> None:
+    site = small_site(tmp_path / "a", "kept", edited=edited)
+    with Server({"a": site}) as server:
+        await visit_and_keep(visitor, f"{server.url}/a/")
+        before = await visitor.evaluate(CONTENTS)
+        assert before[f"{server.url}/a/a.js"] == "globalThis.shown = 'kept';"
+        server.way = "login"
+        for name in ("", "more.html", "?evil=1", "a.js", "a.js?evil=1"):
+            await visitor.goto(f"{server.url}/a/{name}")
+            assert "Sign in" in await visitor.content()
+        assert await visitor.evaluate(CONTENTS) == before
+        # Nor is it installed: a build whose files are something else is not there yet.
+        small_site(site, "new", edited=edited)
+        server.way = "half"
+        assert await visitor.evaluate(INSTALLED) == "redundant"
+    await visitor.goto(f"{server.url}/a/")
+    assert await visitor.title() == "kept"
+    assert await visitor.evaluate("shown") == "kept"
+
+
+async def test_an_edited_page_is_kept_when_it_was_seen(visitor: Any, tmp_path: Path) -> None:
+    site = small_site(tmp_path / "a", "kept", edited=True)
+    with Server({"a": site}) as server:
+        await visit_and_keep(visitor, f"{server.url}/a/")
+        page = site / "index.html"
+        page.write_text(page.read_text().replace("kept", "edited"))
+        await visitor.goto(f"{server.url}/a/")
+        async with asyncio.timeout(20):
+            while "edited" not in (await visitor.evaluate(CONTENTS))[f"{server.url}/a/"]:
+                await asyncio.sleep(0.05)
+    await visitor.goto(f"{server.url}/a/")
+    assert await visitor.title() == "edited"
+
+
+async def test_pages_without_their_ending_are_kept_too(visitor: Any, tmp_path: Path) -> None:
+    site = small_site(tmp_path / "a", "kept")
+    with cloudflare_pages(site) as server:
+        await visit_and_keep(visitor, f"{server.url}/")
+        await visitor.goto(f"{server.url}/more")
+        assert await visitor.title() == "kept more"
+    for address in ("more", "more.html", "index.html", ""):
+        await visitor.goto(f"{server.url}/{address}")
+        assert (await visitor.title()).startswith("kept")
+
+
+POLICIES = """async (addresses) => Object.fromEntries(await Promise.all(addresses.map(
+  async (address) => {
+    const { headers } = await fetch(address);
+    return [address, [headers.get("content-security-policy"), headers.get("referrer-policy")]];
+  })))"""
+
+
+async def test_every_address_has_a_policy_however_a_host_names_it(visitor: Any) -> None:
+    pages = [path.stem for path in SITE.glob("*.html")]
+    others = ["icon.svg", "programs/life.py", "element-page/files.json", "no-such-page", "boot.js"]
+    names = ["", *pages, *(f"{name}.html" for name in pages), *others]
+    with cloudflare_pages(SITE) as server:
+        await visitor.goto(f"{server.url}/notation")
+        await visitor.goto(f"{server.url}/playground")
+        policies = await visitor.evaluate(POLICIES, [f"{server.url}/{name}" for name in names])
+    for address, (policy, referrer) in policies.items():
+        assert policy and "default-src 'none'" in policy, address
+        assert referrer == "no-referrer", address
+        assert "*" not in policy and "http" not in policy and "unsafe-hashes" not in policy, address
+    # What pages do not need is taken from each of them, with or without the ending.
+    for name in ("playground", "playground.html", ""):
+        assert policies[f"{server.url}/{name}"][0].endswith("worker-src 'self'")
+    assert policies[f"{server.url}/iris"][0].endswith("worker-src 'self' blob:")

@@ -89,7 +89,7 @@ class Chart:
 
         Raises `BackendError` NNM709 if vl-convert is not installed: `pip install "webnnm[charts]"`.
         """
-        return _converter().vegalite_to_svg(self.to_dict(theme, width=width))
+        return _converter().vegalite_to_svg(self._drawable(theme, width))
 
     def save(
         self, path: str | PathLike[str], theme: Theme = "light", *, width: int = WIDTH
@@ -102,13 +102,13 @@ class Chart:
         """
         from webnnm.formats.atomic import write_atomically
 
-        suffix, spec = Path(path).suffix.lower(), self.to_dict(theme, width=width)
+        suffix = Path(path).suffix.lower()
         if suffix == ".json":
-            content = json.dumps(spec, indent=1).encode()
+            content = json.dumps(self.to_dict(theme, width=width), indent=1).encode()
         elif suffix == ".svg":
             content = self.svg(theme, width=width).encode()
         elif suffix == ".png":
-            content = _converter().vegalite_to_png(spec, scale=2)
+            content = _converter().vegalite_to_png(self._drawable(theme, width), scale=2)
         elif suffix == ".html":
             content = self._html(theme, width).encode()
         else:
@@ -119,6 +119,12 @@ class Chart:
             )
         write_atomically(path, [content])
 
+    def _drawable(self, theme: Theme = "light", width: int | str = WIDTH) -> dict[str, Any]:
+        """Return the specification with texts that files can hold."""
+        from webnnm.core.markup import representable
+
+        return representable(self.to_dict(theme, width=width))
+
     def _html(self, theme: Theme, width: int) -> Markup:
         """Return a page with the chart and everything that draws it.
 
@@ -127,7 +133,7 @@ class Chart:
         """
         from webnnm.core.markup import page, script, script_json, tag
 
-        spec = script_json(self.to_dict(theme, width=width))
+        spec = script_json(self._drawable(theme, width))
         options = script_json({"actions": False, "renderer": "svg"})
         return page(
             self.description,
@@ -139,7 +145,7 @@ class Chart:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return what notebooks show: the specification, and the picture if it can be made."""
-        bundle: dict[str, Any] = {MIME: self.to_dict(), "text/plain": repr(self)}
+        bundle: dict[str, Any] = {MIME: self._drawable(), "text/plain": repr(self)}
         if _found_converter():
             bundle["image/svg+xml"] = self.svg()
         return bundle

@@ -160,7 +160,7 @@ def _write(folder: Path, page: dict[str, bytes]) -> None:
         for name, content in page.items()
         if name not in (service_worker.NAME, "_headers") and not name.startswith(SELDOM)
     }
-    script = service_worker.filled(page[service_worker.NAME].decode(), kept)
+    script = service_worker.filled(page[service_worker.NAME].decode(), kept, edited=True)
     begun = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -191,8 +191,13 @@ class Handler(SimpleHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         path = getattr(self, "path", "/")
         ending = "/" if path.endswith("/") else ""
-        address = "/".join(["", *_parts(path)]) + ending
-        for name, value in headers_for(address, self.rules).items():
+        parts = _parts(path)
+        rules = self.rules
+        if (
+            parts and parts[0] in self.extra_roots
+        ):  # what fits every address is for the folder's own
+            rules = [rule for rule in rules if rule.pattern.startswith(f"/{parts[0]}/")]
+        for name, value in headers_for("/".join(["", *parts]) + ending, rules).items():
             self.send_header(name, value)
         super().end_headers()
 

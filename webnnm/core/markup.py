@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape as _escape_html
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.errors import DataError
 
@@ -42,6 +42,22 @@ def escape(text: object) -> Markup:
     if isinstance(text, Markup):
         return text
     return Markup(_escape_html(NOT_XML.sub("\ufffd", str(text))))
+
+
+def representable(value: Any) -> Any:
+    r"""Return JSON values whose texts every file can hold, without the characters XML forbids.
+
+    >>> representable({"a": ["b\0", 1]})
+    {'a': ['b\ufffd', 1]}
+    """
+    if isinstance(value, str):
+        return NOT_XML.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[Any, Any]", value)
+        return {representable(key): representable(inner) for key, inner in entries.items()}
+    if isinstance(value, (list, tuple)):
+        return [representable(inner) for inner in cast("Sequence[Any]", value)]
+    return value
 
 
 def tag(name: str, /, *inside: object, **attributes: Scalar) -> Markup:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from os import PathLike, fspath
-from pathlib import PurePath
+from os import PathLike
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
@@ -20,14 +19,17 @@ SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
 """Columns of the table between the learning rate and the times."""
 WIDTH = 640
 """The width of plots in CSS pixels."""
-AS_SVG = "end the name in .svg; figure().savefig(path) writes pictures with Matplotlib"
-AS_CSV = "end the name in .csv, or write to_dict() in that format"
-TEXTS = (".csv", ".txt", "")
-"""The endings of files that can hold a table as CSV."""
 
 
 class Plot(str):
-    """The text of an SVG, which notebooks show as a picture."""
+    """The text of an SVG, which notebooks show as a picture; prompts show how long it is.
+
+    >>> Plot("<svg/>")
+    <Plot: 6 characters of SVG>
+    """
+
+    def __repr__(self) -> str:
+        return f"<Plot: {len(self):,} characters of SVG>"
 
     def _repr_svg_(self) -> str:
         return str(self)
@@ -124,6 +126,8 @@ class History:
         import csv
         import io
 
+        from webnnm.evaluation.writing import CSV, write_text
+
         table: dict[str, Callable[[EpochRecord], Any]] = {
             "epoch": lambda record: record.epoch,
             "loss": lambda record: record.loss,
@@ -140,7 +144,7 @@ class History:
         writer = csv.writer(text)
         writer.writerow(table)
         writer.writerows([cell(record) for cell in table.values()] for record in self.epochs)
-        return written(text.getvalue(), path, TEXTS, AS_CSV)
+        return write_text(text.getvalue(), path, CSV)
 
     def plot(self, path: str | PathLike[str] | None = None, *, width: int = WIDTH) -> Plot:
         """Return an SVG plot that notebooks display; with `path`, also write it to a file.
@@ -155,8 +159,9 @@ class History:
         that does not end in .svg.
         """
         from webnnm.evaluation.history_plot import svg
+        from webnnm.evaluation.writing import write_text
 
-        return Plot(written(svg(self, max(int(width), 240)), path, (".svg",), AS_SVG))
+        return Plot(write_text(svg(self, max(int(width), 240)), path))
 
     def figure(self) -> Any:
         """Return the same plot as a Matplotlib figure.
@@ -253,20 +258,3 @@ def _record(values: Mapping[str, Any]) -> EpochRecord:
     if found["loss"] is None:
         found["loss"] = math.nan
     return EpochRecord(**found)
-
-
-def written(
-    text: str, path: str | PathLike[str] | None, endings: Sequence[str], remedy: str
-) -> str:
-    """Return a text, after writing it to a file if there is a path.
-
-    Raises `DataError` NNM704, with the remedy, for a name with another ending.
-    """
-    if path is not None:
-        from webnnm.formats.atomic import write_atomically
-
-        if PurePath(path).suffix.lower() not in endings:
-            raise DataError("NNM704", f'"{fspath(path)}" does not end in {endings[0]}', hint=remedy)
-
-        write_atomically(path, [text.encode()])
-    return text

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from webnnm.evaluation.history import AS_SVG, WIDTH, Plot, plain, written
+from webnnm.evaluation.history import WIDTH, Plot, plain
 from webnnm.evaluation.history_plot import line_plot
+from webnnm.evaluation.writing import write_text
 
 WARMING = 10
 """The first tenth of the steps is left out."""
@@ -92,7 +93,7 @@ class RateRange:
         points = list(zip(self.rates, curve, strict=True))
         place = min(points, key=lambda point: abs(math.log(point[0] / self.suggestion)))
         drawn = line_plot("Range test", str(self), points, place, width)
-        return Plot(written(drawn, path, (".svg",), AS_SVG))
+        return Plot(write_text(drawn, path))
 
     def _repr_html_(self) -> str:
         return self.plot()

@@ -499,6 +499,7 @@ class NNModel:
         A backend that was passed to `create` stays open; whoever opened it closes it.
         """
         self.parameters.tensors = {}
+        self.state.closed = True
         self.state.backend.close()
 
     # Inference.

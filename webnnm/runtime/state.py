@@ -33,7 +33,7 @@ class ModelState:
     device, or ""; `optimize_for`, the aim of a training unless a hyperparameter sets another;
     `sequence`, lengths by sequence name; `step`, training steps applied so far; `trained`, whether
     the parameters were trained or taken from elsewhere; `restored`, what a snapshot holds about the
-    data; `occupancy`, who has the model at the moment.
+    data; `occupancy`, who has the model at the moment; `closed`, whether its owner closed it.
     """
 
     network: Network
@@ -46,6 +46,7 @@ class ModelState:
     optimize_for: str = "size"
     sequence: dict[str, int] = field(default_factory=dict[str, int])
     step: int = 0
+    closed: bool = False
     trained: bool = False
     restored: Restored | None = None
     _binding: DataBinding | None = None

@@ -390,6 +390,8 @@ class Training(Unfinished):
         state.parameters.hold(known.parameters)
         state.step = known.applied
         state.keep(known)
+        if state.closed:
+            raise ContextLost("the model was closed during its training", step=lost.step)
         lost.hint = (
             f"the model has the parameters of step {known.step}: resume from there after "
             "`await model.reopen()`, or from what `model.save` writes now"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from webnnm import NNModel
+from webnnm.formats import service_worker
 
 pytestmark = pytest.mark.desktop
 pytest.importorskip("numpy")
@@ -22,7 +23,7 @@ runtime_package = pytest.importorskip("webnnm.cli.runtime_package")
 serve = pytest.importorskip("webnnm.cli.serve")
 
 Printed = pytest.CaptureFixture[str]
-SERVICE_WORKER = 'const SITE = { version: "", files: [] };\nrest();\n'
+SERVICE_WORKER = f"{service_worker.UNFILLED}\nrest();\n"
 FILES = {
     "package.json": json.dumps({"name": "webnnm-runtime", "version": runtime_package.VERSION}),
     "LICENSE": "MIT",

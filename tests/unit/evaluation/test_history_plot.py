@@ -14,6 +14,7 @@ from webnnm.core.errors import DataError
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
 from webnnm.evaluation.history_plot import PAIRS, number, thinned, ticks, vertical
+from webnnm.evaluation.rate_range import RateRange
 
 KINDS = ("training", "validation")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -256,3 +257,24 @@ def test_figure_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
         course([2.0, 1.0]).figure()
     assert caught.value.code == "NNM709"
     assert "plot()" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.pdf", "x.html", "x", "x.svg.gz"])
+def test_a_plot_is_not_written_under_the_name_of_another_format(tmp_path: Path, name: str) -> None:
+    history = course([2.0, 1.0])
+    for plot in (history.plot, RateRange((0.001, 0.01, 0.1), (1.0, 0.9, 0.5)).plot):
+        with pytest.raises(DataError, match=r'NNM704: ".*" does not end in \.svg') as caught:
+            plot(tmp_path / name)
+        assert "Matplotlib" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+    history.plot(tmp_path / "x.SVG")
+    assert (tmp_path / "x.SVG").read_text() == str(history.plot())
+    assert len(repr(history.plot())) < 50
+
+
+def test_a_table_is_not_written_under_the_name_of_another_format(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"does not end in \.csv") as caught:
+        course([2.0]).to_csv(tmp_path / "x.xlsx")
+    assert "to_dict()" in caught.value.hint
+    course([2.0]).to_csv(tmp_path / "x.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]

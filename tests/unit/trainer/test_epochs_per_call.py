@@ -287,6 +287,20 @@ async def test_a_lost_device_tells_steps_not_dispatches(monkeypatch: pytest.Monk
     assert caught.value.step == 8
 
 
+async def test_a_model_that_is_closed_meanwhile_is_told_as_such() -> None:
+    model = await NNModel.create(source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None)
+
+    async def close(executable: Any, banks: Any, first: int, *more: Any) -> Any:
+        model.close()
+        raise ContextLost("the browser lost the WebNN device: destroyed", step=first)
+
+    model.backend.run_steps = close  # type: ignore[method-assign]
+    with pytest.raises(ContextLost, match="the model was closed during its training") as caught:
+        await model.train(**ROUGH, epochs=9)
+    assert "lost the WebNN device" not in str(caught.value)
+    assert caught.value.hint.startswith("create the model again")
+
+
 async def test_records_come_one_by_one_whatever_the_crossing() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch_epochs(patch, 4)
