@@ -93,10 +93,12 @@ def modest(text):
 
 def take(field, value):
     """Write a value of a link into a field; raises `UnfitLink` if the field does not offer it."""
-    before = field.value
-    field.value = value
+    before, disabled = field.value, field.disabled
+    field.value, field.disabled = value, False  # browsers do not check what is disabled
     # A list of choices takes none of others, and a field of numbers only numbers.
-    if field.value != value or not field.checkValidity():
+    fits = field.value == value and field.checkValidity()
+    field.disabled = disabled
+    if not fits:
         field.value = before
         raise UnfitLink(f'"{value[:40]}" is no value of "{name_of(field)}"')
 

@@ -19,7 +19,7 @@ READERS = {
     "cli/new.py": "arguments of commands",
     "cli/predict.py": "arguments of commands",
     "cli/runtime_package.py": "the package of the command's own version",
-    "cli/serve.py": "files below the served folder, an argument",
+    "cli/served_files.py": "files below the served folder, an argument",
     "cli/show.py": "arguments of commands",
     "cli/test.py": "arguments of commands",
     "data/csv_dataset.py": "an argument",

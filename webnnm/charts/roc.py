@@ -90,7 +90,7 @@ def _scores_of(
     for name, report, number in parts:
         own = [other == number for other in report.scores.actual]
         if 0 < sum(own) < len(own):
-            single = report.scores.columns == 1  # raw: large logits are rounded to ties
+            single: bool = report.scores.columns == 1  # raw: large logits are rounded to ties
             scores[name] = report.scores.values if single else report.scores.of_class(number)
             actual[name] = own
     if not scores:

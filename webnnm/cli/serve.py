@@ -123,8 +123,8 @@ class Handler(SimpleHTTPRequestHandler):
             return self.send_error(HTTPStatus.NOT_FOUND)
         if folder:
             index = resolve(root, [*parts, INDEX])
-            file = index and open_below(root, index)
-            if not file:
+            file = None if index is None else open_below(root, index)
+            if file is None:
                 return self.list_directory(path)
             path = Path(INDEX)  # the name decides the type, wherever a link led
         else:
