@@ -36,8 +36,6 @@ Case = dict[str, Any]
 CONFIG_FILE, INDEX, GGUF = "config.json", "model.safetensors.index.json", "model.gguf"
 WHISPER = "whisper"
 BASES = ("folder", "shards", GGUF, WHISPER)
-LARGEST = 10**6
-"""Sizes in configs beyond this are made smaller: what is refused is not what memory holds."""
 TOKENS = ["<|im_start|>", "<|im_end|>", *(chr(code) for code in range(97, 123)), "Ġ", "th", "Ċ"]
 TOKENIZER: Mapping[str, Any] = {
     "tokenizer.ggml.model": "gpt2",
@@ -83,17 +81,6 @@ def original(base: str) -> Mapping[str, bytes]:
     return {CONFIG_FILE: json.dumps(dict(CONFIG)).encode(), **files}
 
 
-def bounded(value: Any) -> Any:
-    """Return JSON whose numbers are of a size that a computer has memory for."""
-    if isinstance(value, dict):
-        return {key: bounded(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [bounded(each) for each in value]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
-        return LARGEST if value > 0 else -LARGEST
-    return value
-
-
 def damaged(case: Case) -> dict[str, bytes]:
     """Return the files of a case."""
     files = dict(original(case["base"]))
@@ -107,9 +94,9 @@ def damaged(case: Case) -> dict[str, bytes]:
         name = {"config": CONFIG_FILE, "index": INDEX}[what]
         try:
             if case["base"] == GGUF:
-                files[GGUF] = packed_gguf(replaced(metadata(), path, how, bounded(value)))
+                files[GGUF] = packed_gguf(replaced(metadata(), path, how, value))
             elif name in files:
-                tree = replaced(json.loads(files[name]), path, how, bounded(value))
+                tree = replaced(json.loads(files[name]), path, how, value)
                 files[name] = json.dumps(tree).encode()
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, struct.error):
             continue  # an earlier edit left no JSON, or the format cannot say this

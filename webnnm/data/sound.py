@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import io
+import math
 from array import array
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -22,6 +23,8 @@ from webnnm.formats import wav
 
 RATE = 16_000
 """The samples per second that speech models expect."""
+MAX_PEAK = 100.0
+"""Samples beyond this are integers as floats: what is too loud is a little above 1."""
 
 
 class Sound:
@@ -35,7 +38,8 @@ class Sound:
       `[channels, length]` (the shorter axis is the channels). Channels are mixed.
     - `rate`: samples per second.
 
-    Raises `DataError` NNM702 for other shapes and for integers, NNM704 for an invalid rate.
+    Raises `DataError` NNM702 for other shapes, for integers and for numbers that are not samples,
+    NNM707 for NaN and infinity, NNM704 for an invalid rate.
     """
 
     def __init__(self, samples: Any, rate: int) -> None:
@@ -48,6 +52,7 @@ class Sound:
                 "NNM702", f"samples are {found.dtype}, not numbers from −1 to 1", hint=hint
             )
         found = HostArray.of(found, "float32")
+        _check_samples(found)
         if len(found.shape) not in (1, 2):
             hint = "samples are [length] or [length, channels]"
             raise DataError("NNM702", f"sound of the shape {show(found.shape)}", hint=hint)
@@ -150,6 +155,27 @@ class Microphone:
 
     def _take(self, samples: Any) -> None:
         self._heard.put_nowait(Sound(samples.to_py(), self.rate))
+
+
+def _check_samples(samples: HostArray) -> None:
+    """Raise `DataError` for numbers that are no sound."""
+    values: Any = samples.values()
+    if not len(values):
+        return
+    if not math.isfinite(sum(values)):
+        first = next(n for n, value in enumerate(values) if not math.isfinite(value))
+        raise DataError(
+            "NNM707",
+            f"sample {first} of {len(values)} is {values[first]}",
+            hint="sound has finite numbers: check what computed or recorded it",
+        )
+    peak: float = max(*map(abs, (max(values), min(values))))
+    if peak > MAX_PEAK:
+        raise DataError(
+            "NNM702",
+            f"samples reach {peak:.0f}, but 1 is the full scale",
+            hint="divide them by the value that stands for 1, such as 32768",
+        )
 
 
 def _mixed(array_: HostArray, axis: int | None = None) -> HostArray:

@@ -59,6 +59,7 @@ def assigned(
     names: Names | None = None,
     *,
     strict: bool = True,
+    hint: str = "",
 ) -> dict[str, Found]:
     """Return the tensor for each parameter; everything is checked, but nothing is read yet.
 
@@ -80,6 +81,7 @@ def assigned(
       needed map to None.
     - `strict`: every parameter must have a tensor, and every tensor a parameter. Otherwise, only
     what fits is loaded.
+    - `hint`: what to do about names without a counterpart, for callers that take no name map.
 
     Raises `DataError` NNM805 for names without a counterpart on either side, NNM806 for shapes and
     types that do not fit, NNM704 for invalid patterns.
@@ -87,7 +89,7 @@ def assigned(
     sources, rules = _sources(types, names)
     places = {name: s.name if isinstance(s, Form) else s for name, s in sources.items()}
     if strict:
-        _check_names(tensors, types, rules, places)
+        _check_names(tensors, types, rules, places, hint)
     found: dict[str, Found] = {}
     for name, source in sources.items():
         if places[name] in tensors:
@@ -247,6 +249,7 @@ def _check_names(
     types: Mapping[str, TensorType],
     rules: Sequence[_Rule],
     places: Mapping[str, str],
+    hint: str,
 ) -> None:
     """Raise NNM805 if parameters, tensors or entries of the map have no counterpart."""
     unwanted = [rule for rule in rules if rule.value is None]
@@ -264,8 +267,7 @@ def _check_names(
     parts = [f"{_listed(told)} missing"] if missing else []
     parts += [f"{_listed(extra)} not in the model"] if extra else []
     parts += [f"{_listed(idle)} in the name map not in the model"] if idle else []
-    hint = ""
-    if missing and extra:
+    if missing and extra and not hint:
         hint = suggestion(places[missing[0]], extra) or _fitting(tensors, types, missing, extra)
     hint = hint or (suggestion(idle[0], types) if idle else "")
     raise DataError(

@@ -37,6 +37,7 @@ from webnnm.transformers.pretrained import (
     weights_of,
 )
 from webnnm.transformers.speech_tokens import SpeechTokens
+from webnnm.transformers.tensor_names import publish_names
 from webnnm.transformers.texts import (
     Prompt,
     Writing,
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
     from webnnm.transformers.training_pairs import Lengths
     from webnnm.transformers.training_texts import Example
 
+OTHER_MODEL = (
+    "config.json has to be that of the weights; architecture= loads another part of a model"
+)
 LENGTH = 16
 """The sequence length for reviews and profiles if nothing else sets it."""
 OF_ROWS = ("E403", "E405", "E608", "E618", "E623")
@@ -143,7 +147,8 @@ async def from_pretrained(
             if binary is None
             else tensors_of_ctranslate2(binary)
         )
-        tensors = {name.removeprefix(prefix): tensor for name, tensor in found.items()}
+        named = publish_names(found, kind)
+        tensors = {name.removeprefix(prefix): tensor for name, tensor in named.items()}
         tokenizer, template = await tokenizer_of(source)
         if binary is not None:
             config |= ends_of_ctranslate2(tokenizer)
@@ -197,7 +202,7 @@ class PretrainedModel(NNModel):
         """
         model = await cls._opened(settings)
         try:
-            found = assigned(tensors, model.parameters.types, names)
+            found = assigned(tensors, model.parameters.types, names, hint=OTHER_MODEL)
             values = {name: each.view for name, each in found.items()}
             if weights is None:
                 await model.parameters.begin(values.items())

@@ -8,10 +8,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from webnnm.core.errors import DataError
+from webnnm.formats.fields import shorten
 from webnnm.transformers.chat_template import ChatTemplate
+
+T = TypeVar("T")
 
 CONTROL, DEFINED, BYTE = 3, 4, 6
 """Types of tokens: control tokens, user-defined tokens (never split), single bytes."""
@@ -54,9 +57,9 @@ def tokenizer_of(metadata: Mapping[str, Any]) -> GGUFTokenizer:
     Raises `DataError` NNM718 for an unsupported or damaged tokenizer.
     """
     read = _Metadata(metadata)
-    kind = read.get("model", "")
+    kind = read.typed("model", str, "")
     if kind not in ("gpt2", "llama", "t5"):
-        raise _wrong(f'it is of the kind "{str(kind)[:40]}"; supported are gpt2, llama and t5')
+        raise _wrong(f'it is of the kind "{kind[:40]}"; supported are gpt2, llama and t5')
     tokens: list[str] = read.listed("tokens", str)
     if not tokens:
         raise _wrong("it has no tokens")
@@ -85,7 +88,9 @@ class GGUFTokenizer:
         words = sorted(filter(None, whole), key=len, reverse=True)
         self._whole = re.compile("(" + "|".join(map(re.escape, words)) + ")") if words else None
         self._first = (
-            read.number("bos_token_id") if read.get("add_bos_token", kind == "llama") else None
+            read.number("bos_token_id")
+            if read.typed("add_bos_token", bool, kind == "llama")
+            else None
         )
         last = read.number("eos_token_id")
         names = ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|endoftext|>", "</s>")
@@ -98,7 +103,7 @@ class GGUFTokenizer:
         if kind == "gpt2":
             self._byte_level(read)
         else:
-            self._sentence_piece(kind, types, scores, bool(read.get("add_space_prefix", True)))
+            self._sentence_piece(kind, types, scores, read.typed("add_space_prefix", bool, True))
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""
@@ -130,10 +135,10 @@ class GGUFTokenizer:
         """Read a GPT-2 tokenizer: a letter for every byte, and pairs in the order of merging."""
         merges: list[str] = read.listed("merges", str)
         ranks = {tuple(merge.split(" ", 1)): place for place, merge in enumerate(merges)}
-        pre = read.get("pre", "default")
+        pre = read.typed("pre", str, "default")
         if pre not in PATTERNS:
             known = ", ".join(PATTERNS)
-            raise _wrong(f'it splits texts as "{str(pre)[:40]}"; supported are {known}')
+            raise _wrong(f'it splits texts as "{pre[:40]}"; supported are {known}')
         patterns = [_pattern(text) for text in PATTERNS[pre]]
         letters = _letters()
         back = {letter: byte for byte, letter in letters.items()}
@@ -293,6 +298,13 @@ class _Metadata:
 
     def get(self, key: str, default: Any) -> Any:
         return self.metadata.get(f"tokenizer.ggml.{key}", default)
+
+    def typed(self, key: str, kind: type[T], default: T) -> T:
+        """Return a value of a type."""
+        found = self.get(key, default)
+        if not isinstance(found, kind):
+            raise _wrong(f'"{key}" is {shorten(found)}, not of type {kind.__name__}')
+        return found
 
     def number(self, key: str) -> int | None:
         """Return the number of a token, None if there is none."""

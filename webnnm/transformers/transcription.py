@@ -26,6 +26,7 @@ from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.texts import continued
 from webnnm.transformers.timestamps import PROGRESS
 from webnnm.transformers.tokenizer import Tokenizer
+from webnnm.transformers.voice import SILENT, has_speech
 
 STEP = 2
 """Frames from one timestamp to the next, 0.02 s."""
@@ -41,11 +42,14 @@ class Limits:
     - `compression`: the ratio of compression by zlib above which a text counts as repetitive.
     - `logarithm`: the average log probability of a token below which a text counts as a guess.
     - `silence`: the probability that nobody speaks, above which guesses are skipped.
+    - `quiet`: the peak of the samples below which a window is silence, which is not transcribed; 0
+      transcribes every window. Even noise of a low level is not transcribed either.
     """
 
     compression: float = 2.4
     logarithm: float = -1.0
     silence: float = 0.6
+    quiet: float = SILENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +155,9 @@ class Transcribing(Unfinished):
             samples = await self._stream.window(start, size)
             if len(samples) // 4 < SHORTEST:
                 return
+            if self._limits.quiet and not has_speech(samples, self._limits.quiet):
+                start += len(samples) // 4
+                continue
             source = {"input_features": await self._features.of(samples)}
             written = await self._written(source)
             if self._stopped:

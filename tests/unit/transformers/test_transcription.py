@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.formats.wav import packed
 from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.transcription import Limits, Transcribing
+from webnnm.transformers.voice import has_speech
 
 END, START, ENGLISH, GERMAN, TRANSLATE, TRANSCRIBE = (
     VOCABULARY.index(f"<|{word}|>")
@@ -85,14 +87,15 @@ class Heard:
 
 
 class Tape:
-    """Sound whose samples are the seconds at which they are."""
+    """Sound whose windows begin with the second at which they are, and a loud sample."""
 
     def __init__(self, seconds: float) -> None:
         self.length = round(seconds * SECOND)
 
     async def window(self, start: int, length: int) -> bytes:
         count = max(0, min(length, self.length - start))
-        return HostArray.of([start / SECOND] * count, "float32", [count]).data.tobytes()
+        found = [start / SECOND, 0.5, *[0.0] * (count - 2)][:count]
+        return HostArray.of(found, "float32", [count]).data.tobytes()
 
 
 def transcribing(
@@ -308,3 +311,61 @@ def test_whisper_writes_speech_down_word_for_word() -> None:
     found = asyncio.run(transcript())
     assert found.text.replace(",", "") == SAID
     assert [(s.start, s.end) for s in found.segments] == [(0, 8), (8, 11)]
+
+
+def noise(level: float, seconds: float = 10) -> list[float]:
+    """Return even noise."""
+    dice = random.Random(3)
+    return [dice.gauss(0, level) for _ in range(round(seconds * SECOND))]
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [0.0] * (10 * SECOND),
+        [1e-4, -1e-4] * (5 * SECOND),
+        noise(1e-3),
+        noise(5e-3),
+        [0.002 * math.sin(n / 10) for n in range(10 * SECOND)],
+        [0.003] * (10 * SECOND),
+        [0.0] * (40 * SECOND),
+    ],
+    ids=["zeros", "dither", "noise", "louder noise", "hum", "offset", "two windows"],
+)
+def test_silence_is_not_shown_to_the_model(samples: list[float]) -> None:
+    pytest.importorskip("tokenizers")
+
+    async def use(model: Any) -> Any:
+        return await model.transcribe(samples, rate=SECOND)
+
+    found = asyncio.run(heard(use))
+    assert (found.text, found.segments) == ("", [])
+
+
+def test_quiet_speech_is_shown_to_the_model() -> None:
+    """Syllables: louder and quieter within half a second."""
+    for level in (1e-3, 1e-2, 1.0):
+        waves = [level * math.sin(n / 10) * (n // 4000 % 2) for n in range(2 * SECOND)]
+        samples = HostArray.of(waves, "float32").data
+        assert has_speech(samples)
+    assert has_speech(HostArray.of(noise(0.02, 1), "float32").data)
+    assert not has_speech(b"")
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_sound_that_is_not_finite_is_named(odd: float) -> None:
+    for samples in ([odd] * SECOND, [0.1] * SECOND + [odd], [[odd, 0.1]] * 100):
+        with pytest.raises(DataError, match=f"NNM707: sample .* is {odd}"):
+            Sound(samples, SECOND)
+    with pytest.raises(DataError, match="NNM702: samples reach 20000, but 1 is the full scale"):
+        Sound([20000.0, -5.0], SECOND)
+
+
+def test_sound_of_a_transcript_is_checked() -> None:
+    pytest.importorskip("tokenizers")
+
+    async def use(model: Any) -> Any:
+        return await model.transcribe([math.nan] * SECOND, rate=SECOND)
+
+    with pytest.raises(DataError, match="NNM707"):
+        asyncio.run(heard(use))
