@@ -26,8 +26,8 @@ from webnnm.cli.arguments import USAGE, Parser
 from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, problems, say
 from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
-from webnnm.cli.table_words import as_options
-from webnnm.core.errors import DataError, WebNNMError, separate
+from webnnm.cli.table_words import as_options, options_of
+from webnnm.core.errors import ModelError, WebNNMError, separate
 
 COMMANDS = (
     texts,
@@ -94,9 +94,10 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
         say(str(error))
         return USAGE
     except WebNNMError as error:
+        names = options_of(getattr(given, "parser", None))
         for each in (error, *error.others):
-            if isinstance(each, DataError) and isinstance(each.hint, str):
-                each.hint = as_options(each.hint)
+            if not isinstance(each, ModelError):  # hints on texts are about their layers
+                each.hint = as_options(each.hint, names)
         if given.json:
             print_json({"model": getattr(given, "model", None), "errors": problems(error)})
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 from webnnm.cli.common import (
     FINE,
@@ -20,6 +21,7 @@ from webnnm.cli.common import (
     silenced,
     table,
 )
+from webnnm.cli.table_words import as_options, options_of
 from webnnm.core.errors import DataError
 from webnnm.core.finding import SEVERITIES, Finding
 from webnnm.expert.reviewer import NON_FINITE, Draft, review
@@ -55,7 +57,9 @@ def _review(given: argparse.Namespace) -> int:
     else:
         for warning in network.warnings:
             print(f"warning {warning}")
-        print(found)
+        names = options_of(given.parser)
+        shown = [replace(f, remedy=as_options(f.remedy, names)) for f in found.findings]
+        print(replace(found, findings=shown))
         print(_tally(found.findings))
     return WRONG if any(f.severity == "error" for f in found.findings) else FINE
 

@@ -7,7 +7,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from webnnm.cli.common import (
     table,
 )
 from webnnm.cli.places import saved, write
+from webnnm.cli.table_words import as_options, options_of
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import History
 from webnnm.trainer.progress import display
@@ -95,7 +96,12 @@ async def _trained(
         "backend": given.backend,
         "seed": seed if type(seed) is int else 0,
     }
-    async with await opened(given.model, log=say, **own) as model:
+    names = options_of(given.parser)
+
+    def log(line: str) -> None:
+        say(_in_options(line, names))
+
+    async with await opened(given.model, log=log, **own) as model:
         if isinstance(shown, Screen):  # which shows what the log would report
             model.log = silent
         training = model.train(
@@ -167,3 +173,9 @@ def _write(history: History, place: str | None) -> None:
         history.plot(place)
     else:
         write(place, json.dumps(history.to_dict(), indent=2))
+
+
+def _in_options(line: str, names: Collection[str]) -> str:
+    """Return a line of a training, whose remedies are put in the words of the command line."""
+    head, arrow, remedy = line.partition("→ ")
+    return head + arrow + as_options(remedy, names)

@@ -43,7 +43,7 @@ def test_review_of_a_file_with_its_data(model: str) -> None:
     assert any(
         line.startswith("  warning E603 line 1, column 7: 3 of 4 features") for line in lines
     )
-    assert "    → Standardise the inputs: standardize=True." in lines
+    assert "    → Standardise the inputs: --standardize." in lines
     assert "  epochs 100 (given)" in lines
     assert "  model:loss CCE (E101)" in lines
     areas = [line for line in lines if line in AREAS]
