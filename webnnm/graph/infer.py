@@ -121,6 +121,10 @@ def layer_error(
     return outline.error(code, message, span or vertex.span, hint)
 
 
+MOST_TOLD = 2_000
+"""How many unknown shapes of a text are told; more take longer to list than to find."""
+
+
 def infer_shapes(network: Network, changes: Changes) -> None:
     """Infer every feature shape of a network.
 
@@ -261,7 +265,7 @@ def _require_known(network: Network) -> None:
                 vertex.span,
                 hint,
             )
-            for vertex, name in unknown
+            for vertex, name in unknown[:MOST_TOLD]
         ]
     )
 
