@@ -307,7 +307,8 @@ def _is_header(rows: Sequence[Sequence[str]], known: Collection[Any]) -> bool:
         return True
     below = [[_number(cell) for cell in row] for row in rows[1:]]
     if below and not any(n is None or n == n for row in below for n in row):  # all is missing
-        return all(cell and _number(cell) is None for cell in first)
+        named = first[:-1] if len(first) > 1 and not first[-1] else first
+        return all(cell and _number(cell) is None for cell in named)
     for column, cell in enumerate(first):
         if _number(cell) is not None:
             continue
@@ -316,6 +317,12 @@ def _is_header(rows: Sequence[Sequence[str]], known: Collection[Any]) -> bool:
         words = numbers.count(None)
         if len(numbers) > 2 * words:
             return True
+        if (
+            below
+            and not numbers
+            and all(row[column : column + 1] not in ([], [""]) for row in rows)
+        ):
+            return True  # a name above nothing but marks for missing values
     return _is_above_labels(first, rows[1:])
 
 
