@@ -317,12 +317,10 @@ def _is_header(rows: Sequence[Sequence[str]], known: Collection[Any]) -> bool:
         words = numbers.count(None)
         if len(numbers) > 2 * words:
             return True
-        if (
-            below
-            and not numbers
-            and all(row[column : column + 1] not in ([], [""]) for row in rows)
-        ):
-            return True  # a name above nothing but marks for missing values
+        # A name above nothing but missing values; a single empty cell says nothing.
+        marked = any(row[column : column + 1] not in ([], [""]) for row in rows[1:])
+        if below and not numbers and (marked or len(below) > 1):
+            return True
     return _is_above_labels(first, rows[1:])
 
 

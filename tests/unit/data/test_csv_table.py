@@ -70,6 +70,7 @@ def test_other_delimiters(text: str, delimiter: str, expected: list[list[str]]) 
         ("a,b\n1,\n,\n", True),
         ("a,b\n,x\n", False),
         ("a,b\nnull,x\nnull,y\n", True),  # a name above nothing but missing numbers
+        ("a,b\n,T\n,T\n,F\n", True),
         ("a;b;\nN/A;-;\nN/A;-;\n", True),
         ("a,b\n1,x\ntwo,x\n3,x\n4,x", True),  # a mistake further down hides no header
         ("1,2\n3,4\n", False),
