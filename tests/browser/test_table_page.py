@@ -206,3 +206,44 @@ async def test_a_quantity_is_learnt_and_what_is_wrong_is_told(
     await page.locator("#confusion canvas").wait_for()
     await page.locator("#tables .confusion button").first.click()
     await page.locator("#mistakes dt", has_text="bill_length_mm").first.wait_for()
+
+
+@in_one_browser
+async def test_a_table_of_another_country_is_read_as_it_is_written(
+    page: Any, site_url: str, project: Any
+) -> None:
+    page.set_default_timeout(30_000)
+    await open_and_look(page, site_url, "table.html")
+    lines = [f"{1 + k}.{k + 100},5 €;Köln {k % 2}" for k in range(60)]
+    text = "sep=;\r\nMiete;Stadt\r\n" + "\r\n".join(lines)
+    file = {"name": "mieten.csv", "mimeType": "text/csv", "buffer": text.encode("cp1252")}
+    await page.get_by_label("CSV file").set_input_files(file)
+    about = page.locator("#about", has_text="mieten.csv: 60 rows, 2 columns.")
+    await about.wait_for()
+    assert 'cp1252, cells separated by ";", decimal commas' in await about.inner_text()
+    kinds = [
+        await row.locator("td").nth(1).inner_text()
+        for row in await page.locator("#columns tbody tr").all()
+    ]
+    assert kinds == ["number", "category"]
+    assert "Köln 0 (30)" in await page.locator("#columns").inner_text()
+
+
+@in_one_browser
+async def test_very_many_columns_are_listed_a_hundred_at_a_time(
+    page: Any, site_url: str, project: Any
+) -> None:
+    page.set_default_timeout(60_000)
+    await open_and_look(page, site_url, "table.html")
+    width = 600
+    rows = [",".join(f"gene {k}" for k in range(width)) + ",y"]
+    rows += [",".join(str((k * row) % 7) for k in range(width)) + f",{row}.5" for row in range(9)]
+    await read(page, "\n".join(rows), "genes.csv")
+    await page.locator("#about", has_text="genes.csv: 9 rows, 601 columns.").wait_for()
+    listed = page.locator("#columns tbody tr")
+    assert await listed.count() == 101, "and the target"
+    assert await page.get_by_label("Use of y", exact=True).input_value() == "target"
+    await page.locator("#column-filter").fill("gene 59")
+    await page.get_by_label("Use of gene 599", exact=True).select_option("out")
+    assert await listed.count() == 11
+    assert "from 599 columns" in await page.locator("#sources").filter(has_text="599").inner_text()
