@@ -35,7 +35,7 @@ async function predict(model, row) {
 
 /** A row with null as undefined, which is Python's None: a missing value. @param {any} row @returns {any} */
 function withoutNull(row) {
-  if (row === null) return undefined;
+  if (row === null || row === undefined) return undefined;
   if (Array.isArray(row)) return row.map(withoutNull);
   if (Object.getPrototypeOf(Object(row)) !== Object.prototype) return row;
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, withoutNull(value)]));

@@ -175,3 +175,16 @@ async def test_a_page_that_starts_says_nothing_of_the_kind(
     await page.locator("html[data-ready]").wait_for(state="attached")
     assert await page.locator("#boot").is_hidden()
     assert await page.locator("#boot.failed").count() == 0
+
+
+async def test_sizes_that_change_while_they_are_told_are_no_failure(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.add_init_script("""addEventListener("DOMContentLoaded", () => {
+      const message = "ResizeObserver loop completed with undelivered notifications.";
+      dispatchEvent(new ErrorEvent("error", { message }));
+    })""")
+    await page.goto(f"{site_url}/iris.html")
+    await page.locator("html[data-ready]").wait_for(state="attached")
+    assert await page.locator("#boot.failed").count() == 0
+    assert await page.locator("#boot").is_hidden()

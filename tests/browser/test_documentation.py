@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from tests.browser.accessibility import violations
 from tests.browser.site_pages import WATCH_POLICY
+from tools.common import DOCUMENTS
 
 pytestmark = pytest.mark.projects("webnn")
 
@@ -16,6 +18,13 @@ async def open_document(page: Any, site_url: str, name: str) -> None:
     await page.add_init_script(WATCH_POLICY)
     answer = await page.goto(f"{site_url}/docs/{name}")
     assert "script-src 'self' 'wasm-unsafe-eval';" in answer.headers["content-security-policy"]
+
+
+def test_no_page_asks_browsers_to_fetch_another_one_in_advance() -> None:
+    pages = sorted(DOCUMENTS.glob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        assert not re.search(r'<link rel="(next|prev|prefetch|preload)"', page.read_text()), page
 
 
 def example(page: Any, number: int) -> Any:

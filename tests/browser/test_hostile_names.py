@@ -112,7 +112,7 @@ async def test_pages_draw_names_in_charts_as_text(page: Any, site_url: str, proj
               const elements = [...holder.querySelectorAll("*")].map((each) => each.localName);
               chart.close();
               holder.remove();
-              const foreign = elements.filter((each) => !["div", "canvas"].includes(each));
+              const foreign = elements.filter((each) => !["div", "canvas", "form"].includes(each));
               return [foreign, globalThis.canary];
             }"""
             assert await page.evaluate(count, text) == [[], None]

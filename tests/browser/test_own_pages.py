@@ -25,6 +25,16 @@ from tools.release import Release
 from webnnm import ImageDataset, NNModel, TableDataset, TextDataset
 
 ASK = "async (row) => (await document.querySelector('webnnm-model').predict(row)).label"
+MISSING = """async () => {
+  const model = document.querySelector("webnnm-model");
+  const ask = (row) => model.predict(row).then(({ label }) => label, ({ message }) => message);
+  const rows = { area: [], city: [] };
+  for (const missing of [null, undefined, ""]) {
+    rows.area.push(await ask({ area: missing, city: "Bonn" }));
+    rows.city.push(await ask({ area: 110, city: missing }));
+  }
+  return rows;
+}"""
 WHITE = """() => {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d");
@@ -179,6 +189,8 @@ async def test_a_saved_model_answers_with_and_then_without_a_network(
         await best.filter(has_text="low").wait_for()
         assert await violations(visitor) == []
         assert await visitor.evaluate(ASK, {"area": 110, "city": "Bonn"}) == "high"
+        told = await visitor.evaluate(MISSING)
+        assert len(set(told["area"])) == len(set(told["city"])) == 1, told
         # What does not fit is told, without a traceback.
         with pytest.raises(Error, match=r"Error: NNM710: .*city"):
             await visitor.evaluate(ASK, {"area": 110})
