@@ -402,7 +402,7 @@ class TablePage:
 
     def test_rows(self):
         """Return the cells of the rows of the test, by column: numbers as numbers."""
-        from webnnm.data.columns import read_column
+        from webnnm.data.column_reading import read_column
 
         rows = [self.dataset.kept[row] for row in self.dataset.rows("testing")]
         numbers = {*self.columns.numbers()}

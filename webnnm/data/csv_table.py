@@ -10,15 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from webnnm.core.errors import DataError
-from webnnm.data.columns import (
-    DATE,
-    MOST_COLUMNS,
-    Table,
-    as_number,
-    check_writable,
-    missing_words,
-    repeated,
-)
+from webnnm.data.column_reading import DATE, missing_words
+from webnnm.data.columns import MOST_COLUMNS, Table, as_number, check_writable, repeated
 from webnnm.data.csv_records import RecordReader
 from webnnm.data.dialect import Dialect, check_missing_values, check_options
 from webnnm.data.dialect_detection import find_layout, separator_line, split

@@ -10,7 +10,8 @@ from typing import Any, Literal, cast, get_args
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
-from webnnm.data.columns import Column, Table, as_number, read_column, table_of
+from webnnm.data.column_reading import Column, read_column
+from webnnm.data.columns import Table, as_number, table_of
 from webnnm.data.number_format import PLAIN, NumberFormat, format_from_dict, format_to_dict
 
 Unknown = Literal["error", "zeros"]

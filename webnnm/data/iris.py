@@ -13,8 +13,6 @@ from typing import Any
 
 from webnnm.core.awaiting import awaited_methods
 from webnnm.core.errors import DataError, suggestion
-from webnnm.data.columns import read_column
-from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
 
 FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
@@ -49,9 +47,9 @@ class IrisDataset(Dataset):
         options, such as `method`, are those of `Dataset`. The species are one-hot, float32 `[3]`.
         Raises `DataError` NNM713 if the text is not such a table, NNM715 if the URL cannot be read.
         """
-        if text is None:
-            text = _shipped() if url is None else await _read(url)
-        measurements, species = parse(text)
+        if url is not None and text is None:
+            text = await _read(url)
+        measurements, species = _shipped() if text is None else parse(text)
         return cls(
             measurements,
             [[float(number == row) for number in range(len(SPECIES))] for row in species],
@@ -72,6 +70,9 @@ def parse(text: str) -> tuple[list[list[float]], list[int]]:
     >>> parse("species,sepal_length,sepal_width,petal_length,petal_width\\nsetosa,5.1,3.5,1.4,0.2")
     ([[5.1, 3.5, 1.4, 0.2]], [0])
     """
+    from webnnm.data.column_reading import read_column
+    from webnnm.data.csv_table import read_csv
+
     table = read_csv(text, header=True)
     wanted = (*FEATURES, "species")
     missing = [column for column in wanted if column not in table.names]
@@ -104,7 +105,10 @@ async def _read(url: str | Path) -> str:
     return await read_text(url)
 
 
-def _shipped() -> str:
+def _shipped() -> tuple[list[list[float]], list[int]]:
+    """Return what `parse` does for the package's own file, whose form is known."""
     # importlib.resources does the same, but importing it takes a page longer than training.
     loader: Any = __loader__
-    return loader.get_data(str(Path(__file__).with_name("iris.csv"))).decode()
+    text = loader.get_data(str(Path(__file__).with_name("iris.csv"))).decode()
+    rows = [line.split(",") for line in text.splitlines()[1:]]
+    return [[*map(float, row[:4])] for row in rows], [SPECIES.index(row[4]) for row in rows]

@@ -8,7 +8,8 @@ from typing import Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
-from webnnm.data.columns import Table, read_column
+from webnnm.data.column_reading import read_column
+from webnnm.data.columns import Table
 from webnnm.data.intake import finite
 from webnnm.training.forward import WEIGHT
 

@@ -12,7 +12,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 from webnnm.data.classes import one_hot
-from webnnm.data.columns import Column, Table, as_number, read_column, table_of
+from webnnm.data.column_reading import Column, read_column
+from webnnm.data.columns import Table, as_number, table_of
 from webnnm.data.dataset import Dataset
 from webnnm.data.encoding import (
     Encoder,

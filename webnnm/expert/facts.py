@@ -15,6 +15,9 @@ from webnnm.graph.vertices import Network
 from webnnm.training.loss_choice import Conversion, LabelFacts
 from webnnm.training.output_activation import OutputActivation
 
+EXAMINED = 20_000
+"""Of more rows than this, so many are examined."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OutputFacts:

@@ -15,6 +15,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.iris import IrisDataset
 from webnnm.data.quality import measure_quality
 from webnnm.expert.facts import (
+    EXAMINED,
     DataFacts,
     DeviceFacts,
     Facts,
@@ -152,8 +153,6 @@ def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicio
 
 def _examined(dataset: Dataset) -> str:
     """Return how many rows are examined, "" for all of them."""
-    from webnnm.expert.rows import EXAMINED
-
     total = dataset.size("full")
     if total <= EXAMINED:
         return ""

@@ -20,12 +20,10 @@ from webnnm.data.field import Field
 from webnnm.data.precision import Loss
 from webnnm.data.split import PARTS
 from webnnm.data.standardize import Standardization
+from webnnm.expert.facts import EXAMINED
 
 SAMPLE = 2000
 """This many rows show how columns are related; more would only take longer."""
-
-EXAMINED = 20_000
-"""Of more rows, so many are examined."""
 
 MOST_COLUMNS = 256
 """Wider rows are pictures or spectra, whose single columns have no meaning of their own."""

@@ -9,7 +9,7 @@ from array import array
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.columns import Column
+from webnnm.data.column_reading import Column
 from webnnm.data.encoding import (
     LabelEncoder,
     NumberEncoder,

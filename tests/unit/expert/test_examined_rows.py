@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, review
-from webnnm.expert import rows
+from webnnm.expert import gathering, rows
 from webnnm.expert.rows import examined_rows
 
 SOURCE = "m:input shape=[2]; m:output shape=[]; m:layers matmul(w, shape=[2]), " + (
@@ -34,7 +34,8 @@ def test_few_rows_are_all_examined() -> None:
 
 
 def test_a_share_of_many_rows_is_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "EXAMINED", 80)
+    for module in (rows, gathering):
+        monkeypatch.setattr(module, "EXAMINED", 80)
     data = numbers(400)
     found = examined_rows(data)
     for subset in ("training", "validation", "testing"):
