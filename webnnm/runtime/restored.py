@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from webnnm.data.binding import DataBinding
 from webnnm.data.field import Field
 from webnnm.data.form import Form
-from webnnm.data.number_format import PLAIN, NumberFormat
 from webnnm.data.standardize import Standardization
 
 if TYPE_CHECKING:
     from webnnm.data.dialect import Dialect
     from webnnm.data.encoding import Encoder
+    from webnnm.data.number_format import NumberFormat
     from webnnm.runtime.answers import Answers
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class Restored:
     encoders of the columns of a table; `answers`, output → what its numbers mean; `label`, the
     column of the table with the labels, or ""; `forms`, block → what the dataset accepted for an
     input; `dialect`, how the text of the table was written, None if it was none;
-    `label_format`, how the numbers of `label` were.
+    `label_format`, how the numbers of `label` were, None if it is no column of a table.
     """
 
     inputs: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
@@ -38,7 +38,7 @@ class Restored:
     label: str = ""
     forms: Mapping[str, Form] = field(default_factory=dict[str, Form])
     dialect: Dialect | None = None
-    label_format: NumberFormat = PLAIN
+    label_format: NumberFormat | None = None
 
     def __or__(self, other: Restored) -> Restored:
         """Return the union of both; for blocks that both have, `other` wins."""
@@ -118,5 +118,5 @@ def known(binding: DataBinding) -> Restored:
             for block, name in by_block.items()
         },
         getattr(dataset, "dialect", None),
-        getattr(dataset, "label_format", PLAIN),
+        getattr(dataset, "label_format", None),
     )

@@ -49,7 +49,7 @@ def content_of(known: Restored) -> dict[str, Any]:
         },
         "label": known.label,
         "forms": {block: _of_form(form) for block, form in known.forms.items()},
-        "label_format": format_to_dict(known.label_format),
+        "label_format": known.label_format and format_to_dict(known.label_format),
         "dialect": known.dialect and dialect.to_dict(known.dialect),
     }
     return found | {name: value for name, value in others.items() if value}
@@ -89,7 +89,7 @@ def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) ->
         forms = {block: _form(one) for block, one in content.get("forms", {}).items()}
         label, written = _text(content.get("label", "")), content.get("dialect")
         read = None if written is None else dialect.from_dict(written)
-        numbers = format_from_dict(content.get("label_format", {}))
+        numbers = format_from_dict(content["label_format"]) if "label_format" in content else None
         return Restored(inputs, targets, columns, answers, label, forms, read, numbers)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its normalisation is invalid: {error!r}") from error
