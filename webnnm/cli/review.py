@@ -51,15 +51,17 @@ def _review(given: argparse.Namespace) -> int:
             raise
         draft = Draft(network, wrong=error)
     found = review(draft, None, hyperparameters(given), silence=silenced(given))
+    names = options_of(given.parser)
+    found = replace(
+        found, findings=[replace(f, remedy=as_options(f.remedy, names)) for f in found.findings]
+    )
     if given.json:
         warnings = [problem(warning) for warning in network.warnings]
         print_json({"model": given.model, "warnings": warnings, **found.to_dict()})
     else:
         for warning in network.warnings:
             print(f"warning {warning}")
-        names = options_of(given.parser)
-        shown = [replace(f, remedy=as_options(f.remedy, names)) for f in found.findings]
-        print(replace(found, findings=shown))
+        print(found)
         print(_tally(found.findings))
     return WRONG if any(f.severity == "error" for f in found.findings) else FINE
 

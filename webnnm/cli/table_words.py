@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
+from typing import Any
+
+from webnnm.formats.name_map import FORMS
 
 OPTIONS = (
     *("decimal", "delimiter", "encoding", "comment", "missing", "missing_values", "categorical"),
@@ -15,11 +20,72 @@ CALLS = ("Dataset", "TableDataset", "read_csv", "train")
 """Calls whose arguments are options here; those of others, such as layers, stay as they are."""
 
 
+def _names_file(mapping: str) -> str:
+    """Return the option for a name map, which is a file of JSON here.
+
+    >>> _names_file('"w1": Transposed("fc.weight")')
+    '--names FILE, where FILE holds {"w1": {"transposed": "fc.weight"}}'
+    """
+    try:
+        entries = ast.parse(f"{{{mapping}}}", mode="eval").body
+        return f"--names FILE, where FILE holds {json.dumps(_json(entries), ensure_ascii=False)}"
+    except (SyntaxError, ValueError):  # words for what is in it
+        return "--names FILE"
+
+
+def _json(value: ast.expr) -> Any:
+    """Return names and forms as they are written in the file of a name map."""
+    if isinstance(value, ast.Dict):
+        keys = [ast.literal_eval(key) for key in value.keys if key is not None]
+        return dict(zip(keys, map(_json, value.values), strict=True))
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        word = value.func.id.lower()
+        if word in FORMS:
+            _, *fields = FORMS[word].__dataclass_fields__
+            source, *others = map(_json, value.args)
+            return {word: source, **dict(zip(fields, others, strict=False))}
+    return ast.literal_eval(value)
+
+
+def _free_size(mapping: str) -> str:
+    """Return the option for the size of a free dimension, or the sizes of an input.
+
+    >>> _free_size('"batch": …'), _free_size('"x": [1, 3, 32, 32]')
+    ('--shape batch=SIZE', '--shape x=1x3x32x32')
+    """
+    name, _, size = mapping.partition(":")
+    sizes = "x".join(match[0] for match in re.finditer(r"\d+", size))
+    unknown = "SIZExSIZE…" if "[" in size else "SIZE"
+    return f"--shape {name.strip().strip(chr(34))}={sizes or unknown}"
+
+
+def _task(mapping: str) -> str:
+    """Return the option for the kind of the labels of a table, which has one column of them."""
+    return f"--task {'regression' if 'continuous' in mapping else 'classification'}"
+
+
+MAPPINGS: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "names": ("names", _names_file),
+    "shapes": ("shape", _free_size),
+    "kinds": ("task", _task),
+    "strict": ("partial", lambda _: "--partial"),
+}
+"""Settings that commands take in another form: the option for each, and how it is written."""
+
+
 @lru_cache(8)
-def _pattern(names: Collection[str]) -> re.Pattern[str]:
+def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     """Return what finds calls, and options with their values."""
-    words = "|".join(sorted(names, key=len, reverse=True))
-    value = r"(\[(?P<list>[^\]]*)\]|\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[\w.]+)|)"
+    words = "|".join(sorted(names | MAPPINGS.keys(), key=len, reverse=True))
+    values = (
+        r"\{(?P<mapping>[^{}]*)\}",
+        r"\[(?P<list>[^\]]*)\]",
+        r"\"(?P<double>[^\"]*)\"",
+        r"'(?P<single>[^']*)'",
+        r"(?P<bare>[\w.]+)",
+        "",
+    )
+    value = f"({'|'.join(values)})"
     return re.compile(rf"(?P<call>\b\w+\([^()]*\))|\b(?P<option>{words})={value}")
 
 
@@ -47,6 +113,11 @@ def as_options(hint: str, names: Collection[str] = OPTIONS) -> str:
         if match["call"]:
             name, _, inside = match["call"].partition("(")
             return as_options(inside[:-1], names) if name in CALLS else match["call"]
+        own, written = MAPPINGS.get(match["option"], ("", str))
+        if own in names:
+            return written(match["mapping"] or "")
+        if match["option"] not in names:
+            return match[0]
         groups = ("list", "double", "single", "bare")
         values = [match[group] for group in groups if match[group] is not None]
         value = values[0].replace('"', "").replace("'", "") if values else ""

@@ -204,13 +204,20 @@ def bind(
         for output in network.outputs
     }
     inputs = bind_fields(dataset.inputs, slots, "input")
+    along = _names((o.name, o.source.features.sequence) for o in network.outputs)
     try:
         outputs = bind_fields(dataset.outputs, by_output, "output")
+        _check_positions(outputs, dataset.outputs, along, sequence)
     except DataError as error:
-        if error.code == "NNM701" or hasattr(dataset, "blocks"):
+        if error.code == "NNM701":
             raise
-        from webnnm.data.misfit import explained
+        from webnnm.data.misfit import explained, positions_explained
 
+        told = positions_explained(dataset.outputs, by_output, along, sequence)
+        if told is not None:
+            raise told from error
+        if hasattr(dataset, "blocks"):
+            raise
         values = whole_subset(dataset, "full")[1]
         raise explained(error, dataset.outputs, by_output, values) from error
     _check_numbers(network, dataset, inputs)
@@ -219,7 +226,7 @@ def bind(
         inputs,
         outputs,
         sequence,
-        (sequences, _names((o.name, o.source.features.sequence) for o in network.outputs)),
+        (sequences, along),
         tables(network) if hasattr(dataset, "blocks") else {},
     )
 
@@ -234,6 +241,27 @@ def with_targets(network: Network, dataset: AnyDataset) -> Network:
     from webnnm.data.without_targets import trained_part
 
     return trained_part(network, dataset)
+
+
+def _check_positions(
+    outputs: Mapping[str, Binding],
+    fields: Mapping[str, Field],
+    along: Mapping[str, str],
+    sequence: Mapping[str, int],
+) -> None:
+    """Refuse labels for another number of positions than the sequence of their output has (NNM702).
+
+    A single label for a row would otherwise be broadcast to all positions.
+    """
+    for block, name in along.items():
+        shape = fields[outputs[block].field].shape
+        length = shape[0] if shape else 1
+        if length != sequence.get(name, length):
+            raise DataError(
+                "NNM702",
+                f'output "{block}": {length} positions, sequence "{name}" has {sequence[name]}',
+                hint="give labels for as many positions as the rows of the input have",
+            )
 
 
 def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, Binding]) -> None:

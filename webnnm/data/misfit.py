@@ -47,6 +47,57 @@ def explained(
     return error
 
 
+def positions_explained(
+    fields: Mapping[str, Field],
+    slots: Mapping[str, Slot],
+    along: Mapping[str, str],
+    sequence: Mapping[str, int],
+) -> DataError | None:
+    """Return an error for labels of whole rows where positions have outputs, or the reverse.
+
+    - `along`: output block → the sequence that it has; `sequence`: name → length.
+
+    None if something else is wrong.
+    """
+    for block, slot in slots.items():
+        name = field_name(block, fields, alone=len(slots) == 1)
+        if name not in fields:
+            continue
+        told = _positions(fields[name], slot, along.get(block), sequence)
+        if told:
+            message, hint = told
+            return DataError("NNM702", f'output "{block}": {message}', hint=hint)
+    return None
+
+
+def _positions(
+    field: Field, slot: Slot, own: str | None, sequence: Mapping[str, int]
+) -> tuple[str, str] | None:
+    single = ((), (1,))
+    if own is not None:
+        length = sequence.get(own, 1)
+        whole = single if field.kind == "classes" else (*single, slot.shape[1:])
+        if length == 1 or field.shape not in whole:
+            return None
+        if field.shape == (length,) and slot.shape[1:] in single:
+            return None  # a number for each position
+        return (
+            f'labels are for whole rows, and the model has an output at each position of "{own}"',
+            f"write reduceMean(axes=[{own}]) before the last layers, or give labels by position",
+        )
+    for name, length in sequence.items():
+        rest = field.shape[1:]
+        fits = rest == slot.shape or (field.kind == "classes" and rest in single)
+        if field.shape[:1] == (length,) and fits and field.shape != slot.shape:
+            return (
+                f'labels are for {length} positions of "{name}", and the model has one output for '
+                "each row",
+                f'leave out the layer that ends the sequence "{name}", such as '
+                f"reduceMean(axes=[{name}]), or give one label for each row",
+            )
+    return None
+
+
 def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str, str]:
     """Return what the labels are, compared with the scores of a model, and what to do."""
     scores = slot.shape[-1] if slot.shape else 1

@@ -150,17 +150,24 @@ class Expander:
         return flow
 
     def _operator_word(self, layer: Layer, scope: Scope) -> str:
+        # Only errors need the words of other libraries: pages start without them.
         word = layer.operator
         if word in scope.bindings:
             bound = plain(scope.bindings[word])
             found = bound.word if isinstance(bound, Reference) else None
             if found is None or (found not in self.outline.blocks and ops.lookup(found) is None):
+                from webnnm.graph.foreign_words import layer_hint
+
+                known = operator_or_block(self.outline)
+                hint = f"bind it to the name of one, such as {word}=relu"
+                if found is not None:
+                    hint = suggestion(found, known, bound.span) or layer_hint(found, known)
                 raise self.fail(
                     "NNM204",
                     f'"{word}" is bound to {show_value(bound)}, not to an operator or a block',
                     layer.span,
                     scope,
-                    suggestion(str(found), operator_or_block(self.outline), bound.span),
+                    hint,
                 )
             return found
         if word in self.outline.blocks or ops.lookup(word) is not None:
@@ -171,7 +178,6 @@ class Expander:
                 "NNM003", f'"{word}" is not bound and is treated as identity', layer.span
             )
             return "identity"
-        # Only errors need these words: pages start without them.
         from webnnm.graph.foreign_words import layer_hint
 
         raise self.fail(

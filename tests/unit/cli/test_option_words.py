@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from webnnm.cli.program import main, parser
 from webnnm.cli.table_words import as_options, options_of
+from webnnm.formats.name_map import read_names
 
 TEXT = "m:input shape=[3]; m:output shape=[1]; m:layers matmul(w), add(b);"
 
@@ -48,3 +50,50 @@ def test_remedies_of_a_review_are_options(
     main(["review", str(model), "--data", str(data)])
     shown = capsys.readouterr().out
     assert "--class-weight balanced" in shown and "class_weight='balanced'" not in shown
+
+
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        (
+            'names={"w": Permuted("k", "oihw -> hwio")}',
+            '--names FILE, where FILE holds {"w": {"permuted": "k", "axes": "oihw -> hwio"}}',
+        ),
+        (
+            'it would fit: names={"w1": Transposed(Part("q", 0, 3)), "b1": "b"}',
+            'it would fit: --names FILE, where FILE holds {"w1": {"transposed": '
+            '{"part": "q", "index": 0, "of": 3}}, "b1": "b"}',
+        ),
+        ("names={parameter: name in the file} maps names", "--names FILE maps names"),
+        ("strict=False loads what fits", "--partial loads what fits"),
+        ('give its size: shapes={"N": …}', "give its size: --shape N=SIZE"),
+        ('give its size: shapes={"x": […]}', "give its size: --shape x=SIZExSIZE…"),
+    ],
+)
+def test_mappings_are_written_as_the_command_reads_them(hint: str, shown: str) -> None:
+    convert = parser().parse_args(["convert", "w", "--out", "o"]).parser
+    assert as_options(hint, options_of(convert)) == shown
+    assert as_options(hint, names()) == hint, "train has no such options"
+
+
+@pytest.mark.parametrize("form", ['Transposed("fc.weight")', 'Permuted("fc.weight", "ab -> ba")'])
+def test_the_file_that_a_hint_shows_is_a_name_map(form: str) -> None:
+    shown = as_options(f'names={{"w1": {form}}}', frozenset({"names"}))
+    (value,) = read_names(shown.partition(" holds ")[2]).values()
+    assert str(value) == form
+
+
+def test_the_kind_of_labels_is_the_task_of_a_table() -> None:
+    assert as_options('set kinds={"y": "classes"}', names()) == "set --task classification"
+    assert as_options('set kinds={"y": "continuous"}', names()) == "set --task regression"
+
+
+def test_remedies_in_json_are_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, data = tmp_path / "m.nnm", tmp_path / "rows.csv"
+    model.write_text(TEXT)
+    rows = [f"{k % 7 * 1000},{k % 5},{k / 9:.2f},{k / 3:.3f}" for k in range(120)]
+    data.write_text("\n".join(["a,b,c,label", *rows]))
+    main(["review", str(model), "--data", str(data), "--json"])
+    remedies = [finding["remedy"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    assert any("--standardize" in remedy for remedy in remedies)
+    assert not any("standardize=True" in remedy for remedy in remedies)

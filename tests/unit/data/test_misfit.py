@@ -136,3 +136,63 @@ async def test_a_number_beyond_the_table_is_told_in_predictions() -> None:
         with pytest.raises(DataError) as caught:
             await model.predict([[1, 4, 2], [2, 9]])
     assert "is 9, table" in caught.value.message and "row 1" in caught.value.message
+
+
+STEPS = [[[float(n + k)] for k in range(4)] for n in range(12)]
+EACH = (
+    "m:input shape=[1] sequence=words; m:output shape=[3]; "
+    "m:layers matmul(w, shape=[3]), softmax();"
+)
+WHOLE = EACH.replace("matmul", "reduceMean(axes=[words]), matmul")
+BY_POSITION = [[(n + k) % 3 for k in range(4)] for n in range(12)]
+ONE_HOT = [[float(n % 3 == k) for k in range(3)] for n in range(12)]
+
+
+@pytest.mark.parametrize("labels", [NUMBERS, [[n] for n in NUMBERS], ONE_HOT])
+def test_labels_of_rows_are_not_those_of_each_position(labels: Any) -> None:
+    data = Dataset(STEPS, labels)
+    with pytest.raises(DataError) as caught:
+        review(EACH, data)
+    assert 'an output at each position of "words"' in caught.value.message
+    assert "reduceMean(axes=[words])" in caught.value.hint
+    assert review(WHOLE, data), "what the hint says"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [BY_POSITION, [[[float(k == c) for c in range(3)] for k in row] for row in BY_POSITION]],
+)
+def test_labels_of_positions_are_not_those_of_rows(labels: Any) -> None:
+    data = Dataset(STEPS, labels, kinds={"model": "classes" if labels == BY_POSITION else "onehot"})
+    with pytest.raises(DataError) as caught:
+        review(WHOLE, data)
+    assert 'labels are for 4 positions of "words"' in caught.value.message
+    assert "leave out the layer" in caught.value.hint
+    assert review(EACH, data), "what the hint says"
+
+
+def test_measurements_fit_positions_only_where_the_model_has_them() -> None:
+    numbers = [[float(n) / 7 + k for k in range(4)] for n in range(12)]
+    each, whole = EACH.replace(", softmax()", ""), WHOLE.replace(", softmax()", "")
+    one = each.replace("shape=[3]", "shape=[1]")
+    four = whole.replace("shape=[3]", "shape=[4]")
+    assert review(one, Dataset(STEPS, numbers)) and review(four, Dataset(STEPS, numbers))
+
+
+def test_other_numbers_of_positions_are_told() -> None:
+    data = Dataset(STEPS, [row[:3] for row in BY_POSITION], kinds={"model": "classes"})
+    with pytest.raises(DataError) as caught:
+        review(EACH, data)
+    assert '3 positions, sequence "words" has 4' in caught.value.message
+
+
+def test_the_order_that_is_advised_for_pictures_fits_their_labels() -> None:
+    image = "m:input shape={channels:3, height:4, width:5}; m:output shape=[3, 4, 5]; "
+    text = image + "m:layers softmax(axis=channels);"
+    pictures = [[[[float(n + c)] * 5] * 4 for c in range(3)] for n in range(12)]
+    data = Dataset(pictures, [[[n % 3] * 5] * 4 for n in range(12)], kinds={"model": "classes"})
+    with pytest.raises(DataError) as caught:
+        review(text, data)
+    layer, shape = "transpose(permutation=[1, 2, 0])", "shape=[4, 5, 3]"
+    assert layer in caught.value.hint and shape in caught.value.hint
+    assert review(text.replace("shape=[3, 4, 5]", shape).replace(");", f"), {layer};"), data)

@@ -55,6 +55,15 @@ def test_placeholder_bound_to_no_operator() -> None:
     fails("NNM204", model("unit(f=3)", "unit:layers ¦f();"), says='"f" is bound to "3"')
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("wobble", "@composite"), ("rellu", '"relu"'), ("swish", '"silu"'), ("3", "such as f=relu")],
+)
+def test_placeholder_bound_to_no_operator_has_a_hint(word: str, hint: str) -> None:
+    text = model(f"unit(f={word})", "unit:layers ¦f();")
+    fails("NNM204", text, says=f'"f" is bound to "{word}"', hint=hint)
+
+
 # Rule 2: value placeholders.
 
 
