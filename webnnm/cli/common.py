@@ -25,6 +25,7 @@ from webnnm.formats.kinds import (
     is_safetensors,
     recognised,
 )
+from webnnm.formats.safetensors import parsed
 from webnnm.model.text_files import with_files
 from webnnm.notation import parse
 from webnnm.training.hyperparameters import HYPERPARAMETERS
@@ -217,7 +218,7 @@ def silenced(given: argparse.Namespace) -> list[str]:
 def _value(text: str) -> Any:
     """Return a number, boolean or mapping if the word is one in JSON, else the word itself."""
     try:
-        return json.loads(text.lower() if text in ("True", "False") else text)
+        return parsed(text.lower() if text in ("True", "False") else text)
     except ValueError:
         return text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from webnnm.data.columns import Table, table_of
 from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
 from webnnm.data.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
+from webnnm.formats.safetensors import parsed
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
 
@@ -59,7 +60,8 @@ def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
 def json_rows(text: str | bytes) -> Any:
     """Return rows of a JSON text: a list of lists, numbers or objects, or input → such a list."""
     try:
-        found = json.loads(text)
+        words = text if isinstance(text, str) else text.decode("utf-8-sig")
+        found = parsed(words, math.inf)
     except ValueError as error:
         raise DataError("NNM713", f"the rows are not JSON: {error}") from error
     if not isinstance(found, (list, dict)) or not found:

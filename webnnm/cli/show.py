@@ -29,6 +29,7 @@ from webnnm.diagram.networks import network_drawing
 from webnnm.formats.onnx.described import description, inputs, nodes, value_rows, values
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
+from webnnm.formats.safetensors import parsed
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Graph, OperatorNode
@@ -159,7 +160,7 @@ def _limits(place: str | None) -> dict[str, Any] | None:
     if place is None:
         return None
     try:
-        found = json.loads(read_bytes(place))
+        found = parsed(read_bytes(place).decode("utf-8-sig"))
     except ValueError as error:
         raise DataError("NNM704", f'"{place}" is not JSON: {error}') from error
     if not isinstance(found, dict):

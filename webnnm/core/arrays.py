@@ -166,6 +166,9 @@ class HostArray:
                 level = [*map(_in_python, level)]
         return cls(dtype, shape, pack(level, dtype))
 
+    def __reduce__(self) -> Any:  # memoryviews can neither be copied nor pickled
+        return HostArray, (self.dtype, self.shape, bytes(self.data))
+
     def __len__(self) -> int:
         return self.shape[0]
 

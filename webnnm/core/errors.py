@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webnnm.core.spelling import nearest
 
@@ -96,6 +96,9 @@ class Remedy(str):
         made.text, made.word, made.span = text, word, span
         return made
 
+    def __getnewargs__(self) -> tuple[str, str]:  # copies and pickles create it with its text
+        return str(self), self.text
+
     def edit(self, source: str, span: Span) -> Edit | None:
         """Return the edit for an error at a span, None if the word is not there."""
         if self.span is not None:
@@ -154,6 +157,9 @@ class WebNNMError(Exception):
             lines.append(f"and {len(self.others) - SHOWN_OTHERS:,} more")
         return "\n".join(lines)
 
+    def __reduce__(self) -> Any:  # `__init__` takes more than `args` of an exception holds
+        return _new_error, (type(self), self.args), self.__dict__
+
     def _excerpt(self, source: str) -> list[str]:
         text = source.split("\n")[self.line - 1].rstrip("\r")
         first = max(0, self.column - 1 - CONTEXT_WINDOW // 2)
@@ -189,6 +195,11 @@ class ContextLost(BackendError):
             hint="create the model again; parameters that were read or saved are not lost",
         )
         self.step = step
+
+
+def _new_error(cls: type[WebNNMError], args: tuple[str, ...]) -> WebNNMError:
+    """Create an error whose attributes a copy or a pickle sets."""
+    return cls.__new__(cls, *args)
 
 
 def _shortened(text: str) -> str:

@@ -113,8 +113,8 @@ def plane_features(points: Iterable[Sequence[float]], names: Sequence[str]) -> l
     names.
     """
     for name in names:
-        if name not in FEATURES:
-            hint = suggestion(name, FEATURES) or f"available: {', '.join(FEATURES)}"
+        if not isinstance(name, str) or name not in FEATURES:
+            hint = suggestion(str(name), FEATURES) or f"available: {', '.join(FEATURES)}"
             raise DataError("NNM710", f'no feature "{name}" of points', hint=hint)
     if not names:
         raise DataError("NNM704", "no features", hint=f"available: {', '.join(FEATURES)}")
@@ -132,10 +132,9 @@ def _made(
     middle: Point = (0.0, 0.0),
 ) -> Points:
     """Return points of both classes in turn, spread evenly over the shape of each."""
-    if rows < 2 or noise < 0:
-        raise DataError(
-            "NNM704", f"rows={rows}, noise={noise}", hint="at least two points, noise from 0"
-        )
+    if not hasattr(rows, "__index__") or rows < 2 or not 0 <= noise < math.inf:
+        hint = "rows is an integer from 2, noise a number from 0"
+        raise DataError("NNM704", f"rows={rows!r}, noise={noise!r}", hint=hint)
     random = Random(seed)
     points: list[Point] = []
     classes = [row % 2 for row in range(rows)]

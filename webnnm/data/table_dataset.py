@@ -187,7 +187,7 @@ class TableDataset(Dataset):
 
             weights = of_table(table, sample_weight, rows)
         if options.get("standardize") is True:
-            options["standardize"] = _quantities(columns) or True
+            options["standardize"] = _quantities(columns)
         super().__init__(
             side_by_side(values, len(rows)),
             outputs,

@@ -248,14 +248,16 @@ def _text(data: memoryview[int]) -> str:
     return "".join(pieces)
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str, max_values: float | None = None) -> Any:
     """Return the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
 
-    Numbers that are not finite are invalid, too.
+    Numbers that are not finite are invalid, too, and so are more than `max_values` values, by
+    default `MOST_VALUES`.
 
     >>> parsed('{"a": [1]}')
     {'a': [1]}
     """
+    limit = MOST_VALUES if max_values is None else max_values
     depth = values = 0
     inside = False
     for mark in _MARKS.finditer(text):
@@ -266,8 +268,8 @@ def parsed(text: str) -> Any:
         values += step >= 0
         if depth > MOST_NESTED:  # which would exhaust the stack of a page and end its Python
             raise ValueError("it is nested too deeply")
-        if values > MOST_VALUES:
-            raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+        if values > limit:
+            raise ValueError(f"it holds more than {limit:,} values")
     found = json.loads(
         text, object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite
     )

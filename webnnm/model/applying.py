@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
-from webnnm.eager.array import Array, converted
+from webnnm.data.binding import check_numbers, tables
+from webnnm.eager.array import Array, bounds, converted, host_array
 from webnnm.eager.calls import computed
 from webnnm.eager.creation import asarray
 from webnnm.eager.device import Device
@@ -58,6 +59,7 @@ class NetworkFunction:
 
     def __init__(self, network: Network) -> None:
         self._network = network
+        self._tables = tables(network)
         self._kept: dict[Any, _Lowered] = {}
 
     def __call__(
@@ -65,12 +67,21 @@ class NetworkFunction:
     ) -> Any:
         """Return what `NNModel.apply` does."""
         given = named_inputs([vertex.block for vertex in self._network.inputs], inputs)
+        self._check_ids(given)
         lowered = self._lowered(given, training)
         found = _computed(lowered.graph, given, params, _first_states(lowered, key))
         outputs = {output.name: found.pop(output.name) for output in self._network.outputs}
         result = _only(outputs)
         updates = {name.removeprefix(PARAMETER_PREFIX): x for name, x in found.items()}
         return (result, updates) if training else result
+
+    def _check_ids(self, given: Mapping[str, Array]) -> None:
+        """Refuse known numbers that the table of an embedding has no row for (NNM702)."""
+        for block, (name, rows) in self._tables.items():
+            x = given[block]
+            known = bounds(x) if is_kind(x.dtype, "integral") else None
+            if known is not None and not 0 <= known[0] <= known[1] < rows:
+                check_numbers(f'input "{block}"', host_array(x), name, rows)
 
     def _lowered(self, given: Mapping[str, Array], training: bool) -> _Lowered:
         """Return the graph for the sizes of some inputs."""

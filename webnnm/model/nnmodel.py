@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
@@ -487,6 +487,13 @@ class NNModel:
         self.log(f"loaded {len(taken)} parameters" + (f", not {left}" if left else ""))
         return list(taken)
 
+    def __reduce__(self) -> NoReturn:
+        raise DataError(
+            "NNM704",
+            "a model cannot be copied or pickled: it holds memory of a device",
+            hint="other = await NNModel.load(await model.save())",
+        )
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -600,7 +607,9 @@ class NNModel:
         and a dict with the next values of the running statistics by parameter.
 
         Raises `DataError` NNM710 for missing inputs and parameters, NNM702 for arrays of wrong
-        types, NNM714 if a layer needs a key.
+        types and ids that an embedding has no row for, NNM714 if a layer needs a key. Ids are
+        checked where their values are known: not inside `jit`, nor on devices that are read
+        asynchronously, where negative ids count from the end of the table and others are clamped.
         """
         return self._function(params, inputs, training, key)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
@@ -330,6 +330,13 @@ class OnnxModel:
         self._compiled.clear()
         self._weights.clear()
         self.backend.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise DataError(
+            "NNM704",
+            "a model cannot be copied or pickled: it holds memory of a device",
+            hint="open its file again: await load_onnx(path)",
+        )
 
     async def __aenter__(self) -> OnnxModel:
         return self

@@ -95,14 +95,14 @@ class Scouting:
         }
 
     def __str__(self) -> str:
-        best = self.best
+        best, initial = self.best, sum(self.initial_losses.values())
+        start = f"initial loss {initial:.4f}, dead units {best.dead:.0%}"
         if len(self.candidates) == 1:
-            initial = sum(self.initial_losses.values())
-            return f"initial loss {initial:.4f}, dead units {best.dead:.0%}"
+            return start
         return (
-            f"seed search: best of {len(self.candidates)} is {best.number}, loss {best.loss:.3f} → "
-            f"{best.delta:.3f} of that of an uninformed prediction, gradient ratio "
-            f"{best.ratio:.1f}, dead units {best.dead:.0%}"
+            f"{start}; seed search: best of {len(self.candidates)} is {best.number}, loss "
+            f"{best.loss:.3f} → {best.delta:.3f} of that of an uninformed prediction, gradient "
+            f"ratio {best.ratio:.1f}"
         )
 
 

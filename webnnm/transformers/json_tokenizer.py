@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, cast
 
@@ -94,18 +95,35 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
             "a tokenizer.json needs the package tokenizers",
             hint="pip install 'webnnm[transformers]'; GGUF files include a tokenizer",
         ) from error
-    try:
+    with _named_failures():
         made = package.Tokenizer.from_str(text)
-    except Exception as error:  # the package raises nothing more specific
-        raise _wrong(error) from error
     # Files contain the padding of the last batch; callers that batch texts set it again.
     made.no_padding()
     made.no_truncation()
 
     def encode(words: str, special: bool) -> Any:
-        return made.encode(words, add_special_tokens=special).ids
+        with _named_failures():
+            return made.encode(words, add_special_tokens=special).ids
 
-    return encode, made.decode
+    def decode(tokens: list[int]) -> str:
+        with _named_failures():
+            return made.decode(tokens)
+
+    return encode, decode
+
+
+@contextmanager
+def _named_failures() -> Iterator[None]:
+    """Turn what the package raises for an inconsistent file into a named error.
+
+    It raises plain `Exception`s, and where its Rust code panics a `BaseException` of its own.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
+            raise
+        raise _wrong(error) from error
 
 
 async def _in_page(text: str) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.unit.cli.shared import ROOT, SOFTMAX, command, run, strict
 from tests.unit.compiler.legalising import chromium_limits
-from webnnm import ops
+from webnnm import DataError, ops
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read
 
@@ -424,3 +424,23 @@ def test_show_draws_a_diagram(model: str, capsys: Printed) -> None:
     assert drawn.startswith("<svg ")
     assert drawn.count('data-id="') > 2
     assert main(["show", "net.onnx", "--svg"]) != 0
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000, "[[1, NaN]]", "[[1, 1e999]]"])
+def test_json_that_no_rows_look_like_is_refused(text: str) -> None:
+    from webnnm.cli.rows import json_rows
+
+    for rows in (text, text.encode()):
+        with pytest.raises(DataError, match="NNM713: the rows are not JSON"):
+            json_rows(rows)
+
+
+def test_deeply_nested_options_and_limits_do_not_end_the_program(
+    model: str, tmp_path: Path
+) -> None:
+    from webnnm.cli.common import _value
+
+    assert _value("[" * 200_000) == "[" * 200_000
+    limits = tmp_path / "limits.json"
+    limits.write_text("[" * 200_000)
+    assert main(["show", model, "--after", "finish", "--limits", str(limits)]) == 2

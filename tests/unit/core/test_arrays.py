@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import math
+import pickle
 import struct
 import sys
 from array import array
@@ -347,3 +349,12 @@ def test_a_part_is_rows_that_share_the_memory(dtype: DataType) -> None:
         assert part.dtype == dtype
         assert part.tolist() == whole.tolist()[start:stop]
         assert dtype in ("int4", "uint4") or part.data.obj is whole.data.obj
+
+
+@pytest.mark.parametrize("dtype", PRECEDENCE)
+def test_copies_and_pickles_have_memory_of_their_own(dtype: DataType) -> None:
+    memory = bytearray(HostArray.of([[1, 0, 1], [0, 0, 1]], dtype).data)
+    x = HostArray(dtype, (2, 3), memory)
+    for other in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert (other.dtype, other.shape, other.tolist()) == (x.dtype, x.shape, x.tolist())
+        assert not other.shares(memory)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import pytest
 
 from webnnm.core.errors import (
@@ -11,6 +15,7 @@ from webnnm.core.errors import (
     DataError,
     ModelError,
     NotationError,
+    Remedy,
     Span,
     WebNNMError,
     raise_first,
@@ -131,3 +136,18 @@ def test_a_message_is_never_longer_than_a_screen() -> None:
     assert error.message.startswith("a" * 500) and error.message.endswith("b" * 500)
     assert error.hint.endswith("cd")
     assert len(str(error)) < 2100
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_errors_can_be_copied(duplicate: Callable[[WebNNMError], WebNNMError]) -> None:
+    """As by a process pool, which sends the errors of its workers."""
+    error = at("m:layers rleu();", "rleu", hint=suggestion("rleu", ["relu"]))
+    error.others = (DataError("NNM704", "y"),)
+    other = duplicate(error)
+    assert type(other) is NotationError and str(other) == str(error)
+    assert (other.fix, other.span, other.args) == (error.fix, error.span, error.args)
+    assert isinstance(other.hint, Remedy) and other.hint.word == "rleu"
+    lost = duplicate(ContextLost("gone", step=3))
+    assert isinstance(lost, ContextLost) and (lost.step, lost.message) == (3, "gone")

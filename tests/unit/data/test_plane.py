@@ -66,3 +66,18 @@ def test_features_are_functions_of_a_point() -> None:
         plane_features([(0, 0)], ["x3"])
     with pytest.raises(DataError, match="no features"):
         plane_features([(0, 0)], [])
+
+
+@pytest.mark.parametrize("name", [7, None, ["x1"]])
+def test_features_that_are_no_names_are_refused(name: Any) -> None:
+    with pytest.raises(DataError, match="NNM710"):
+        plane_features([[0.0, 1.0]], [name])
+
+
+@every_shape
+@pytest.mark.parametrize("options", [{"rows": 2.5}, {"rows": "7"}, {"noise": math.nan}])
+def test_counts_and_noise_that_are_no_such_numbers_are_refused(
+    shape: str, options: dict[str, Any]
+) -> None:
+    with pytest.raises(DataError, match="NNM704"):
+        made(shape, **options)

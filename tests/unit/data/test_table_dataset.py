@@ -67,3 +67,12 @@ async def test_a_column_of_texts_that_only_training_knows_is_a_finding() -> None
     source = source.replace("14", "2")
     model = await NNModel.create(source=source, dataset=dataset, log=lambda _: None)
     assert not [finding for finding in model.review() if finding.id == "E613"]
+
+
+def test_standardisation_leaves_a_table_of_words_alone() -> None:
+    """So it does with columns of 0 and 1 beside them."""
+    words: dict[str, Any] = {"a": ["x", "y", "z"] * 10, "y": ["u", "v", "v"] * 10}
+    for table in (words, {**words, "b": [0, 1] * 15}):
+        data = TableDataset(table, label="y", standardize=True)
+        assert set(data.arrays("full")[0]["model"].values()) == {0.0, 1.0}
+        assert not data.standardization

@@ -147,3 +147,11 @@ async def test_a_model_of_onnx_is_a_function_of_its_weights() -> None:
             assert far(slopes, (x.T @ (1 - y * y)).tolist()) < 1e-6
         with pytest.raises(DataError, match='NNM710: params has no "w"'):
             net.apply({}, x)
+
+
+@pytest.mark.parametrize("ids", [[[0, -1]], [[7, 0]]])
+async def test_ids_without_a_row_in_the_table_are_refused(ids: list[list[int]]) -> None:
+    async with await opened(SEVERAL) as net:
+        params, plain = net.arrays(), xp.asarray([[1.0, 2.0, 3.0]])
+        with pytest.raises(DataError, match=r'NNM702: input "words": row 0.*has 7 rows'):
+            net.apply(params, {"words": xp.asarray(ids), "plain": plain})

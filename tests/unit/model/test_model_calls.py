@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -119,3 +121,22 @@ async def test_a_model_shows_itself_as_a_table() -> None:
     shown = (await model.test("training"))._repr_html_()
     assert "<th>samples</th>" in shown
     assert "actual \\ predicted" in shown
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+async def test_results_and_data_can_be_copied_but_not_models(duplicate: Callable[..., Any]) -> None:
+    examples, rows = data(), [[0.5, 1.0, 2.0]]
+    model = await create(dataset=examples)
+    prediction = await model.predict(rows)
+    assert duplicate(prediction).tolist() == prediction.tolist()
+    again = duplicate(examples)
+    assert again.size("full") == 8 and again.arrays("full")[0].keys() == {"model"}
+    result = await model.test()
+    assert str(duplicate(result)) == str(result)
+    with pytest.raises(DataError, match="copied or pickled") as caught:
+        duplicate(model)
+    assert "await NNModel.load(await model.save())" in caught.value.hint
+    other = await NNModel.load(await model.save(), **QUIET)
+    assert (await other.predict(rows)).tolist() == prediction.tolist()

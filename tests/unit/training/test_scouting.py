@@ -282,7 +282,12 @@ async def test_a_single_start_is_measured_without_trial_steps() -> None:
     model = await create("m:input shape=[4]; m:output shape=[3]; m:layers matmul(w);", classes())
     found = await model.scout(1)
     assert found.best.delta == found.best.loss
-    assert str(found).startswith(f"initial loss {found.best.loss:.3f}, dead units ")
+    initial = sum(found.initial_losses.values())
+    assert str(found).startswith(f"initial loss {initial:.4f}, dead units ")
+    several = await model.scout(3)
+    initial = sum(several.initial_losses.values())
+    assert str(several).startswith(f"initial loss {initial:.4f}, dead units ")
+    assert f"seed search: best of 3 is {several.best.number}" in str(several)
     model.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,25 @@ async def test_what_is_not_a_tokenizer_is_refused(text: str) -> None:
     pytest.importorskip("tokenizers")
     with pytest.raises(DataError, match=r"NNM718: tokenizer\.json is not a tokenizer"):
         await json_tokenizer(text)
+
+
+async def test_a_file_on_which_the_package_panics_is_refused() -> None:
+    """Its processor names a token that it does not describe."""
+    pytest.importorskip("tokenizers")
+    special = {"id": "<s>", "ids": [0], "tokens": ["<s>"]}
+    text = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    content = json.loads(TEXT) | {
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": text,
+            "pair": [*text, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<s>": special},
+        }
+    }
+    assert (await json_tokenizer(json.dumps(content))).encode("a")[0] == 0
+    content["post_processor"]["special_tokens"] = {}
+    with pytest.raises(DataError, match="NNM718"):
+        (await json_tokenizer(json.dumps(content))).encode("a")
 
 
 async def test_the_package_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
