@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from webnnm.core.spelling import nearest
@@ -96,8 +96,8 @@ class Remedy(str):
         made.text, made.word, made.span = text, word, span
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:  # copies and pickles create it with its text
-        return str(self), self.text
+    def __reduce__(self) -> Any:  # as `str` would, a copy would be created without its text
+        return partial(Remedy, word=self.word, span=self.span), (str(self), self.text)
 
     def edit(self, source: str, span: Span) -> Edit | None:
         """Return the edit for an error at a span, None if the word is not there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, cast
@@ -113,7 +113,7 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _named_failures() -> Iterator[None]:
+def _named_failures() -> Generator[None]:
     """Turn what the package raises for an inconsistent file into a named error.
 
     It raises plain `Exception`s, and where its Rust code panics a `BaseException` of its own.
