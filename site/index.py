@@ -1,14 +1,15 @@
 """Says what runs models in this browser."""
 
+import page
 from page import element, ready, show_what_runs
-from pyscript import when, window
+from pyscript import when
 
 
 @when("click", "#copy")
 async def copy(event):
     """Copy the example to the clipboard."""
-    await window.navigator.clipboard.writeText(element("snippet").textContent)
-    element("copy").textContent = "Copied"
+    if await page.copy(element("snippet").textContent):
+        element("copy").textContent = "Copied"
 
 
 found = await show_what_runs()

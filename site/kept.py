@@ -12,6 +12,9 @@ from pyscript import when, window
 
 POINTS = 400
 """Points of a curve that a note keeps at most."""
+UNKEPT = "This training is not kept: a reload loses it."
+FULL = "The browser's storage for this site is full: delete data of this site, or free disk space."
+REFUSED = "Private windows and browser settings may disable storage for this site."
 SECONDS = 10
 """Seconds between two notes of the curve."""
 
@@ -24,6 +27,7 @@ class Kept:
         self.note = None
         self.standing = None
         self.written = 0
+        self.unnoted = False
         self.go_on, self.discard = go_on, discard
         when("click", "#continue")(self.on_continue)
         when("click", "#discard")(self.on_discard)
@@ -61,12 +65,16 @@ class Kept:
             self.write()
 
     def write(self):
-        """Write the note; without one the training is still kept, but will not be offered."""
+        """Write the note; without one the training will not be offered, which the page says."""
         self.written = window.performance.now()
         try:
             window.localStorage.setItem(self.key, json.dumps(self.note))
+            self.unnoted = False
         except JsException as error:
+            self.unnoted = True
             log(f"the browser takes no note of this training: {error}")
+            full = "QuotaExceededError" in str(error)
+            tell(f"{UNKEPT} {FULL if full else REFUSED}", warning=True)
 
     def forget(self):
         """Withdraw the offer and remove the note."""

@@ -3,6 +3,7 @@
 import math
 import time
 
+import page
 from fetched import opened
 from page import clear_error, element, log, show_error, table
 from pyscript import ffi, when, window
@@ -168,8 +169,9 @@ async def example(event):
 @when("click", "#copy")
 async def copy(event):
     """Copy the text."""
-    await window.navigator.clipboard.writeText(element("lines").dataset.text)
-    element("copy").textContent = "Copied"
+    clear_error()
+    if await page.copy(element("lines").dataset.text):
+        element("copy").textContent = "Copied"
 
 
 reader = Reader()

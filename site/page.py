@@ -1,7 +1,9 @@
 """What the pages share: elements, error messages, tables and bars."""
 
+import asyncio
 import traceback
 
+from pyodide.ffi import JsException
 from pyscript import document, window
 
 from webnnm import WebNNMError, probe
@@ -12,6 +14,8 @@ TURN_ON = (
     "chrome://flags/#web-machine-learning-neural-network as the address, choose Enabled, restart."
 )
 """What to do in a browser without WebNN; pages cannot link to such addresses."""
+HOW = "./docs/backends.html"
+"""The document that says more of it, where the documentation is served with the pages."""
 
 
 def element(name):
@@ -73,7 +77,32 @@ def show_sentence(text):
         shown += " WebNN needs https, or localhost."
     elif not hasattr(window.navigator, "ml"):
         shown += f" {TURN_ON}"
+        looking = asyncio.ensure_future(link_to_more())
+        looking.add_done_callback(lambda done: done.result())
     element("runs").textContent = shown
+
+
+async def link_to_more():
+    """Add a link to the document on WebNN in browsers, if this server has it."""
+    try:
+        answer = await window.fetch(HOW, method="HEAD")
+    except JsException as error:  # without a network, or in a page that is sealed
+        log(f"no documentation: {error}")
+        return
+    runs = element("runs")
+    if answer.ok and not runs.querySelector("a"):
+        runs.append(" ", make("a", "More on WebNN in browsers", href=f"{HOW}#webnn-in-browsers"))
+
+
+async def copy(text):
+    """Write a text to the clipboard; where the browser refuses, say so and return False."""
+    try:
+        await window.navigator.clipboard.writeText(text)
+    except Exception as error:  # there is no clipboard without https, either
+        log(f"the clipboard cannot be written: {error}")
+        show_error_text("The browser does not let this page copy: select the text and copy it.")
+        return False
+    return True
 
 
 def show_error(error):

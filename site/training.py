@@ -13,7 +13,7 @@ import page
 from closer import Closer
 from confusion import Confusion
 from diagram import ModelDiagram
-from kept import Kept, tell
+from kept import UNKEPT, Kept, tell
 from loss_curve import LossCurve
 from model_editor import ModelEditor
 from page import element, make, table
@@ -157,7 +157,7 @@ class TrainingPage:
         reason = answer["refused"] if answer else ""
         # What lies in the browser is that of another tab from now on.
         self.kept.note = None
-        tell(f"This training is not kept: a reload loses it. {reason}", warning=True)
+        tell(f"{UNKEPT} {reason}", warning=True)
         return None
 
     async def step_back(self):
@@ -258,7 +258,7 @@ class TrainingPage:
             if not element("kept").classList.contains("warning"):
                 self.announce("The browser could not keep the training.")
             tell(f"Not kept this time; the training continues. {failure}", warning=True)
-        else:
+        elif not self.kept.unnoted:
             tell(f"Kept by the browser at {window.Date.new().toLocaleTimeString('en-GB')}.")
 
     def add(self, records):
@@ -330,10 +330,15 @@ class TrainingPage:
         """Let the browser save the model among the downloads."""
         from webnnm.snapshots import storage
 
+        page.clear_error()
         answer = await self.attempt(self.trainer.save)
         if answer:
             name = f"{self.name}.webnnm.safetensors"
-            await storage.store(f"{storage.DOWNLOAD}{name}", [b64decode(answer["file"])])
+            try:
+                await storage.store(f"{storage.DOWNLOAD}{name}", [b64decode(answer["file"])])
+            except Exception as error:
+                page.show_error(error)
+                return
             self.announce(f"{name} is saved.")
 
     async def load(self, event):

@@ -3,10 +3,11 @@
 import asyncio
 import time
 
+import page
 from fetched import MissingModel, load
 from page import clear_error, element, hand_over, make, show_error
 from pretrained import chosen, model_of, offered_model
-from pyscript import when, window
+from pyscript import when
 
 from webnnm import Microphone, Sound, load_sound
 
@@ -141,7 +142,7 @@ async def choose_folder(event):
 @when("click", "#copy")
 async def copy(event):
     """Copy what was said."""
-    await window.navigator.clipboard.writeText(" ".join(scribe.lines))
+    await page.copy(" ".join(scribe.lines))
 
 
 scribe = Scribe()

@@ -145,6 +145,10 @@ async def says_that_numpy_will_train(page: Any) -> None:
     runs = page.locator("#runs", has_text="odels run on NumPy")
     await runs.wait_for()
     assert "browser has no WebNN" in await runs.text_content()
+    more = runs.get_by_role("link", name="More on WebNN in browsers")
+    address, _, section = (await more.get_attribute("href")).partition("#")
+    document = await page.request.get(f"{page.url.rpartition('/')[0]}/{address}")
+    assert f'id="{section}"' in await document.text()
     assert await page.locator("#train").is_enabled()
     assert await page.locator("#result[data-done]").count() == 0
 

@@ -80,6 +80,19 @@ async def test_a_training_is_kept_by_an_example(page: Any, site_url: str, projec
     assert "training ended: 20 epochs" in await run(page, last)
 
 
+async def test_set_ups_count_as_no_examples_and_long_values_only_begin(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_document(page, site_url, "training.html")
+    shown = await run(page, 1)
+    assert shown.count("\n") == 202, "200 epochs, the file with the history, and its plot"
+    assert re.search(r"^'epoch,.* … \(\d\d,\d{3} in all\)$", shown, re.MULTILINE)
+    assert re.search(r"^<Plot: [\d,]+ characters of SVG>$", shown, re.MULTILINE)
+    assert "<svg" not in shown
+    bars = await page.locator(".example-bar").count()
+    assert await page.get_by_role("button", name=f"Run example {bars}", exact=True).count() == 1
+
+
 async def test_examples_of_docstrings_know_the_names_of_their_module(
     page: Any, site_url: str, project: Any
 ) -> None:

@@ -83,3 +83,28 @@ async def test_without_all_the_page_says_what_is_missing_before_anybody_trains_a
     assert "hint: " in text
     if trains:
         assert await page.locator("#train").is_enabled()
+
+
+@pytest.mark.projects("no-webnn")
+async def test_a_copy_without_documents_links_to_none(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.route("**/docs/**", lambda route: route.fulfill(status=404))
+    async with page.expect_response("**/docs/backends.html"):
+        await open_site_page(page, site_url, "index.html")
+    runs = page.locator("#runs", has_text="chrome://flags/")
+    await runs.wait_for()
+    assert await runs.get_by_role("link").count() == 0
+
+
+@pytest.mark.projects("webnn")
+async def test_a_clipboard_that_cannot_be_written_is_told_in_the_page(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.add_init_script(
+        "navigator.clipboard.writeText = async () => { throw new DOMException('no'); }"
+    )
+    await open_site_page(page, site_url, "index.html")
+    await page.locator("#copy").click()
+    await page.locator("#alert", has_text="does not let this page copy").wait_for()
+    assert await page.locator("#copy").text_content() == "Copy"

@@ -219,3 +219,39 @@ async def test_a_file_that_is_not_a_model_is_refused_and_the_model_stays(
     await page.locator("#alert", has_text="NNM80").wait_for()
     await page.locator("#classify").click()
     await page.locator("#species", has_text="%").wait_for()
+
+
+# What browsers do where a site's storage is full.
+NO_ROOM_FOR_NOTES = """
+Storage.prototype.setItem = () => { throw new DOMException("no room", "QuotaExceededError"); };
+"""
+NO_DOWNLOAD = """
+URL.createObjectURL = () => { throw new DOMException("no room", "QuotaExceededError"); };
+"""
+
+
+@in_one_browser
+async def test_a_full_storage_is_told_where_the_training_was_begun(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.add_init_script(NO_ROOM_FOR_NOTES)
+    await open_site_page(page, site_url, "iris.html")
+    await train_on(page, epochs=20)
+    told = await page.locator("#kept.warning").text_content()
+    assert told == (
+        "This training is not kept: a reload loses it. The browser's storage for this site is "
+        "full: delete data of this site, or free disk space."
+    )
+
+
+@in_one_browser
+async def test_a_model_that_cannot_be_saved_is_told_in_the_page(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, "iris.html")
+    await train_on(page, epochs=5)
+    await page.evaluate(f"() => {{ {NO_DOWNLOAD} }}")
+    await page.locator("#save").click()
+    told = page.locator("#alert", has_text="NNM807")
+    await told.wait_for()
+    assert "storage quota is full" in await told.text_content()

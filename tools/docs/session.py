@@ -12,6 +12,8 @@ from webnnm import WebNNMError
 FILE = "<example>"
 SESSIONS = {}
 """Session → the names of its programs."""
+LONGEST = 1000
+"""Characters of a text that is shown as the value of an expression; `print` shows all of it."""
 
 
 class _Awaited(ast.NodeTransformer):
@@ -73,7 +75,15 @@ async def _run(statement, names):
         value = await value
     if shows and value is not None:
         names["_"] = value
-        print(repr(value))
+        print(_shown(value))
+
+
+def _shown(value):
+    """Return how a value shows: long texts, such as files that a call returns, only begin."""
+    shown = repr(value)
+    if not isinstance(value, str | bytes) or len(shown) <= LONGEST:
+        return shown
+    return f"{shown[:LONGEST]} … ({len(value):,} in all)"
 
 
 def told(error):

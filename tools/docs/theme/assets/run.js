@@ -250,9 +250,12 @@ async function runInOrder(block, tell) {
   return ending;
 }
 
-document.querySelectorAll(".highlight.run, .highlight.setup").forEach((place, index) => {
-  equip(/** @type {HTMLElement} */ (place), index + 1);
-});
+// Readers count what they see, which set-ups are not.
+let examples = 0;
+for (const place of document.querySelectorAll(".highlight.run, .highlight.setup")) {
+  if (place.classList.contains("run")) examples += 1;
+  equip(/** @type {HTMLElement} */ (place), examples);
+}
 
 /** Let the keyboard reach what scrolls: blocks, and the tables that Material wraps. */
 function reach() {
