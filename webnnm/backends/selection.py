@@ -58,9 +58,14 @@ async def backend(
     "jax" uses all devices that JAX finds (`pip install "webnnm[jax]"`, see docs/cloud.md); its
     `device` is "cpu", "gpu" or "tpu", and "npu" means JAX's default.
 
-    Raises `BackendError` NNM709 for an unknown device, and if the backend is not available.
+    Raises `BackendError` NNM709 for an unknown device or preference, and if the backend is not
+    available.
     """
     _check_device(name, device)
+    if power_preference is not None:
+        from webnnm.backends.webnn import check_power
+
+        check_power(power_preference)
     if name == "auto":
         return await _automatic(device, power_preference, log, work)
     if name == "webnn":

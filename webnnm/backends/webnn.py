@@ -120,7 +120,7 @@ class WebNNBackend(Backend):
         Raises `BackendError` NNM709 outside a browser, or if WebNN is missing or does not work.
         """
         _check_word("device", device_type, DEVICES)
-        _check_word("power preference", power_preference, POWER_PREFERENCES)
+        check_power(power_preference)
         bridge = bridge or await pyodide_host.load_bridge()
         options = {"deviceType": device_type, "powerPreference": power_preference}
         given = {key: value for key, value in options.items() if value is not None}
@@ -348,6 +348,11 @@ class WebNNBackend(Backend):
         self._built.clear()
         self._owners.clear()
         self._bridge.close(self._context)
+
+
+def check_power(power_preference: str | None) -> None:
+    """Raise `BackendError` NNM709 for a word that browsers do not know."""
+    _check_word("power preference", power_preference, POWER_PREFERENCES)
 
 
 def _check_word(what: str, word: str | None, known: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 
@@ -85,6 +86,7 @@ def table_of(value: Any) -> Table:
     """
     if isinstance(value, Table):
         return value
+    check_awaited(value, "the table", "table = …")
     if hasattr(value, "to_py"):  # a proxy of JavaScript
         value = value.to_py()
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):

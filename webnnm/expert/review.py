@@ -107,14 +107,17 @@ class Review:
     _repr_html_ = to_html
 
     def _text(self, name: str) -> str:
+        return str(self._meant(name))
+
+    def _meant(self, name: str) -> Any:
         """Return the value of a setting, with the number of epochs in place of the 0 for 5 %."""
         value = self.settings[name]
         if name != "warmup_epochs" or value:
-            return str(value)
+            return value
         from webnnm.training.schedules import Schedule
 
         kind, epochs = self.settings["schedule"], self.settings["epochs"]
-        return str(Schedule(kind=kind, rate=1.0, epochs=epochs, batches=1).warmup)
+        return Schedule(kind=kind, rate=1.0, epochs=epochs, batches=1).warmup
 
     def _decided(self) -> list[str]:
         """Return the settings that are not defaults, with their origins."""
@@ -138,7 +141,7 @@ class Review:
         """Return the review as plain values for JSON."""
         return {
             "findings": [finding.to_dict() for finding in self.findings],
-            "settings": {k: v for k, v in self.settings.items() if _shown(v)},
+            "settings": {k: self._meant(k) for k, v in self.settings.items() if _shown(v)},
             "origins": dict(self.origins),
             **({"examined": self.examined} if self.examined else {}),
         }

@@ -268,12 +268,14 @@ class Expander:
             if option.name not in known:
                 from webnnm.graph.foreign_words import option_hint
 
+                own = ", ".join(f"{name}=" for name in operator.layer.option_names())
+                every = f"it takes {own}" if own else "leave it out: it takes no options of its own"
                 raise self.fail(
                     "NNM301",
                     f'"{operator.name}" has no option "{option.name}"',
                     option.span,
                     scope,
-                    option_hint(option.name, sorted(known)),
+                    option_hint(option.name, sorted(known)) or every,
                 )
 
     def _skipped(self, skip: Option, scope: Scope, history: Sequence[Flow]) -> Option:

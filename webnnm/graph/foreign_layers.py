@@ -13,7 +13,10 @@ _INPUT = "write it as a statement: model:input shape=[…];"
 _ENCODED = "leave it out: datasets encode classes and words"
 _DISTURBED = "write dropout(0.1): no layer adds noise, and dropout disturbs a training too"
 _POOLED = "write conv1d(k, filters=4, kernel=2, strides=2): it learns how to halve a length"
-_LENGTHENED = "name the dimensions {channels, height, width:1}, and write convTranspose2d"
+_LENGTHENED = (
+    "conv1d cannot lengthen: name the dimensions {channels, height, width:1}, "
+    "and write convTranspose2d"
+)
 _BLOCK = (
     "define it: block:layers layerNormalization(), attend(q, k, v, o=o, heads=2), "
     "residual(to=input);"

@@ -16,6 +16,7 @@ _CROSS_ENTROPY = "write CCE for one-hot labels, SCE for class numbers, BCE for y
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "activation": (_OWN_LAYER,),
+    "approximate": ("leave it out: gelu() is exact, geluTanh() computes it by tanh",),
     "axes": ("axis", "coords"),
     "axis": ("axes", "coords"),
     "autopad": ("write padding=same",),

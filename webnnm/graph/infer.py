@@ -73,7 +73,9 @@ class LayerView:
         rank = flow.rank or 0
         if isinstance(word, int):
             if not -rank <= word < rank:
-                self.fail("NNM308", f"axis {word}, rank {rank}", at=option)
+                own = f"are 0 … {rank - 1}, or -{rank} … -1" if rank > 1 else "are 0 or -1"
+                hint = f"axes of {flow} {own if rank else 'are none'}: the batch is not counted"
+                self.fail("NNM308", f"axis {word}, rank {rank}", at=option, hint=hint)
             return word % rank
         if word in flow.names:
             return flow.names.index(word)
@@ -270,13 +272,21 @@ def _require_known(network: Network) -> None:
     )
 
 
+SIZES = {"filters": "8", "kernel": "3", "size": "100"}
+"""Options that give the sizes of a filter or a table, with an example of each."""
+
+
 def _missing_size(network: Network) -> str:
-    """Return what is missing, in the first convolution whose filter is unknown or else anywhere."""
+    """Return what is missing, in the first layer of an unknown filter or table or else anywhere."""
     for layer in network.order:
         options, operands = layer.options, layer.operands
-        if "kernel" in layer.rules.options and len(operands) > 1 and not operands[1].features.known:
-            wanted = [("filters", "8"), ("kernel", "3")]
-            missing = [f"{name}={size}" for name, size in wanted if options.get(name) is None]
-            if options.get("kernel") is None:
+        if len(operands) > 1 and not operands[1].features.known:
+            known = layer.rules.options
+            missing = [
+                f"{name}={size}"
+                for name, size in SIZES.items()
+                if name in known and options.get(name) is None
+            ]
+            if missing:
                 return f'write {", ".join(missing)} in "{layer.label}", or the size that is meant'
     return "write shape= on the layer"

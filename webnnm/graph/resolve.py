@@ -18,7 +18,7 @@ from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, V
 from webnnm.ops.declare.features import Changes, Features
 from webnnm.ops.declare.layer import ParameterRole, TensorSlot, ValueOption
 from webnnm.ops.declare.naming import camel_case
-from webnnm.ops.declare.values import Sizes
+from webnnm.ops.declare.values import LIST_EXPECTED, Sizes
 
 INITIALISED = ("weight", "projection", "recurrent", "table")
 """Roles of the parameters that `init=` sets on a block, or on a layer with several."""
@@ -63,7 +63,8 @@ class Resolver:
                 message = f'"{vertex.operator.name}" needs {slot.name}='
                 if "skip" in vertex.rules.options:
                     message += " or skip="
-                raise self.expander.fail("NNM304", message, vertex.span, scope)
+                hint = f"write {slot.name}=, with the name of a layer or of a parameter"
+                raise self.expander.fail("NNM304", message, vertex.span, scope, hint)
         for slot in vertex.rules.implicit(vertex.options, self._words):
             word = Reference((slot.word or slot.name,), span=vertex.span)
             vertex.tensors[slot.name] = Source(self._new_parameter(given, word, slot))
@@ -316,7 +317,9 @@ class Resolver:
             return option.read(syntax)
         except ValueError as error:
             message = f'{camel_case(name)}= of "{given.vertex.operator.name}": {error}'
-            raise self.expander.fail("NNM303", message, span, given.scope) from error
+            bare = isinstance(syntax, Number) and error.args == (LIST_EXPECTED,)
+            hint = f"write [{syntax.value}], with a number for each dimension" if bare else ""
+            raise self.expander.fail("NNM303", message, span, given.scope, hint) from error
 
     def _dimensions_of_others(self, given: Given, value: Any) -> None:
         """Make the layer depend on tensors in sizes such as `half.dimension('sequence')`."""

@@ -36,7 +36,8 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     >>> create_settings({"optimizeFor": "edge"})
     {'optimize_for': 'edge', 'device_type': 'npu'}
 
-    Raises `DataError` NNM703 for unknown or duplicate settings, NNM704 for another `optimize_for`.
+    Raises `DataError` NNM703 for unknown or duplicate settings, NNM704 for values of `seed`,
+    `batch_size`, `optimize_for`, `files` and `log` that are none.
     """
     found: dict[str, Any] = {}
     for word, value in given.items():
@@ -49,6 +50,15 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         if name in found:
             raise DataError("NNM703", f'"{name}" is given in two spellings')
         found[name] = value
+    for name in ("seed", "batch_size"):
+        if found.get(name) is not None:
+            found |= written({name: found[name]})
+    if not isinstance(found.get("files") or {}, Mapping):
+        hint = "give a dict, name in the text → path, URL or bytes"
+        raise DataError("NNM704", f"files is {found['files']!r}"[:60], hint=hint)
+    if not (found.get("log") is None or callable(found["log"])):
+        hint = "give a function that takes a line, such as print"
+        raise DataError("NNM704", f"log is {found['log']!r}"[:60], hint=hint)
     if found.get("optimize_for") is not None:
         found |= written({"optimize_for": found["optimize_for"]})
         if found["optimize_for"] == "edge" and not found.get("device_type"):

@@ -57,7 +57,8 @@ def _shape(layer: ShapeView) -> None:
     same_shape(layer)
     flow, groups = layer.flow, layer.options["groups"]
     if groups is None:
-        layer.fail("NNM304", '"groupNormalization" needs groups=')
+        hint = "write groups=2, or another divisor of the number of channels"
+        layer.fail("NNM304", '"groupNormalization" needs groups=', hint=hint)
     if flow.rank == 0:
         layer.fail("NNM405", f"{flow} has no channels")
     if flow.dims is not None:

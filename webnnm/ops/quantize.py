@@ -161,7 +161,7 @@ def _earlier(
 def _shape(layer: ShapeView, operator: str) -> None:
     for name in ("scale", "zeroPoint"):
         if name not in layer.tensors:
-            layer.fail("NNM304", f'"{operator}" needs {name}=')
+            layer.fail("NNM304", f'"{operator}" needs {name}=', hint=f"write {name}=…")
     same_shape(layer)
     scale, zero_point = layer.tensors["scale"], layer.tensors["zeroPoint"]
     if layer.flow.known and scale.known:

@@ -88,3 +88,10 @@ async def test_what_is_neither_a_name_nor_a_backend(given: Any) -> None:
         await backend(given)
     assert caught.value.code == "NNM709"
     assert "auto, webnn, onnxruntime, numpy, jax" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["auto", "numpy"])
+async def test_an_unknown_power_preference_is_refused_whatever_runs(name: str) -> None:
+    with pytest.raises(BackendError) as caught:
+        await backend(name, power_preference="lowpower")
+    assert caught.value.code == "NNM709" and "low-power" in caught.value.hint

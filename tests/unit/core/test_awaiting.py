@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, IrisDataset, NNModel, backend, concatenate, review, xp
+from webnnm import (
+    CSVDataset,
+    DataError,
+    Dataset,
+    IrisDataset,
+    NNModel,
+    backend,
+    concatenate,
+    describe_table,
+    review,
+    xp,
+)
 from webnnm.core.awaiting import Call, NotAwaitedError, awaited, is_asynchronous
 
 SOURCE = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), softmax();"
@@ -122,3 +133,8 @@ async def test_a_call_is_a_coroutine() -> None:
     assert is_asynchronous(double)
     assert is_asynchronous(NNModel.predict)
     assert not is_asynchronous(NNModel.summary)
+
+
+def test_a_table_that_was_not_awaited_is_told() -> None:
+    with pytest.raises(NotAwaitedError, match=r"the table is CSVDataset\.create\(…\)"):
+        describe_table(CSVDataset.create(text="a,b\n1,2\n"))

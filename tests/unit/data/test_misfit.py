@@ -196,3 +196,9 @@ def test_the_order_that_is_advised_for_pictures_fits_their_labels() -> None:
     layer, shape = "transpose(permutation=[1, 2, 0])", "shape=[4, 5, 3]"
     assert layer in caught.value.hint and shape in caught.value.hint
     assert review(text.replace("shape=[3, 4, 5]", shape).replace(");", f"), {layer};"), data)
+
+
+def test_json_has_the_warm_up_that_is_printed() -> None:
+    found = review(TEXT, Dataset(ROWS, NUMBERS), epochs=100)
+    assert "warmup_epochs 5" in str(found)
+    assert found.to_dict()["settings"]["warmup_epochs"] == 5

@@ -81,3 +81,33 @@ def test_long_lines_are_cut_around_the_place() -> None:
     shown, caret = str(caught.value).split("\n")[1:3]
     assert len(shown) < 120
     assert shown[caret.index("^") :].startswith("sofmax()")
+
+
+IMAGE = "m:input shape={channels:3, height:8, width:8}; m:output shape=[4]; m:layers "
+ROW = "m:input shape=[4]; m:output shape=[4]; m:layers "
+IDS = "m:input int32 shape=[]; m:output shape=[4]; m:layers "
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "hint"),
+    [
+        (IMAGE + "conv2d(k, kernel=3), flatten(), matmul(w);", "NNM403", "filters=8"),
+        (IMAGE + "conv2d(k, filters=3), flatten(), matmul(w);", "NNM403", "kernel=3"),
+        (IDS + "embedding(t, shape=[4]);", "NNM403", "size=100"),
+        (IMAGE + "groupNormalization(), flatten(), matmul(w);", "NNM304", "groups="),
+        (ROW + "quantizeLinear();", "NNM304", "scale="),
+        (ROW + "relu(slant=1);", "NNM301", "no options of its own"),
+        (ROW + "elu(slant=1);", "NNM301", "alpha="),
+        (ROW + "gelu(approximate=true);", "NNM301", "geluTanh()"),
+        (ROW + "reduceMax([0, 1]);", "NNM308", "0 or -1"),
+        (IMAGE + "reduceMax([3]);", "NNM308", "0 … 2"),
+        (ROW + "pad(1);", "NNM303", "[1]"),
+    ],
+)
+def test_an_option_that_is_missing_or_wrong_has_a_hint(text: str, code: str, hint: str) -> None:
+    assert hint in fails(code, text).hint
+
+
+def test_what_is_missing_is_told_only_where_it_is() -> None:
+    text = IMAGE + "conv2d(k, filters=3, kernel=3), flatten(), matmul(w), matmul(v);"
+    assert "shape=" in fails("NNM403", text).hint

@@ -478,3 +478,19 @@ async def test_steps_are_counted_over_trainings() -> None:
     await model.train(epochs=2, batch_size=50)
     await model.train(epochs=1, batch_size=105)
     assert model.step == 7
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *({"seed": "x"}, {"seed": 1.5}, {"batch_size": 0}, {"batch_size": "20"}),
+        *({"files": 7}, {"log": 7}),
+    ],
+)
+async def test_settings_of_a_wrong_type_are_refused_by_name(setting: dict[str, Any]) -> None:
+    text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w);"
+    settings: Any = {"source": text, "backend": "numpy", "log": lambda _: None, **setting}
+    with pytest.raises(DataError) as caught:
+        await NNModel.create(**settings)
+    assert caught.value.code == "NNM704" and next(iter(setting)) in caught.value.message
+    assert caught.value.hint

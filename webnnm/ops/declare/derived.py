@@ -115,7 +115,10 @@ class _Rules:
         """Infer the shapes of the results by a trial, once those of all operands are known."""
         for option in self._required:
             if layer.options[option] is None:
-                layer.fail("NNM304", f'"{self._name}" needs {camel_case(option)}=')
+                word = camel_case(option)
+                layer.fail(
+                    "NNM304", f'"{self._name}" needs {word}=', hint=f"write {self._name}({word}=…)"
+                )
         given: list[Features | None] = _arguments(self._operands, layer)
         if not layer.flow.known and not self._is_kept(layer, given):
             return

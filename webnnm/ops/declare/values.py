@@ -139,6 +139,9 @@ class Sizes:
     sizes: tuple[int | Percent | Call | None, ...]
 
 
+LIST_EXPECTED = "expected a list or a named shape"
+
+
 def sizes(value: Value) -> Sizes:
     """Read `[2, 3]` or `{height:2, width}`."""
     if isinstance(value, NamedShape):
@@ -147,7 +150,7 @@ def sizes(value: Value) -> Sizes:
         )
     if isinstance(value, Items):
         return Sizes(None, tuple(_size(item) for item in value.items))
-    raise ValueError("expected a list or a named shape")
+    raise ValueError(LIST_EXPECTED)
 
 
 def _size(value: Value | None) -> int | Percent | Call | None:
