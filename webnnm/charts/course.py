@@ -66,8 +66,8 @@ class Course(Protocol):
         ...
 
 
-Histories = Course | Mapping[str, Course]
-"""One training, or several by their names in the legend."""
+Histories = Course | Mapping[str, Course] | Sequence[Course]
+"""One training, or several, by their names in the legend or numbered."""
 
 
 def loss(history: Histories, *, smoothing: float = 0.0) -> Chart:
@@ -78,7 +78,7 @@ def loss(history: Histories, *, smoothing: float = 0.0) -> Chart:
     >>> loss(History({}, "numpy", [record])).description
     'Loss over 1 epoch. training: 0.5 at the end, 0.5 at best.'
 
-    - `history`: a `History`, or a dict of several by name, which are drawn in one chart.
+    - `history`: a `History`, or several in a dict by name or in a list, drawn in one chart.
     - `smoothing`: from 0 to below 1, the weight of the past in the exponential moving average,
       which is drawn over the measured values in a pale colour.
 
@@ -228,7 +228,19 @@ def curves(
 
 
 def _named(history: Histories) -> Mapping[str, Course]:
-    return history if isinstance(history, Mapping) else {"": history}
+    courses: Mapping[str, Course]
+    if isinstance(history, Mapping):
+        courses = history
+    elif isinstance(history, Sequence):
+        courses = {f"training {number}": course for number, course in enumerate(history, 1)}
+    else:
+        courses = {"": history}
+    for course in courses.values():
+        if not hasattr(course, "epochs"):
+            kind = type(course).__name__
+            hint = "pass the History that `await model.train()` returns, or several by name"
+            raise DataError("NNM702", f"a {kind} has no epochs to show", hint=hint)
+    return courses
 
 
 def _wide(rows: Sequence[Row]) -> bool:

@@ -31,6 +31,9 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     at most that many remain; numbers that are not finite are left out. Raises `DataError` NNM705
     without a tensor.
     """
+    if not isinstance(weights, Mapping):
+        kind = type(weights).__name__
+        raise DataError("NNM702", f"a {kind} holds no tensors by name", hint="pass model.arrays()")
     times: dict[int, Tensors] = {}
     for key, value in weights.items():
         if isinstance(key, int):

@@ -32,6 +32,9 @@ def roc_curve(
     """
     if actual is None:
         scores, actual = _scores_of(scores)
+    if not isinstance(scores, Mapping) or not isinstance(actual, Mapping):
+        hint = 'pass a test result, or {"yes": [0.9, 0.1]} and {"yes": [True, False]}'
+        raise DataError("NNM702", "scores and actual are no dicts by class", hint=hint)
     rows: list[dict[str, Any]] = []
     parts = ["ROC curves."]
     for name, values in scores.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Generator, Sequence
 from dataclasses import replace
@@ -110,6 +111,8 @@ def read_slices(
         told=told | (like.told & {"decimal", "comment"} if like else frozenset()),
     )
     text, dialect = _text_of(source, encoding, dialect, like)
+    if '="' in text and dialect.quote in ("auto", '"'):
+        text = _FORMULA_TEXT.sub(r'\1"\2"', text)
     separator, text = separator_line(text)
     if separator and delimiter == "auto":
         dialect = replace(dialect, delimiter=separator)
@@ -123,6 +126,10 @@ def read_slices(
         columns.add(rows, lines)
         yield len(columns.lines)
     return columns.table(records.comments)
+
+
+_FORMULA_TEXT = re.compile(r'(^|[,;\t|])="([^"\r\n]*)"(?=[,;\t|\r\n]|\Z)', re.MULTILINE)
+"""Matches cells that a spreadsheet is to take as text, ="12.5", which stand for what is quoted."""
 
 
 def _text_of(

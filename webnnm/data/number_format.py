@@ -12,8 +12,15 @@ from typing import Any
 SPACES = "\u00a0\u202f\u2009\u2007"
 """Blanks that do not break a line, which separate thousands as an ordinary one does."""
 
-SAME = str.maketrans({**dict.fromkeys(SPACES, " "), "\u2019": "'", "\u2212": "-"})
-"""Different characters that mean the same: blanks, apostrophes, minus signs."""
+SAME = str.maketrans(
+    {**dict.fromkeys(SPACES, " "), "\u2019": "'", "\u2212": "-"}
+    | {"\u066b": ".", "\u066c": ",", "\uff0e": ".", "\uff0c": ",", "\uff0d": "-", "\uff0b": "+"}
+)
+"""Different characters that mean the same: blanks, apostrophes, minus signs, Arabic and full-width
+marks."""
+
+DIGIT = re.compile(r"\d")
+"""Matches a digit of any script."""
 
 CURRENCIES = (
     *("$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₫", "₴", "₪", "₱", "฿", "zł", "Kč", "kr", "kr."),
@@ -55,7 +62,7 @@ def shape_of(cell: str) -> NumberShape | None:
     >>> shape_of("(1.234,5 €)").negative, shape_of("1.2.3.4 a 5")
     (True, None)
     """
-    match = _SHAPE.fullmatch(cell.translate(SAME).strip())
+    match = _SHAPE.fullmatch(_in_ascii(cell.translate(SAME)).strip())
     if match is None:
         return None
     signs = [match[part] for part in ("sign", "inner", "after") if match[part]]
@@ -70,6 +77,11 @@ def shape_of(cell: str) -> NumberShape | None:
         unit, currency = "", unit
     body = match["body"].rstrip(" ")
     return NumberShape(brackets or "-" in signs, body, match["exponent"] or "", unit, currency)
+
+
+def _in_ascii(text: str) -> str:
+    """Return a text with the digits of other scripts as 0 … 9."""
+    return text if text.isascii() else DIGIT.sub(lambda match: str(int(match[0])), text)
 
 
 @dataclass(frozen=True, slots=True)

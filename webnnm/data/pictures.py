@@ -31,7 +31,7 @@ UPRIGHT = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 """EXIF orientation of a photograph → how `transpose` of PIL turns it upright."""
 ORIENTATION = 0x0112
 
-WHITE16 = 65535
+WHITE8, WHITE16 = 255, 65535
 
 
 def pictures(where: str, values: Any, field: Field) -> HostArray:
@@ -152,6 +152,12 @@ def _wide(where: str, image: Any) -> array[float]:
             "NNM702",
             f"{where} has pixels from {min(values)} to {max(values)}, which are not of 16 bits",
             hint="divide them by the number that is white: numpy.asarray(image) / white",
+        )
+    if image.mode == "I" and values and 0 < max(values) <= WHITE8:
+        raise DataError(
+            "NNM702",
+            f'{where} has mode "I" and pixels up to {max(values)}: is {WHITE8} or {WHITE16} white?',
+            hint=f'image.convert("L") for {WHITE8}, numpy.asarray(image) / {WHITE16} for {WHITE16}',
         )
     return array("f", [value / WHITE16 for value in values])
 

@@ -248,6 +248,9 @@ class Array:
             raise ArrayValueError(f"version {api_version} of the array API is not supported")
         return import_module("webnnm.eager.xp")
 
+    def __round__(self, ndigits: int | None = None, /) -> Any:
+        return round(self._scalar("round()"), ndigits)
+
     def __format__(self, spec: str, /) -> str:
         if not spec:
             return repr(self)

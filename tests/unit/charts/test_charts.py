@@ -343,3 +343,23 @@ def test_names_do_not_end_the_texts_of_expressions(name: str) -> None:
         charts.decision_boundary([[0.1]], [[0.5, 0.0]], [1], names=[name, name]),
     ):
         assert chart.svg().startswith("<svg")
+
+
+def test_several_trainings_may_come_in_a_list() -> None:
+    history = History({}, "numpy", [EpochRecord(1, 20, 0.5, {}, 1e-3, 0.25)])
+    assert "training 2" in charts.loss([history, history]).description
+
+
+@pytest.mark.parametrize(
+    ("draw", "remedy"),
+    [
+        (lambda: charts.loss([0.5, 0.25]), "History"),
+        (lambda: charts.metrics(object()), "History"),
+        (lambda: charts.histograms(object()), "model.arrays()"),
+        (lambda: charts.roc_curve([[0.2, 0.8]], ["yes"]), "test result"),
+    ],
+)
+def test_what_a_chart_cannot_show_is_told_with_what_it_can(draw: Any, remedy: str) -> None:
+    with pytest.raises(DataError, match="NNM702") as caught:
+        draw()
+    assert remedy in caught.value.hint

@@ -149,6 +149,15 @@ def test_pictures_of_16_bits_keep_their_greys(mode: str) -> None:
     assert list(data.light.of("input", later).values())[2] == 1
 
 
+def test_integers_that_may_be_of_8_or_16_bits_are_refused() -> None:
+    dim = Picture("I", (2, 2), array("i", [0, 100, 252, 7]).tobytes())
+    with pytest.raises(DataError, match="255 or 65535") as caught:
+        ImageDataset([dim] * 2, LABELS, **ALL)
+    assert 'convert("L")' in caught.value.hint
+    black = Picture("I", (2, 2), bytes(16))
+    assert image_of(ImageDataset([black] * 2, LABELS, **ALL)) == [[0, 0], [0, 0]]
+
+
 class Canvas:
     """What ImageData of a canvas has."""
 

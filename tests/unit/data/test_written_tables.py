@@ -281,3 +281,32 @@ def test_cells_without_an_end_are_named_with_their_line(text: str, words: str) -
     with pytest.raises(DataError, match=words) as caught:
         read_csv(text)
     assert caught.value.code == "NNM713"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [
+            "\u0661\u0662\u066b\u0665",
+            "\u0661\u066c\u0660\u0660\u0660\u066b\u0665",
+            "\u0663\u066b\u0660",
+        ],
+        [
+            "\uff11\uff12\uff0e\uff15",
+            "\uff11\uff0c\uff10\uff10\uff10\uff0e\uff15",
+            "\uff13\uff0e\uff10",
+        ],
+        ['="12.5"', '="1000.5"', '="3.0"'],
+    ],
+    ids=["Arabic", "full-width", "text of a spreadsheet"],
+)
+def test_digits_of_other_scripts_and_quoted_formulas_are_numbers(cells: list[str]) -> None:
+    text = "a;y\n" + "".join(f"{cell};{row}\n" for row, cell in enumerate(cells))
+    table = read_csv(text)
+    column = read_column(table, 0)
+    assert list(column.numbers or ()) == [12.5, 1000.5, 3.0]
+
+
+def test_codes_in_quoted_formulas_keep_their_zeros() -> None:
+    table = read_csv('a,b\n="007",1\n="012",2\n')
+    assert list(table.columns[0]) == ["007", "012"] and read_column(table, 0).numbers is None

@@ -211,3 +211,9 @@ def test_arrays_of_numpy_are_converted_as_numpy_does() -> None:
     assert xp.asarray(np.asarray([16777217.0]), dtype=xp.int32).tolist() == [16777217]
     assert xp.asarray(np.asarray([0.1]), dtype=xp.float64).tolist() == [0.1]
     assert xp.arange(np.int64(3)).dtype is xp.int32
+
+
+def test_round_takes_an_array_of_one_number() -> None:
+    assert (round(xp.asarray(2.5)), round(xp.asarray(1.25), 1)) == (2, 1.2)
+    with pytest.raises(TypeError):
+        round(xp.asarray([1.5, 2.5]))
