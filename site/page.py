@@ -91,7 +91,9 @@ async def link_to_more():
         return
     runs = element("runs")
     if answer.ok and not runs.querySelector("a"):
-        runs.append(" ", make("a", "More on WebNN in browsers", href=f"{HOW}#webnn-in-browsers"))
+        runs.append(
+            " ", make("a", "More on WebNN in browsers", href=f"{HOW}#webnn-in-browsers"), "."
+        )
 
 
 async def copy(text):
