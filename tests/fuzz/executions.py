@@ -31,7 +31,9 @@ LEAST = {"float32": 2.0**-126, "float16": 2.0**-14}
 MOST = {dtype: info.max for dtype, info in FLOAT_INFO.items()}
 BASIC = frozenset({"add", "sub", "mul", "div", "cast", "linear", "neg", "abs", "sqrt"})
 """Operators of one rounding, without inner steps."""
-NEAR_ONE = frozenset({"elu", "erf", "gelu", "geluTanh", "softplus", "tanh"})
+NEAR_ONE = frozenset(
+    {"elu", "erf", "gelu", "geluTanh", "softplus", "tanh", "gru", "gruCell", "lstm", "lstmCell"}
+)
 """Operators whose small results may be differences of numbers near 1."""
 INNER = frozenset(
     {
@@ -291,6 +293,10 @@ class _Disturbed(_Execution):
             size = np.abs(operands[0]).max(initial=0, where=np.abs(operands[0]) <= most)
             size *= UNIT[node.types[0].dtype]
             found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
+        if node.operator.name == "silu":
+            # The sigmoid of a number far below 0 may be 0.
+            size = np.abs(operands[0]) * UNIT[node.types[0].dtype]
+            found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
         if node.operator.name in NEAR_LEAST:
             size = LEAST[node.types[0].dtype]
             found = [np.maximum(y + self._rng.uniform(-size, size, y.shape), 0) for y in found]
@@ -341,6 +347,9 @@ class _Lossy(_Execution):
         squares = node.operator.name in SQUARES
         flushed = self._flushed_squares if squares else self._flushed
         found = super()._results(node, self._each(flushed, node, operands))
+        if node.operator.name in DECOMPOSITIONS and not _are_finite([*found, *operands]):
+            # Of a matrix that has no such decomposition, anything may come out.
+            return [np.zeros_like(one) for one in found]
         if node.operator.name == "div" and is_float(node.types[0].dtype):
             lost = np.abs(operands[1]) > 1 / LEAST[node.types[0].dtype]
             found = [np.where(lost, 0.0, found[0])]
@@ -392,6 +401,10 @@ class _Overflowing(_Execution):
 
     def _lost(self, value: Any, dtype: DataType) -> Any:
         return np.where(np.abs(value) > MOST[dtype] ** 0.5, np.nan, value)
+
+
+def _are_finite(values: Sequence[Any]) -> bool:
+    return all(value is None or bool(np.isfinite(value).all()) for value in values)
 
 
 def _is_wider(node: OperatorNode) -> bool:

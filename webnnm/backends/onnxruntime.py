@@ -47,6 +47,7 @@ REARRANGED = frozenset(
 )
 """Operators that are faster with weights that ONNX Runtime has rearranged when it built the graph.
 Others compute as fast with weights that stay inputs, of which all graphs share one copy."""
+IMAGE_OPERATORS = frozenset({"Conv", "MaxPool", "AveragePool", "GlobalAveragePool"})
 ERRORS = 3
 """The level of messages that ONNX Runtime itself prints: only errors."""
 
@@ -153,7 +154,10 @@ class OnnxRuntimeBackend(KernelBackend):
             options.add_external_initializers([*apart], [*apart.values()])
         with _translated("NNM505"):
             return runtime.InferenceSession(
-                written(model), options, providers=["CPUExecutionProvider"]
+                written(model),
+                options,
+                providers=["CPUExecutionProvider"],
+                disabled_optimizers=_unneeded_optimizers(model),
             )
 
     def _moved_apart(self, model: ModelProto) -> dict[str, Any]:
@@ -205,6 +209,13 @@ class OnnxRuntimeBackend(KernelBackend):
             if step % STEPS_BETWEEN_YIELDS == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
+
+
+def _unneeded_optimizers(model: ModelProto) -> list[str]:
+    """Return what arranges images for convolutions: without any, version 1.32 may crash there."""
+    assert model.graph is not None
+    has_images = any(node.op_type in IMAGE_OPERATORS for node in model.graph.node)
+    return [] if has_images else ["NchwcTransformer"]
 
 
 def _operands_of(graph: Graph, operators: Collection[str]) -> set[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from webnnm.compiler.limits import Bounds, Limits, present
 from webnnm.compiler.traps import GUARDS, TRAPS, Trap
 from webnnm.compiler.traps.constants import MAX_GRAPH_CONSTANT_BYTES
+from webnnm.compiler.traps.views import VIEWS
 from webnnm.core.dtypes import FORMATS, DataType
 from webnnm.core.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
@@ -83,11 +84,11 @@ class Legaliser:
         """Give every output an operator of its own: WebNN refuses anything else."""
         outputs: dict[str, Operand] = {}
         taken: set[Operand] = set()
+        halves = self._read_halves(graph)
         for name, operand in graph.outputs.items():
             # Chained, because equal expressions in a builder are one node.
-            while (bare := not isinstance(operand.node, OperatorNode)) or operand in taken:
+            while why := self._unfit(operand, taken, halves):
                 where = f'identity "{operand.node.label}" → "{name}"'
-                why = "has to be the result of an operator" if bare else "cannot have two names"
                 self._done[f"{where}: an output {why}"] += 1
                 with operand.builder.place(operand.node.label, operand.node.span):
                     operand = operand.builder.identity(operand)
@@ -95,6 +96,25 @@ class Legaliser:
             outputs[name] = operand
         changed = any(outputs[name] != operand for name, operand in graph.outputs.items())
         return Graph(outputs, graph.inputs) if changed else graph
+
+    def _unfit(self, operand: Operand, taken: set[Operand], halves: set[Operand]) -> str:
+        """Return why a result cannot be an output, "" if it can."""
+        if not isinstance(operand.node, OperatorNode):
+            return "has to be the result of an operator"
+        if operand in taken:
+            return "cannot have two names"
+        return "in float16 cannot be read by operators" if operand in halves else ""
+
+    def _read_halves(self, graph: Graph) -> set[Operand]:
+        """Return the float16 results that operators read, where these could not be outputs too."""
+        halves = any(operand.dtype == "float16" for operand in graph.outputs.values())
+        if not halves or "output" not in self._traps:
+            return set()
+        nodes = (node for node in graph.nodes() if isinstance(node, OperatorNode))
+        # Views read nothing; one of them may be the copy.
+        readers = (node for node in nodes if node.operator.name not in VIEWS)
+        operands = (o for node in readers for o in node.operands if o is not None)
+        return {o for o in operands if o.dtype == "float16"}
 
     def fitted(self, graph: Graph) -> Graph:
         """Return the graph with every node replaced that does not fit, replacements included."""

@@ -397,3 +397,25 @@ def _is(node: Any) -> bool:
 
 def _operands(node: Any) -> list[Operand]:
     return [operand for operand in node.operands if operand is not None]
+
+
+@pytest.mark.parametrize(("dtype", "copies"), [("float16", 1), ("float32", 0)])
+def test_a_float16_output_that_operators_read_is_copied(dtype: Any, copies: int) -> None:
+    b = GraphBuilder()
+    moved = b.gather(b.input("x", dtype, [2, 1]), b.constant([1, 0], "int32"))
+    graph = b.build({"y": moved, "z": b.reverse(moved, axes=[0])})
+    fitted, _ = legalise(graph, {"identity": {}, "gather": {}, "reverse": {}})
+    nodes = [node for node in fitted.nodes() if isinstance(node, OperatorNode)]
+    assert [node.operator.name for node in nodes].count("identity") == copies
+    outputs = {o.number for o in fitted.outputs.values()}
+    read = {o.number for node in nodes for o in node.operands if o}
+    assert (not outputs & read) == bool(copies)
+
+
+def test_float16_outputs_with_two_names_that_operators_read_are_distinct() -> None:
+    b = GraphBuilder()
+    moved = b.gather(b.input("x", "float16", [2, 1]), b.constant([1, 0], "int32"))
+    outputs = {"y": moved, "same": b.identity(moved), "again": moved}
+    outputs["z"] = b.reverse(moved, axes=[0])
+    fitted, _ = legalise(b.build(outputs), {"identity": {}, "gather": {}, "reverse": {}})
+    assert len({o.number for o in fitted.outputs.values()}) == 4

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from webnnm.compiler.extrema import keeps_nan, larger
 from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
-from webnnm.compiler.traps.logic import MOVING
 from webnnm.compiler.traps.trap import Trap
 from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE, DataType, is_float
 from webnnm.core.shapes import Shape, count
@@ -44,41 +44,58 @@ def _sign(b: GraphBuilder, node: Node) -> Operand | None:
     return larger(b, _again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
 
 
-def _logarithm(b: GraphBuilder, node: Node) -> Operand | None:
-    """log of numbers that were moved → log of the same in another shape, which costs nothing."""
-    (x,) = _operands(node)
-    if not isinstance(x.node, OperatorNode) or x.node.operator.name not in MOVING:
-        return None
-    other = (count(x.shape),) if x.rank != 1 else (1, *x.shape)
-    found = _again(b, node, b.reshape(x, new_shape=other))
-    return b.reshape(found, new_shape=x.shape)
-
-
-def _far_logarithm(b: GraphBuilder, node: Node) -> Operand | None:
-    """log(x) → log(x) below 2¹²⁶, log(x / 4) + log 4 up to the largest number, x beyond it."""
+def _logarithm(b: GraphBuilder, node: Node) -> Operand:
+    """log(x) → a series around 1, log(x / 4) + log 4 above 2¹²⁶, x where it is not finite."""
     (x,) = _operands(node)
     most = FLOAT_INFO[x.dtype].max
     found = _again(b, node, x)
-    if most > LARGEST_INVERTIBLE:
+    if x.dtype == "float32":
         quarter = _again(b, node, x * 0.25) + math.log(4)
         found = b.where(b.lesser(x, LARGEST_INVERTIBLE), found, quarter)
+        beside = x - 1.0
+        found = b.where(b.lesser(b.abs(beside), 0.25), _area_tangent(b, beside, x), found)
     return b.where(b.lesser_or_equal(x, most), found, x)
 
 
-def _moved_logarithm(dtype: DataType, alone: bool) -> Probe:
-    def draw(g: Sketch) -> tuple[Drawn, Drawn]:
-        moved = g.gather(g.tensor([[2.0], [3.0]], dtype), g.constant([1, 0], "int32"), axis=0)
-        return moved, g.log(moved)
+def _area_tangent(b: GraphBuilder, beside: Operand, x: Operand) -> Operand:
+    """Return log x = 2 artanh z for x near 1, by its series in z = (x − 1) / (x + 1)."""
+    z = beside / (x + 1.0)
+    square = z * z
+    series = square * (1 / 9)
+    for n in (7, 5, 3):
+        series = square * (series + 1 / n)
+    return z * 2.0 + z * 2.0 * series
 
-    known = [[1.0986123], [0.6931472]]
-    return Probe(draw, (Values([[3.0], [2.0]], dtype), Values(known, dtype)), alone)
+
+def _moved(g: Sketch) -> tuple[Drawn, Drawn]:
+    """Return float16 numbers that were moved, as an output, and the same in reverse."""
+    x = g.tensor([[2.0], [3.0]], "float16")
+    moved = g.gather(x, g.constant([1, 0], "int32"), axis=0)
+    return moved, g.reverse(moved, axes=[0])
+
+
+def _nothing(b: GraphBuilder, node: Node) -> None:
+    """Return no replacement: the legaliser gives such outputs an operator of their own."""
+    del b, node
 
 
 def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
-    """max(x, c) → max(c, x), which keeps NaN of x; of two unknowns, one is tested for NaN."""
+    """max(x, c) → max(c, x), which keeps NaN of x; of two unknowns, one is tested for NaN.
+
+    NaN of a constant is put back where it stands.
+    """
     x, z = _operands(node)
     shape = node.types[0].shape
-    if not is_float(x.dtype) or _is_harmless(x, shape):
+    if not is_float(x.dtype):
+        return None
+    for given, other in ((x, z), (z, x)):
+        if (where := _unknown(given)) is not None:
+            known = [0.0 if v != v else v for v in given.node.array.values()]
+            constant = b.constant(known, given.dtype, given.shape)
+            found = _again(b, node, constant, other)
+            mask = b.constant(where, "uint8", given.shape)
+            return b.where(mask, math.nan, _extremum(b, found.node) or found)
+    if _is_harmless(x, shape):
         return None
     if _is_harmless(z, shape):
         return _again(b, node, z, x)
@@ -86,11 +103,18 @@ def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
     return b.where(b.equal(tested, tested), _again(b, node, x, z), tested)
 
 
+def _unknown(x: Operand) -> list[int] | None:
+    """Return where a constant is NaN, None if it is not a constant or nowhere NaN."""
+    if not isinstance(x.node, ConstantNode):
+        return None
+    values: Sequence[float] = x.node.array.values()
+    where = [int(value != value) for value in values]
+    return where if any(where) else None
+
+
 def _is_harmless(x: Operand, shape: Shape) -> bool:
-    """Return whether x is a constant without NaN that, as first operand, keeps NaN of the other."""
-    if not isinstance(x.node, ConstantNode) or (count(x.shape) != 1 and keeps_nan(x, shape)):
-        return False
-    return all(value == value for value in x.node.array.values())
+    """Return whether x is a constant that, as first operand, keeps NaN of the other operand."""
+    return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not keeps_nan(x, shape))
 
 
 def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
@@ -213,11 +237,17 @@ def _into(type: DataType, low: int, high: int) -> Probe:
 
 TRAPS = (
     Trap(
-        operators=frozenset({"log"}),
-        reason="float16 numbers that were moved would give -∞ in an output; computed in another "
-        "shape",
-        evidence=(_moved_logarithm("float16", True), _moved_logarithm("float32", False)),
-        rule=_logarithm,
+        operators=frozenset({"output"}),
+        reason="float16 numbers that were moved could not be both an output and read by another "
+        "operator, which would read zeros; the output is copied",
+        evidence=(
+            Probe(
+                _moved,
+                (Values([[3.0], [2.0]], "float16"), Values([[2.0], [3.0]], "float16")),
+                alone=True,
+            ),
+        ),
+        rule=_nothing,
     ),
     Trap(
         operators=frozenset({"erf"}),
@@ -279,18 +309,19 @@ GUARDS = (
     ),
     Trap(
         operators=frozenset({"log"}),
-        reason="the logarithm of infinity, NaN and numbers above 2¹²⁷ would be 88; it is right now",
+        reason="the logarithm of infinity, NaN and numbers above 2¹²⁷ would be 88, that of numbers "
+        "near 1 would lose most digits; it is right now",
         evidence=(
             Probe(
-                lambda g: g.log(g.tensor([INF, NAN, 3.4e38, 1.0])),
-                Values([INF, NAN, 88.722008, 0.0]),
+                lambda g: g.log(g.tensor([INF, NAN, 3.4e38, 1.00001, 0.99999, 1.0])),
+                Values([INF, NAN, 88.722008, 1.001353e-5, -1.001363e-5, 0.0]),
             ),
             Probe(
                 lambda g: g.log(g.tensor([INF, NAN, 1.0], "float16")),
                 Values([INF, NAN, 0.0], "float16"),
             ),
         ),
-        rule=_far_logarithm,
+        rule=_logarithm,
     ),
     Trap(
         operators=frozenset({"sign"}),
