@@ -357,5 +357,5 @@ def check_power(power_preference: str | None) -> None:
 
 def _check_word(what: str, word: str | None, known: Sequence[str]) -> None:
     if word is not None and word not in known:
-        hint = suggestion(word, known) or f"one of {', '.join(known)}"
+        hint = suggestion(str(word), known) or f"one of {', '.join(known)}"
         raise BackendError("NNM709", f'there is no {what} "{word}"', hint=hint)

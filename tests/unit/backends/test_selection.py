@@ -91,7 +91,10 @@ async def test_what_is_neither_a_name_nor_a_backend(given: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["auto", "numpy"])
-async def test_an_unknown_power_preference_is_refused_whatever_runs(name: str) -> None:
+@pytest.mark.parametrize("preference", ["lowpower", 3])
+async def test_an_unknown_power_preference_is_refused_whatever_runs(
+    name: str, preference: Any
+) -> None:
     with pytest.raises(BackendError) as caught:
-        await backend(name, power_preference="lowpower")
+        await backend(name, power_preference=preference)
     assert caught.value.code == "NNM709" and "low-power" in caught.value.hint
