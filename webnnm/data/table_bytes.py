@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webnnm.core.errors import DataError
 
-MOST_BYTES = 1 << 31
+MOST_BYTES = 1 << 30
 """A text that gzip unpacks to more than this is none that a table is made from."""
 
 _BOMS = (

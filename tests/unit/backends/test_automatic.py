@@ -169,6 +169,7 @@ async def test_what_is_written_during_a_move_is_moved() -> None:
     assert (await backend.read(x))[0].tolist() == [4, 5, 6]
 
 
+@pytest.mark.desktop
 async def test_a_model_whose_training_is_refused_goes_on(monkeypatch: Any) -> None:
     """Predictions run on the first backend; the training, with other operators, on the next."""
     told: list[str] = []

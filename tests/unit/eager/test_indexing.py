@@ -75,6 +75,7 @@ def test_masks_beside_other_indices(key: tuple[Any, ...], expected: list[Any]) -
 
 
 @pytest.mark.parametrize("index", [3, -4, 1000])
+@pytest.mark.desktop
 def test_integers_out_of_range(index: int) -> None:
     x = grid()
     calls: list[Any] = [

@@ -199,6 +199,7 @@ def test_whole_numbers_of_a_line_are_rounded_down() -> None:
     assert xp.linspace(-1, 1, 4, dtype=xp.int32).tolist() == [-1, -1, 0, 1]
 
 
+@pytest.mark.desktop
 def test_a_float_keeps_its_digits_beside_float64() -> None:
     x = xp.asarray([1.0], dtype=xp.float64)
     assert jit(lambda x, rate: x * rate)(x, 0.1).tolist() == [0.1]

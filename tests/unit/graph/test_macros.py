@@ -321,6 +321,7 @@ def test_bombs_by_bound_words_end_at_the_limit(monkeypatch: pytest.MonkeyPatch) 
     fails("NNM303", model("a(f=b)", *blocks), says="more than 30")
 
 
+@pytest.mark.desktop
 def test_written_layers_are_not_limited_so() -> None:
     assert len(operators(model(", ".join(["tanh()"] * 6000), output="shape=[4]"))) == 6000
 
