@@ -31,10 +31,9 @@ LEAST = {"float32": 2.0**-126, "float16": 2.0**-14}
 MOST = {dtype: info.max for dtype, info in FLOAT_INFO.items()}
 BASIC = frozenset({"add", "sub", "mul", "div", "cast", "linear", "neg", "abs", "sqrt"})
 """Operators of one rounding, without inner steps."""
-NEAR_ONE = frozenset(
-    {"elu", "erf", "gelu", "geluTanh", "softplus", "tanh", "gru", "gruCell", "lstm", "lstmCell"}
-)
+NEAR_ONE = frozenset({"elu", "erf", "gelu", "geluTanh", "sigmoid", "softplus", "tanh"})
 """Operators whose small results may be differences of numbers near 1."""
+RECURRENT = frozenset({"gru", "gruCell", "lstm", "lstmCell"})
 INNER = frozenset(
     {
         *("averagePool2d", "reduceMean", "reduceLogSum", "softmax", "logSoftmax", "hardSwish"),
@@ -58,6 +57,8 @@ WINDOWS = frozenset({"averagePool2d", "conv2d", "convTranspose2d", "maxPool2d"})
 or for none at all, or lets NaN into places beside; guards around them would double their cost."""
 NEAR_LEAST = frozenset({"sigmoid"})
 """Operators of quotients of exponentials, where one may be subnormal and the result not yet."""
+SCALED = 16
+"""By how much a scale may make a sum smaller that is applied behind it."""
 ROUNDINGS = 4
 """How many units an operator of a backend may be off."""
 SPREAD = 4
@@ -297,6 +298,11 @@ class _Disturbed(_Execution):
             # The sigmoid of a number far below 0 may be 0.
             size = np.abs(operands[0]) * UNIT[node.types[0].dtype]
             found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
+        if node.operator.name in RECURRENT:
+            # Gates that are nearly 0 or 1 let through as much of a large state.
+            large = max(np.abs(o).max(initial=1) for o in operands if o is not None)
+            size = min(large, MOST[node.types[0].dtype]) * UNIT[node.types[0].dtype]
+            found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
         if node.operator.name in NEAR_LEAST:
             size = LEAST[node.types[0].dtype]
             found = [np.maximum(y + self._rng.uniform(-size, size, y.shape), 0) for y in found]
@@ -394,9 +400,14 @@ class _Overflowing(_Execution):
             return [np.where(found[0] > MOST[dtype] / 2**0.5, np.inf, found[0])]
         if name in WINDOWS and not np.isfinite(operands[0]).all():
             return [np.full_like(found[0], np.nan)]
+        if name in ("reduceProduct", "cumulativeProduct") and is_float(dtype):
+            # In another order the product of some factors may be infinite.
+            largest = np.prod(np.maximum(np.abs(operands[0]), 1))
+            return [np.full_like(found[0], np.nan)] if largest > MOST[dtype] else found
         if name in SUMS and is_float(dtype):
-            # In another order the sum of some terms may be infinite.
-            return [np.where(self._sizes(node, operands) > MOST[dtype], np.nan, found[0])]
+            # In another order, or before a scale, the sum of some terms may be infinite.
+            sizes = self._sizes(node, operands)
+            return [np.where(sizes > MOST[dtype] / SCALED, np.nan, found[0])]
         return found
 
     def _lost(self, value: Any, dtype: DataType) -> Any:

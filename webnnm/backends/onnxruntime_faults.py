@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from webnnm.compiler.traps.numbers import GUARDS
 from webnnm.core.dtypes import FLOAT_INFO, FORMATS, is_float
+from webnnm.core.shapes import count
 from webnnm.formats.onnx.exporting.lowering import expressible
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, rewrite
 from webnnm.ops.cast import float_range
+from webnnm.ops.declare.along import cut
 
 LOSING_NAN = frozenset({"argMax", "argMin", "reduceMax", "reduceMin", "sign"})
 """Operators that lose NaN as some browsers do, whose guards help here too."""
@@ -37,10 +39,38 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
 def _sum(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     """Sums of integers, which saturate → sums in 64 bits, or of the halves of 64 bits."""
     (x,) = node.operands
-    assert x is not None
-    options: dict[str, Any] = dict(node.options)
-    if is_float(x.dtype):
+    return None if x is None or is_float(x.dtype) else _wrapped_sum(b, x, node.options)
+
+
+def _sum_of_squares(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """Sums of squares of integers, which saturate → sums of products."""
+    (x,) = node.operands
+    return None if x is None or is_float(x.dtype) else _wrapped_sum(b, x * x, node.options)
+
+
+def _product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+    """Products of integers, which saturate → products of pairs of factors, which wrap around."""
+    (x,) = node.operands
+    if x is None or is_float(x.dtype):
         return None
+    axes: Sequence[int] = node.options["axes"]
+    kept = [axis for axis in range(x.rank) if axis not in axes]
+    number = count([x.shape[axis] for axis in axes])
+    rows = b.reshape(
+        b.transpose(x, permutation=[*axes, *kept]),
+        new_shape=[number, count([x.shape[axis] for axis in kept])],
+    )
+    while number > 1:
+        half = number // 2
+        pairs = cut(b, rows, 0, 0, half) * cut(b, rows, 0, half, half)
+        odd = [cut(b, rows, 0, 2 * half, 1)] if number % 2 else []
+        rows = b.concat([pairs, *odd], axis=0)
+        number = half + len(odd)
+    return b.reshape(rows, new_shape=node.types[0].shape)
+
+
+def _wrapped_sum(b: GraphBuilder, x: Operand, given: Mapping[str, Any]) -> Operand:
+    options = dict(given)
     wide = b.cast(x, type="int64") if x.dtype != "int64" else x
     if not x.dtype.endswith("64"):
         return b.cast(b.reduce_sum(wide, **options), type=x.dtype)
@@ -65,5 +95,7 @@ def _cast(b: GraphBuilder, node: OperatorNode) -> Operand | None:
 _RULES: dict[str, Callable[[GraphBuilder, OperatorNode], Replacement | None]] = {
     **{name: trap.rule for trap in GUARDS for name in sorted(trap.operators & LOSING_NAN)},
     "cast": _cast,
+    "reduceProduct": _product,
     "reduceSum": _sum,
+    "reduceSumSquare": _sum_of_squares,
 }
