@@ -58,7 +58,7 @@ or for none at all, or lets NaN into places beside; guards around them would dou
 NEAR_LEAST = frozenset({"sigmoid"})
 """Operators of quotients of exponentials, where one may be subnormal and the result not yet."""
 SCALED = 16
-"""By how much a scale may make a sum smaller that is applied behind it."""
+"""By how much a scale may make a product smaller that is applied behind it."""
 ROUNDINGS = 4
 """How many units an operator of a backend may be off."""
 SPREAD = 4
@@ -406,8 +406,8 @@ class _Overflowing(_Execution):
             return [np.full_like(found[0], np.nan)] if largest > MOST[dtype] else found
         if name in SUMS and is_float(dtype):
             # In another order, or before a scale, the sum of some terms may be infinite.
-            sizes = self._sizes(node, operands)
-            return [np.where(sizes > MOST[dtype] / SCALED, np.nan, found[0])]
+            most = MOST[dtype] / (SCALED if name in ("gemm", "matmul") else 1)
+            return [np.where(self._sizes(node, operands) > most, np.nan, found[0])]
         return found
 
     def _lost(self, value: Any, dtype: DataType) -> Any:
