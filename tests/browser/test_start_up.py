@@ -257,7 +257,9 @@ except WebNNMError as error:
     assert "raise NotationError(" in text
     assert source.startswith("def lookup(word):")
     program = "import webnnm\n" + TREE + "[importlib.import_module(f'webnnm.{d}').__name__ "
-    found = await page.run_python(program + "for d in dotted]")
+    # One is on top of Jinja, which pages fetch with the first chat template.
+    program += "for d in dotted if d != 'transformers.template_sandbox']"
+    found = await page.run_python(program)
     assert len(found) > 200
 
 
