@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.data.columns import as_number
@@ -31,9 +31,11 @@ def number_words(
     if not isinstance(labels, (list, tuple)):
         return None
     words: list[str | None] = []
-    for label in labels:  # pyrefly: ignore[unknown-variable-type]
+    for label in cast("Sequence[Any]", labels):
         if isinstance(label, str):
             words.append(label or None)
+        elif hasattr(label, "__len__"):  # an array of labels
+            return None
         elif label is None or label != label:
             words.append(None)
         else:

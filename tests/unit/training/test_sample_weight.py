@@ -104,7 +104,6 @@ async def test_batches_add_up_to_the_weighted_mean() -> None:
 
 
 @pytest.mark.parametrize("of", ["positions", "rows"])
-@pytest.mark.desktop
 async def test_padded_positions_do_not_count(of: str) -> None:
     draw = np.random.default_rng(6)
     lengths, weights = [2, 5, 3, 1, 4, 5], [1, 0, 3, 2, 1, 2]
