@@ -62,6 +62,8 @@ class Examination:
     def __init__(self, traps: Iterable[Trap], limits: Mapping[str, Any]) -> None:
         held = Limits(limits).tensor("input")
         dtypes = None if held is None else frozenset(held.dtypes)
+        if dtypes is not None:
+            traps = [trap for trap in traps if trap.dtypes & dtypes]
         self.expected: frozenset[Trap] = frozenset()
         self.traps: list[Trap] = []
         self.shared = Trial(CONTROL, dtypes=dtypes)

@@ -84,37 +84,46 @@ class Legaliser:
         """Give every output an operator of its own: WebNN refuses anything else."""
         outputs: dict[str, Operand] = {}
         taken: set[Operand] = set()
-        halves = self._read_halves(graph)
+        trapped = self._trapped_outputs(graph)
         for name, operand in graph.outputs.items():
             # Chained, because equal expressions in a builder are one node.
-            while why := self._unfit(operand, taken, halves):
-                where = f'identity "{operand.node.label}" → "{name}"'
-                self._done[f"{where}: an output {why}"] += 1
-                with operand.builder.place(operand.node.label, operand.node.span):
-                    operand = operand.builder.identity(operand)
+            while change := self._separated(operand, taken, trapped.get(operand)):
+                why, copy = change
+                self._done[f'identity "{operand.node.label}" → "{name}": {why}'] += 1
+                operand = copy
             taken.add(operand)
             outputs[name] = operand
         changed = any(outputs[name] != operand for name, operand in graph.outputs.items())
         return Graph(outputs, graph.inputs) if changed else graph
 
-    def _unfit(self, operand: Operand, taken: set[Operand], halves: set[Operand]) -> str:
-        """Return why a result cannot be an output, "" if it can."""
-        if not isinstance(operand.node, OperatorNode):
-            return "has to be the result of an operator"
-        if operand in taken:
-            return "cannot have two names"
-        return "in float16 cannot be read by operators" if operand in halves else ""
+    def _separated(
+        self, operand: Operand, taken: set[Operand], trap: Trap | None
+    ) -> tuple[str, Operand] | None:
+        """Return why a result cannot be an output, and a copy that can; None if nothing is why."""
+        b, node = operand.builder, operand.node
+        with b.place(node.label, node.span):
+            if not isinstance(node, OperatorNode):
+                return "an output has to be the result of an operator", b.identity(operand)
+            if operand in taken:
+                return "an output cannot have two names", b.identity(operand)
+            if trap is None:
+                return None
+            assert isinstance(b, GraphBuilder)
+            copies = trap.rule(b, node)
+            assert isinstance(copies, tuple)
+            return trap.reason, copies[operand.index]
 
-    def _read_halves(self, graph: Graph) -> set[Operand]:
-        """Return the float16 results that operators read, where these could not be outputs too."""
-        halves = any(operand.dtype == "float16" for operand in graph.outputs.values())
-        if not halves or "output" not in self._traps:
-            return set()
+    def _trapped_outputs(self, graph: Graph) -> dict[Operand, Trap]:
+        """Return the results that operators read and that could not be outputs too."""
+        dtypes = {operand.dtype for operand in graph.outputs.values()}
+        traps = [trap for trap in self._traps.get("output", ()) if trap.dtypes & dtypes]
+        if not traps:
+            return {}
         nodes = (node for node in graph.nodes() if isinstance(node, OperatorNode))
         # Views read nothing; one of them may be the copy.
         readers = (node for node in nodes if node.operator.name not in VIEWS)
-        operands = (o for node in readers for o in node.operands if o is not None)
-        return {o for o in operands if o.dtype == "float16"}
+        operands = {o for node in readers for o in node.operands if o is not None}
+        return {o: trap for o in operands for trap in traps if o.dtype in trap.dtypes}
 
     def fitted(self, graph: Graph) -> Graph:
         """Return the graph with every node replaced that does not fit, replacements included."""

@@ -80,5 +80,6 @@ GUARDS = (
             ),
         ),
         rule=_cast_constant,
+        dtypes=frozenset({"float16"}),
     ),
 )

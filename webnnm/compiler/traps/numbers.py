@@ -74,9 +74,9 @@ def _moved(g: Sketch) -> tuple[Drawn, Drawn]:
     return moved, g.reverse(moved, axes=[0])
 
 
-def _nothing(b: GraphBuilder, node: Node) -> None:
-    """Return no replacement: the legaliser gives such outputs an operator of their own."""
-    del b, node
+def _copies(b: GraphBuilder, node: Node) -> Replacement:
+    """Results that are outputs and read by operators → copies of them, for the outputs."""
+    return tuple(b.identity(x) for x in b.results[node.number])
 
 
 def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
@@ -247,7 +247,8 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_nothing,
+        rule=_copies,
+        dtypes=frozenset({"float16"}),
     ),
     Trap(
         operators=frozenset({"erf"}),

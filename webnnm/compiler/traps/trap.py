@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from webnnm.compiler.traps.evidence import Evidence
+from webnnm.core.dtypes import ANY, DataType
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.rewrite import Replacement
@@ -16,9 +17,11 @@ from webnnm.graph.rewrite import Replacement
 class Trap:
     """A trap: where it occurs (elsewhere `rule` returns None), how it is avoided, and why.
 
-    `operators` are the operators concerned, which may include "constant"; `evidence` shows whether
-    an implementation has the fault. Rules may be applied again to their own results, in which they
-    must find nothing left to do. `needs` are operators that the workaround requires.
+    `operators` are the operators concerned, which may include "constant", and "output" for results
+    that are outputs and read by operators; `evidence` shows whether an implementation has the
+    fault. Rules may be applied again to their own results, in which they must find nothing left to
+    do. `needs` are operators that the workaround requires, `dtypes` the data types of the fault,
+    which cannot occur where no tensor holds one of these.
     """
 
     operators: frozenset[str]
@@ -26,6 +29,7 @@ class Trap:
     evidence: Evidence
     rule: Callable[[GraphBuilder, Node], Replacement | None]
     needs: frozenset[str] = frozenset()
+    dtypes: frozenset[DataType] = ANY
 
 
 def is_operator(node: Node, name: str) -> TypeGuard[OperatorNode]:
