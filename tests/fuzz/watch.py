@@ -12,6 +12,8 @@ from typing import Any, Self
 LIMITS = "WEBNNM_FUZZ_LIMITS"
 """The environment variable that lets checks measure their processor time and memory."""
 MAX_SECONDS, MAX_BYTES = 2.0, 300e6
+PEAK = Path("/proc/self/clear_refs")
+"""Where Linux forgets how much memory a process once took, so that each check is measured."""
 CODE = (sys.prefix, sys.base_prefix, str(Path(__file__).resolve().parents[2]), "/usr/lib/python")
 """Folders of programs: modules that are imported for the first time."""
 
@@ -24,16 +26,20 @@ class Watch:
 
     def __init__(self) -> None:
         self._folder: str | None = None
+        self._next = ""
         self._outside: list[str] = []
         sys.addaudithook(self._hear)
 
     def within(self, folder: str | Path) -> Self:
         """Watch what follows, for which a folder is there."""
-        self._folder, self._outside = str(Path(folder).resolve()), []
+        self._next, self._outside = str(Path(folder).resolve()), []
         return self
 
     def __enter__(self) -> Self:
+        if os.environ.get(LIMITS) and PEAK.exists():
+            PEAK.write_text("5")
         self._begun = resource.getrusage(resource.RUSAGE_SELF)
+        self._folder = self._next
         return self
 
     def __exit__(
