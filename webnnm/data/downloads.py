@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import mmap
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 
 from webnnm.core.awaiting import awaited
 from webnnm.core.errors import DataError
+from webnnm.data.references import read_path
 
 Progress = Callable[[str, int, int], object]
 """Called with the name of a file, the bytes loaded so far, and the total (0 if unknown)."""
@@ -91,10 +91,9 @@ async def _on_desktop(address: str, tell: Tell, *, guarded: bool) -> Any:
     try:
         if "://" in address:
             return await open_url(address, tell, guarded=guarded)
-        with Path(address).open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
+    except (OSError, ValueError) as error:
         raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
+    data = read_path(Path(address))
     tell(len(data), len(data))
     return data
 

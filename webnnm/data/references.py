@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
-from urllib.request import url2pathname
 
 from webnnm.core.errors import DataError
 
@@ -59,6 +58,8 @@ to those below a folder
     if not isinstance(name, str) or not name or "\0" in name:
         raise _refused(owner, name, "which is no name of a file")
     if str(owner).startswith("file://"):
+        from urllib.request import url2pathname
+
         owner = Path(url2pathname(urlsplit(str(owner)).path))
     remote = isinstance(owner, str) and "://" in owner
     if references is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from webnnm.core.errors import DataError
-from webnnm.data.source import read_text
+from webnnm.data.references import Reference, read_reference
 from webnnm.data.source_bytes import read_bytes
 from webnnm.formats import peft
 from webnnm.formats.name_map import Names, places
@@ -21,7 +21,7 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.refit import refit
 from webnnm.runtime.state import ModelState
 from webnnm.snapshots.storage import BROWSER, DOWNLOAD, fetch, store
-from webnnm.transformers.pretrained import joined
+from webnnm.transformers.pretrained import joined, text_at
 
 
 class Origin(NamedTuple):
@@ -212,7 +212,8 @@ async def _opened(source: Any) -> tuple[Any, str | None]:
         return read(await fetch(source)), None
     if str(source).endswith(".safetensors"):
         return read(await read_bytes(source)), None
+    weights = Reference(joined(source, peft.WEIGHTS), guarded=False)
     data, config = await asyncio.gather(
-        read_bytes(joined(source, peft.WEIGHTS)), read_text(joined(source, peft.CONFIG))
+        read_reference(weights), text_at(joined(source, peft.CONFIG))
     )
     return read(data), config

@@ -54,7 +54,7 @@ def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:
 
 def read_onnx_file(source: str | Path) -> tuple[ModelProto, tensors.External]:
     """Return what `read_onnx` returns, from a path, without awaiting."""
-    model = read_model(Path(source).read_bytes())
+    model = read_model(read_path(Path(source)))
     paths = {name: Path(refer(source, name).location) for name in sorted(_locations(model))}
     return model, _external({name: read_path(path) for name, path in paths.items()})
 

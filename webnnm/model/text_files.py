@@ -60,19 +60,12 @@ def with_local_files(document: Document, files: Mapping[str, Any] | None = None)
             if isinstance(place, OpenedFile):
                 opened[statement.file] = place
             elif isinstance(place, (str, Path)):
-                opened[statement.file] = OpenedFile(*_read_local(place))
+                opened[statement.file] = OpenedFile(*read_onnx_file(place))
             else:
                 opened[statement.file] = OpenedFile(read_model(place))
         except DataError as error:
             raise _located(document, statement, error) from error
     return replace(document, files=opened)
-
-
-def _read_local(place: str | Path) -> Any:
-    try:
-        return read_onnx_file(place)
-    except OSError as error:
-        raise DataError("NNM715", f'"{place}" cannot be read: {error.strerror or error}') from error
 
 
 def _statements(document: Document) -> list[ModelFile]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.data.downloads import Downloads
-from webnnm.data.references import Roots, refer
+from webnnm.data.references import Roots, read_path, refer
 from webnnm.data.source import read_text
 from webnnm.formats import ctranslate2, gguf
 from webnnm.formats.fields import Fields
@@ -182,6 +182,14 @@ def joined(folder: str | Path, name: str) -> str | Path:
     return Path(folder) / name
 
 
+async def text_at(place: str | Path) -> str:
+    """Return the text of a file of a folder: a regular one on disk, or that of a URL.
+
+    Raises `DataError` NNM715 if it cannot be read.
+    """
+    return await read_text(place) if isinstance(place, str) else _decoded(read_path(place), place)
+
+
 async def _index(folder: Folder, file: str, missing: DataError) -> Mapping[str, str]:
     """Return tensor → file, for weights in several files."""
     index = INDEX.format(file)
@@ -219,10 +227,14 @@ async def _shards(
 
 
 async def _text_of(folder: Folder, name: str) -> str:
-    if not isinstance(folder, Mapping):
-        return await read_text(joined(folder, name))
+    if isinstance(folder, Mapping):
+        return _decoded(_given(folder, name), name)
+    return await text_at(joined(folder, name))
+
+
+def _decoded(data: Any, name: str | Path) -> str:
     try:
-        return bytes(_given(folder, name)).decode("utf-8-sig")
+        return bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError("NNM715", f"{name} cannot be read: {error}") from error
 

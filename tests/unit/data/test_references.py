@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import chdir
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,44 @@ def test_what_is_not_a_file_is_not_read(tmp_path: Path) -> None:
             read_path(tmp_path / name)
     (tmp_path / "empty").touch()
     assert not read_path(tmp_path / "empty")
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "folder"])
+async def test_folders_may_hold_what_is_no_file(tmp_path: Path, kind: str) -> None:
+    """Pipes block whoever opens them, and devices have no end."""
+
+    def put(path: Path) -> Path:
+        path.unlink(missing_ok=True)
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            path.symlink_to(kind)
+        return path
+
+    for name in ("base", "config.json", "model.safetensors"):
+        (tmp_path / name).mkdir()
+    quiet: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    whole = await webnnm.from_pretrained(write(tmp_path / "base"), **quiet)
+    await whole.add_lora(rank=2)
+    await whole.save_lora(tmp_path / "adapter")
+    await whole.remove_lora()
+    for name in ("adapter_config.json", "adapter_model.safetensors"):
+        put(tmp_path / "adapter" / name)
+        with pytest.raises(DataError, match=r"NNM715: .* there is no such file"):
+            await whole.load_lora(tmp_path / "adapter")
+    whole.close()
+    for name in ("config.json", "model.safetensors"):
+        put(write(tmp_path / name) / name)
+        with pytest.raises(DataError, match=r"NNM715: .*there is no such file"):
+            await webnnm.from_pretrained(tmp_path / name, **quiet)
+    put(tmp_path / "net.onnx")
+    text = 'm:input shape=[2]; b:source "net.onnx"; m:output shape=[2]; m:layers b();'
+    with chdir(tmp_path):
+        (error,) = webnnm.check(text)
+    assert error.code == ("NNM809" if kind == "/dev/zero" else "NNM715")  # a link to the outside
 
 
 def test_users_can_allow_more(tmp_path: Path) -> None:
