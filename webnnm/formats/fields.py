@@ -25,7 +25,7 @@ class Fields:
 
     Attributes: `given`, the object; `file`, the name of the file for messages; `code`, that of the
     errors. Every method raises `DataError` for a value of another type, and for a missing one
-    without a default.
+    without a default. Subclasses see in `_read` which keys were asked for.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class Fields:
         self.given = dict(given)
         self.file, self.code = file, code
         self._place = ""
+        self._read = set[str]()
 
     @classmethod
     def of(cls, value: Any, file: str, code: str = "NNM818") -> Self:
@@ -46,76 +47,84 @@ class Fields:
         return self.get(key) is not None
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return a value of any type."""
-        found = self.given.get(key)
-        return default if found is None else found
+        """Return a value of any type; null stands for the default."""
+        self._read.add(key)
+        value = self.given.get(key)
+        return default if value is None else value
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a string."""
-        found = self.get(key, default)
-        if not isinstance(found, str):
+        value = self.get(key, default)
+        if not isinstance(value, str):
             raise self.wrong(key, "a string")
-        return found
+        return value
 
     def texts(self, key: str, default: list[str] | None = None) -> list[str]:
         """Return a list of strings."""
-        found = self.get(key, default)
-        if not isinstance(found, list) or not all(isinstance(x, str) for x in _any(found)):
+        value = self.get(key, default)
+        if not isinstance(value, list) or not all(isinstance(x, str) for x in _any(value)):
             raise self.wrong(key, "a list of strings")
-        return cast("list[str]", found)
+        return cast("list[str]", value)
 
     def integer(
         self, key: str, default: int | None = None, least: int = 0, most: int = MAX_INTEGER
     ) -> int:
         """Return an integer in a range."""
-        found = self.get(key, default)
-        if type(found) is not int or not least <= found <= most:
-            limit = f" to {most}" if type(found) is int and found > most else ""
+        value = self.get(key, default)
+        if type(value) is not int or not least <= value <= most:
+            limit = f" to {most}" if type(value) is int and value > most else ""
             raise self.wrong(key, f"an integer from {least}{limit}")
-        return found
+        return value
 
     def integers(
         self, key: str, default: list[int] | None = None, least: int = 0, most: int = MAX_INTEGER
     ) -> list[int]:
         """Return a list of integers in a range."""
-        found = self.get(key, default)
-        good = isinstance(found, list) and all(
-            type(x) is int and least <= x <= most for x in _any(found)
+        value = self.get(key, default)
+        good = isinstance(value, list) and all(
+            type(x) is int and least <= x <= most for x in _any(value)
         )
         if not good:
             raise self.wrong(key, f"a list of integers from {least}")
-        return cast("list[int]", found)
+        return cast("list[int]", value)
 
     def tokens(self, key: str) -> list[int]:
         """Return the tokens of a key that has one, several or none."""
-        found = self.get(key, [])
-        if isinstance(found, list):
+        value = self.get(key, [])
+        if isinstance(value, list):
             return self.integers(key, [], -1)
         return [self.integer(key, least=-1)]
+
+    def token_lists(self, key: str) -> list[list[int]]:
+        """Return a list of lists of tokens, empty if it is missing."""
+        value = self.get(key, [])
+        if not isinstance(value, list) or not all(map(_are_integers, _any(value))):
+            raise self.wrong(key, "a list of lists of tokens")
+        return cast("list[list[int]]", value)
 
     def number(
         self, key: str, default: float | None = None, *, above: float | None = None
     ) -> float:
         """Return a finite number, above another one if that is given."""
-        found = self.get(key, default)
-        good = type(found) in (int, float) and -MAX_NUMBER <= found <= MAX_NUMBER
-        if not good or not math.isfinite(found) or (above is not None and found <= above):
+        value = self.get(key, default)
+        good = type(value) in (int, float) and -MAX_NUMBER <= value <= MAX_NUMBER
+        if not good or not math.isfinite(value) or (above is not None and value <= above):
             raise self.wrong(key, "a number" if above is None else f"a number above {above}")
-        return int(found) if found == int(found) else found
+        return int(value) if value == int(value) else value
 
     def flag(self, key: str, default: bool = False) -> bool:
         """Return true or false."""
-        found = self.get(key, default)
-        if not isinstance(found, bool):
+        value = self.get(key, default)
+        if not isinstance(value, bool):
             raise self.wrong(key, "true or false")
-        return found
+        return value
 
     def object(self, key: str) -> dict[str, Any]:
         """Return an object, empty if it is missing."""
-        found = self.get(key, {})
-        if not isinstance(found, dict):
+        value = self.get(key, {})
+        if not isinstance(value, dict):
             raise self.wrong(key, "an object with keys and values")
-        return cast("dict[str, Any]", found)
+        return cast("dict[str, Any]", value)
 
     def wrong(self, key: str, wanted: str) -> DataError:
         """Return the error for a key that is missing or invalid."""
@@ -132,6 +141,10 @@ def shorten(value: Any) -> str:
         return f"an integer of {value.bit_length()} bits"
     text = json.dumps(value, default=lambda odd: f"<{type(odd).__name__}>")
     return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _are_integers(value: Any) -> bool:
+    return isinstance(value, list) and all(type(each) is int for each in _any(value))
 
 
 def _any(values: Any) -> list[Any]:

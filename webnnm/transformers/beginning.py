@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from webnnm.core.errors import DataError
+from webnnm.formats.fields import Fields
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Choose
@@ -104,7 +105,7 @@ def suppressed(config: Mapping[str, Any]) -> list[int]:
     Raises `DataError` NNM818 for words of several tokens, and for values that are not tokens.
     """
     found = _tokens(config, "suppress_tokens")
-    for word in cast("list[list[int]]", config.get("bad_words_ids") or ()):
+    for word in Fields(config, "the config").token_lists("bad_words_ids"):
         if len(word) != 1:
             message = f'the config: "bad_words_ids" has {word}, which is not one token'
             raise DataError("NNM818", message, hint="pass choose=, a function that excludes it")

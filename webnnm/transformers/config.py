@@ -55,7 +55,7 @@ TYPES: Mapping[str, str] = {
         ),
         "tokens",
     ),
-    "bad_words_ids": "words",
+    "bad_words_ids": "token_lists",
     **dict.fromkeys(("is_encoder_decoder", "is_multilingual"), "flag"),
     **dict.fromkeys(
         (
@@ -102,18 +102,14 @@ class Config(Fields):
         ignore: Collection[str] = (),
         tensors: Collection[str] | None = None,
         place: str = "",
+        file: str = "config.json",
     ) -> None:
-        super().__init__(given)
+        super().__init__(given, file)
         self.tensors = tensors
-        self._read: set[str] = {*ignore}
+        self._read |= {*ignore}
         self._parts: list[Config] = []
         self._place = place
         self._check_types()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key; null stands for the default."""
-        self._read.add(key)
-        return super().get(key, default)
 
     def size(self, key: str, default: int | None = None) -> int:
         """Return an integer from 1, at most the largest size of a tensor."""
@@ -148,10 +144,6 @@ class Config(Fields):
                 continue
             if kind == "size":
                 self.integer(key, least=1)
-            elif kind == "words":
-                words = self.given[key]
-                if not isinstance(words, list) or not all(map(_are_tokens, _any(words))):
-                    raise self.wrong(key, "a list of lists of tokens")
             else:
                 getattr(self, kind)(key)
         self._read = read  # whoever uses a key reads it again
@@ -172,7 +164,7 @@ class Config(Fields):
         """Return the config of a part, which `finish` checks too; empty if there is none."""
         found, place = self.object(key), f"{self._place}{key}."
         ignored = [k.removeprefix(place) for k in self._read if k.startswith(place)]
-        part = Config(found, ignored, self.tensors, place)
+        part = Config(found, ignored, self.tensors, place, self.file)
         self._parts.append(part)
         return part
 
@@ -206,7 +198,7 @@ class Config(Fields):
 
     def refused(self, key: str, value: Any, hint: str) -> DataError:
         """Return NNM818, the error for a key that asks for something that is not supported."""
-        message = f'config.json: "{self._place}{key}" is {shorten(value)}, which is not supported'
+        message = f'{self.file}: "{self._place}{key}" is {shorten(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
 
 
@@ -228,17 +220,9 @@ def read_object(text: str, name: str, code: str = "NNM818") -> Fields:
         raise DataError(code, f"{name} cannot be read: {str(error)[:200]}") from error
 
 
-def _are_tokens(value: Any) -> bool:
-    return isinstance(value, list) and all(type(token) is int for token in _any(value))
-
-
-def _any(values: Any) -> list[Any]:
-    return cast("list[Any]", values)
-
-
 def check_types(values: Mapping[str, Any], name: str = "config.json") -> None:
     """Raise `DataError` NNM818 for values of keys whose type is known and another."""
-    for found in (values, *(values.get(key) for key in TYPES if key.endswith("_config"))):
-        if isinstance(found, dict):
-            fields = Config(cast("dict[str, Any]", found))
-            fields.file = name
+    whole = Config(values, file=name)
+    for key in TYPES:
+        if key.endswith("_config"):
+            Config(whole.object(key), place=f"{key}.", file=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -14,7 +13,7 @@ from webnnm.core.shapes import Shape
 from webnnm.formats.fields import Fields, shorten
 from webnnm.formats.gguf import File
 from webnnm.formats.safetensors import StoredTensor
-from webnnm.transformers.architectures.rotary_rates import MAX_SIZE
+from webnnm.transformers.architectures.rotary_rates import MAX_HEAD, yarn_factor
 
 FAMILIES = ("llama", "qwen2", "qwen3")
 """Values of `general.architecture` with the tensors of Hugging Face under other names."""
@@ -136,12 +135,7 @@ class Metadata(Fields):
         self, given: Mapping[str, Any], file: str, ignore: Collection[str], lead: str
     ) -> None:
         super().__init__(given, file)
-        self._read = {key.removeprefix(lead) for key in ignore}
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a value of any type."""
-        self._read.add(key)
-        return super().get(key, default)
+        self._read |= {key.removeprefix(lead) for key in ignore}
 
     def finish(self, config: Mapping[str, Any]) -> None:
         """Raise `DataError` NNM818 for keys that change numbers and were not applied."""
@@ -171,7 +165,7 @@ def _width(config: Mapping[str, Any]) -> int:
     """Return the size of a head; what is wrong with the sizes is said later."""
     heads = config.get("num_attention_heads") or 1
     width = int(config.get("head_dim", config.get("hidden_size", 0) // heads))
-    return min(max(width, 0), MAX_SIZE)
+    return min(max(width, 0), MAX_HEAD)
 
 
 def _scaling(file: File, told: Metadata, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,7 +202,7 @@ def _scaling(file: File, told: Metadata, config: Mapping[str, Any]) -> dict[str,
     if kind == "yarn" and "attention_factor" in found:  # besides that of the scaling
         own: float = found["attention_factor"]
         factor: float = found.get("factor", 1.0)
-        found["attention_factor"] = own * (0.1 * math.log(max(factor, 1.0)) + 1.0)
+        found["attention_factor"] = own * yarn_factor(factor)
     return {"rope_scaling": {"rope_type": kind, **found}}
 
 

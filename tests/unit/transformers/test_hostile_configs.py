@@ -133,6 +133,14 @@ async def test_values_of_any_type_are_named_when_a_model_is_used(
         await loaded(tmp_path)
 
 
+async def test_values_are_named_with_their_file_and_part(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "generation_config.json").write_text('{"text_config": {"vocab_size": "x"}}')
+    message = r'NNM818: generation_config.json: "text_config.vocab_size" is "x"'
+    with pytest.raises(DataError, match=message):
+        await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
+
+
 @pytest.mark.parametrize(
     ("more", "key"),
     [

@@ -17,7 +17,7 @@ from webnnm.formats.fields import MAX_NUMBER, shorten
 from webnnm.ops.positions import rates
 from webnnm.transformers.config import Config
 
-MAX_SIZE = 1 << 13
+MAX_HEAD = 1 << 13
 """The largest head."""
 KINDS = ("default", "linear", "llama3", "yarn", "dynamic", "longrope")
 MAX, ORIGINAL = "max_position_embeddings", "original_max_position_embeddings"
@@ -40,8 +40,8 @@ def rotation(config: Config, size: int) -> Rotation:
 
     Raises `DataError` NNM818 for other kinds of scaling.
     """
-    if size > MAX_SIZE:
-        message = f"config.json: the heads have {size:,} numbers, more than {MAX_SIZE:,}"
+    if size > MAX_HEAD:
+        message = f"config.json: the heads have {size:,} numbers, more than {MAX_HEAD:,}"
         raise DataError("NNM818", message, hint='see "head_dim", "hidden_size"')
     told = {key: config.object(key) for key in ("rope_parameters", "rope_scaling")}
     given = Config(_told(told))
@@ -170,8 +170,11 @@ def _larger(given: Config, factor: float) -> float:
     scale, whole = given.number("mscale", 0), given.number("mscale_all_dim", 0)
     if "attention_factor" in given:
         return given.positive("attention_factor")
+    if scale and whole:
+        return yarn_factor(factor, scale) / yarn_factor(factor, whole)
+    return yarn_factor(factor)
 
-    def grown(by: float) -> float:
-        return 0.1 * by * math.log(factor) + 1.0 if factor > 1 else 1.0
 
-    return grown(scale) / grown(whole) if scale and whole else grown(1)
+def yarn_factor(factor: float, by: float = 1.0) -> float:
+    """Return by how much cosines and sines grow in texts that are longer by a factor."""
+    return 0.1 * by * math.log(factor) + 1.0 if factor > 1 else 1.0
