@@ -58,6 +58,7 @@ class ChatTemplate:
 def conversation(
     messages: Sequence[Message],
     template: ChatTemplate,
+    /,
     *,
     chat_template: str | None = None,
     tools: Sequence[Any] | None = None,

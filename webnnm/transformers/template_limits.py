@@ -100,8 +100,9 @@ class Budget:
         """Charge for arithmetic before it is done."""
         whole = isinstance(left, int) and isinstance(right, int)
         if whole and operator in ("*", "**"):
-            bits = left.bit_length() * (right if operator == "**" else 1)
-            if max(bits, bits if operator == "**" else bits + right.bit_length()) > MAX_BITS:
+            bits = left.bit_length()
+            bits = bits * right if operator == "**" else bits + right.bit_length()
+            if bits > MAX_BITS:
                 raise TooMuch(f"an integer would have more than {MAX_BITS} bits")
         elif operator == "*":
             for value, times in ((left, right), (right, left)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -57,7 +56,7 @@ def explain(graph: Graph) -> tuple[str, ...]:
 
 
 def _count(nodes: Collection[Node]) -> int:
-    return Counter(type.dtype for node in nodes for type in node.types)["float64"]
+    return sum(type.dtype == "float64" for node in nodes for type in node.types)
 
 
 def _narrowed(b: GraphBuilder, node: Node) -> Replacement | None:

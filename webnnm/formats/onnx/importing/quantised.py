@@ -164,10 +164,14 @@ def _sums(c: Call, x: Operand, w: Operand, view: Window, groups: int, times: int
 
 def requantised(c: Call, total: Operand, factor: Operand, zero: Operand, scale: Operand) -> Operand:
     """Return round(total·factor/scale) + zero point, clamped to the zero point's type."""
+    return to_integers(c, as_type(c, total, "float32") * factor, scale, zero)
+
+
+def to_integers(c: Call, x: Operand, scale: Operand, zero: Operand) -> Operand:
+    """Return round(x/scale) + zero point, clamped to the zero point's type."""
     low, high = integer_range(zero.dtype)
-    value = c.b.round_even(as_type(c, total, "float32") * factor / scale)
-    shifted = c.b.clamp(value + as_type(c, zero, "float32"), min_value=low, max_value=high)
-    return as_type(c, shifted, zero.dtype)
+    value = c.b.round_even(x / scale) + as_type(c, zero, "float32")
+    return as_type(c, c.b.clamp(value, min_value=low, max_value=high), zero.dtype)
 
 
 @imports("QLinearMatMul")
@@ -183,7 +187,7 @@ def qlinear_matmul(
     zero: Operand,
 ) -> Operand:
     """Product of quantised matrices, quantised."""
-    total = small_product(c, centred(c, x, x_zero, x.rank - 2), centred(c, y, y_zero, y.rank - 1))
+    total = matmul_integer(c, x, y, x_zero, y_zero)
     x_scale, y_scale, scale = (as_type(c, each, "float32") for each in (x_scale, y_scale, scale))
     rows = along(c, x_scale, total.rank, total.rank - 2)
     columns = along(c, y_scale, total.rank, total.rank - 1)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from webnnm.core.dtypes import integer_range
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.products import small_product
 from webnnm.formats.onnx.importing.quantised import (
     along,
     centred,
     dynamic_quantize,
+    matmul_integer,
     qlinear_conv,
     requantised,
+    to_integers,
 )
 from webnnm.formats.onnx.importing.recurrent import rounded_lstm
 from webnnm.formats.onnx.importing.reductions import softmax_of
@@ -30,10 +31,7 @@ def _real(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
 
 
 def _quantised(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
-    point = c.b.constant(0, "uint8") if zero is None else zero
-    low, high = integer_range(point.dtype)
-    value = c.b.round_even(x / scale) + as_type(c, point, "float32")
-    return as_type(c, c.b.clamp(value, min_value=low, max_value=high), point.dtype)
+    return to_integers(c, x, scale, c.b.constant(0, "uint8") if zero is None else zero)
 
 
 @imports("QLinearAdd", "QLinearMul", domain=MICROSOFT, absent=(2, 5))
@@ -267,7 +265,7 @@ def _scaled_product(
     y_zero: Operand | None,
     bias: Operand | None,
 ) -> Operand:
-    total = small_product(c, centred(c, x, x_zero, x.rank - 2), centred(c, y, y_zero, y.rank - 1))
+    total = matmul_integer(c, x, y, x_zero, y_zero)
     factor = reshaped(c, x_scale, ()) * along(c, y_scale, total.rank, total.rank - 1)
     found = as_type(c, total, "float32") * factor
     return found if bias is None else found + bias

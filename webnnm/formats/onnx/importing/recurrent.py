@@ -316,16 +316,16 @@ def lstm(
     peephole: Operand | None = None,
 ) -> list[Operand]:
     """Long short-term memory."""
-    default = ["Sigmoid", "Tanh", "Tanh"] * (2 if c.word("direction", "") == "bidirectional" else 1)
-    if not _native(c, default, lengths, _entering(c, x)) or c.flag("input_forget"):
+    sequence, ways = _entering(c, x), _directions(c, w)
+    default = ["Sigmoid", "Tanh", "Tanh"] * len(ways)
+    if not _native(c, default, lengths, sequence) or c.flag("input_forget"):
         return rounded_lstm(c, x, w, r, bias, lengths, hidden, memory, peephole, lambda x: x)
-    x, _ = _entering(c, x), _directions(c, w)
     states = [hidden, memory]
     if c.flag("layout"):
         states = [each and c.b.transpose(each, permutation=(1, 0, 2)) for each in states]
     biases = _halves(c, bias, w.shape[1])
     found = c.b.lstm(
-        x,
+        sequence,
         w,
         r,
         bias=biases[0],
@@ -333,7 +333,7 @@ def lstm(
         peephole_weight=peephole,
         initial_hidden_state=states[0],
         initial_cell_state=states[1],
-        steps=x.shape[0],
+        steps=sequence.shape[0],
         hidden_size=r.shape[2],
         return_sequence=True,
         direction=_DIRECTIONS[c.word("direction", "forward")],

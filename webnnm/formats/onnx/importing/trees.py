@@ -158,9 +158,7 @@ def tree_ensemble(c: Call, x: Operand) -> Operand:
         for row, is_leaf in enumerate(c.integers(name)):
             following[row] = (leaves if is_leaf else range(amount))[following[row]]
     scores = _scores(c, x, forest, AGGREGATES[c.integer("aggregate_function", 1)])
-    return _transformed(
-        c, scores, (*TRANSFORMS, "SOFTMAX_ZERO", "PROBIT")[c.integer("post_transform", 0)]
-    )
+    return _transformed(c, scores, TRANSFORMS[c.integer("post_transform", 0)])
 
 
 def _numbers(c: Call, name: str, suffix: str = "_as_tensor") -> list[float]:
