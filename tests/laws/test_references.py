@@ -8,7 +8,16 @@ from pathlib import Path
 from tools.common import ROOT
 
 OPENING = frozenset(
-    ("read_bytes", "read_text", "read_path", "read_reference", "open_url", "urlopen", "fetched")
+    (
+        "read_bytes",
+        "read_text",
+        "read_path",
+        "read_reference",
+        "open_url",
+        "urlopen",
+        "build_opener",
+        "fetched",
+    )
 )
 """Functions and methods that read files or addresses, besides `open`."""
 READERS = {
@@ -22,6 +31,7 @@ READERS = {
     "cli/served_files.py": "files below the served folder, an argument",
     "cli/show.py": "arguments of commands",
     "cli/test.py": "arguments of commands",
+    "data/addresses.py": "addresses of its callers",
     "data/csv_dataset.py": "an argument",
     "data/csv_table.py": "an argument",
     "data/downloads.py": "addresses and paths of its callers",

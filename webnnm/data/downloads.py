@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import sys
 from collections.abc import Callable, Mapping
@@ -17,7 +16,6 @@ from webnnm.data.references import read_path
 Progress = Callable[[str, int, int], object]
 """Called with the name of a file, the bytes loaded so far, and the total (0 if unknown)."""
 Tell = Callable[[int, int], object]
-CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,55 +88,14 @@ async def _on_desktop(address: str, tell: Tell, *, guarded: bool) -> Any:
     """Return the bytes of a file; a file on disk is memory-mapped."""
     try:
         if "://" in address:
+            from webnnm.data.addresses import open_url
+
             return await open_url(address, tell, guarded=guarded)
     except (OSError, ValueError) as error:
         raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
     data = read_path(Path(address))
     tell(len(data), len(data))
     return data
-
-
-async def open_url(address: str, tell: Tell | None = None, *, guarded: bool = False) -> bytearray:
-    """Return the response of a URL, on a desktop; with `guarded`, from its origin alone.
-
-    Raises `OSError` if there is no response, `ValueError` if the response is incomplete.
-    """
-    from urllib.request import build_opener, urlopen
-
-    request = build_opener(_same_origin()).open if guarded else urlopen
-
-    def load() -> bytearray:
-        with request(address, timeout=30) as answer:
-            total = int(answer.headers.get("content-length") or 0)
-            data: bytearray = bytearray()
-            while part := answer.read(CHUNK):
-                data += part
-                if tell is not None:
-                    tell(len(data), max(total, len(data)))
-        if len(data) < total:
-            raise ValueError(f"the connection ended after {len(data)} of {total} bytes")
-        return data
-
-    # In a thread: other tasks continue while the response arrives.
-    return await asyncio.to_thread(load)
-
-
-def _same_origin() -> Any:
-    """Return a handler that follows redirects within an origin, and refuses others."""
-    from urllib.error import HTTPError
-    from urllib.parse import urlsplit
-    from urllib.request import HTTPRedirectHandler
-
-    class SameOrigin(HTTPRedirectHandler):
-        def redirect_request(
-            self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
-        ) -> Any:
-            if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
-                reason = f"it redirects to another origin, {newurl[:200]}"
-                raise HTTPError(req.full_url, code, reason, headers, fp)
-            return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-    return SameOrigin
 
 
 @awaited

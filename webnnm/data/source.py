@@ -38,7 +38,7 @@ async def read_text(location: str | Path) -> str:
             from webnnm.backends.pyodide_host import fetched
 
             return await (await fetched(address)).string()
-        from webnnm.data.downloads import open_url
+        from webnnm.data.addresses import open_url
 
         return (await open_url(address)).decode("utf-8-sig")
     except (OSError, ValueError) as error:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.data.downloads import open_url
 
 
 async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
@@ -25,6 +24,8 @@ async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
             from webnnm.backends.pyodide_host import fetched
 
             return await (await fetched(address, guarded=guarded)).bytes()
+        from webnnm.data.addresses import open_url
+
         return await open_url(address, guarded=guarded)
     except (OSError, ValueError) as error:
         raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
