@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -155,7 +155,7 @@ class Unfinished:
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
             written, kinds = self._call_and_results()
-            if any(hasattr(kind, name) or name in _fields(kind) for kind in kinds):
+            if any(_has_attribute(kind, name) for kind in kinds):
                 raise NotAwaitedError(
                     f'{written} was not awaited, and has no "{name}" yet',
                     f"write `(await {written}).{name}`",
@@ -167,9 +167,12 @@ class Unfinished:
         return f"<{self._call_and_results()[0]}, to be awaited>"
 
 
-def _fields(kind: type) -> Collection[str]:
-    """Return the names of a class's annotated attributes."""
-    return {name for base in kind.__mro__ for name in vars(base).get("__annotations__", ())}
+def _has_attribute(kind: type, name: str) -> bool:
+    """Return whether objects of a class have an attribute.
+
+    A dataclass itself lacks its fields without defaults.
+    """
+    return hasattr(kind, name) or name in getattr(kind, "__dataclass_fields__", ())
 
 
 def is_asynchronous(function: object) -> bool:

@@ -46,10 +46,11 @@ def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> d
     for layer in part.layers:
         other = same[id(layer)]
         assert isinstance(other, LayerVertex)
-        mine, theirs = list(layer.sources()), list(other.sources())
+        mine = [source.vertex for source in layer.sources()]
+        theirs = [source.vertex for source in other.sources()]
         if layer.operator.name != other.operator.name or len(mine) != len(theirs):
             raise _unlike(layer.label)
-        for (own, _), (its, _) in zip(mine, theirs, strict=True):
+        for own, its in zip(mine, theirs, strict=True):
             if isinstance(own, ParameterVertex) and isinstance(its, ParameterVertex):
                 if found.setdefault(own.name, its.name) != its.name:
                     raise _unlike(own.name)

@@ -109,13 +109,15 @@ def _label(layers: Iterable[LayerVertex]) -> None:
 def _check_results(found: Outline, layers: Iterable[LayerVertex]) -> None:
     """Raise NNM205 if a layer takes a result that another layer does not have."""
     for layer in layers:
-        for vertex, result in layer.sources():
-            if result >= len(vertex.features):
+        for source in layer.sources():
+            vertex = source.vertex
+            if source.result >= len(vertex.features):
                 assert isinstance(vertex, LayerVertex)
                 count = len(vertex.features)
                 message = f'"{vertex.label}" has {count} result{"" if count == 1 else "s"}'
+                message += f"; there is no .{source.result}"
                 hint = f"they are called .0 … .{count - 1}"
-                raise found.error("NNM205", f"{message}; there is no .{result}", layer.span, hint)
+                raise found.error("NNM205", message, layer.span, hint)
 
 
 def _refuse_cycles(

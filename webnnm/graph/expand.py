@@ -57,6 +57,7 @@ class Expander:
         self.outline = outline
         self.sourced = sourced
         self.layers: list[Given] = []
+        self._vertices: list[LayerVertex] = []
         self.results: dict[str, list[Flow]] = {}
         self.expansions: dict[str, int] = {}
         self.globals: dict[str, Any] = {}
@@ -240,6 +241,7 @@ class Expander:
             features=[],
             operator=operator,
             rules=operator.layer,
+            expanded=self._vertices,
             chain=scope.chain,
             calls=scope.calls,
         )

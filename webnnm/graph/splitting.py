@@ -197,7 +197,7 @@ def _refuse_crossings(network: Network, cut: LayerVertex, before: Collection[int
     for layer in network.layers:
         if id(layer) in before or layer is cut:
             continue
-        for vertex, _ in layer.sources():
+        for vertex in (source.vertex for source in layer.sources()):
             if isinstance(vertex, LayerVertex) and id(vertex) in before:
                 crossing[f'layer "{vertex.label}"'] = layer.label
             elif isinstance(vertex, InputVertex) and id(vertex) in inputs:
@@ -265,7 +265,8 @@ def _statements(
     """Yield the statements of one side: its root blocks and what these use."""
     own = [layer for layer in network.layers if id(layer) in layers]
     macros = {name for layer in own for name in (*layer.chain[1:], layer.operator.name)}
-    used = {v.name for layer in own for v, _ in layer.sources() if isinstance(v, ParameterVertex)}
+    vertices = (source.vertex for layer in own for source in layer.sources())
+    used = {vertex.name for vertex in vertices if isinstance(vertex, ParameterVertex)}
     given = port
     for statement in network.outline.document.statements:
         block = statement.block if isinstance(statement, BlockStatement) else ""

@@ -1,8 +1,12 @@
-"""The layer graph: a document after macros and references are resolved, before tensors."""
+"""The layer graph: a document after macros and references are resolved, before tensors.
+
+Layers refer to each other by their numbers in a list: chains of any length are freed without
+recursion, which in Pyodide would overflow the stack of the browser.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,11 +33,21 @@ class Vertex:
     dtype: DataType = "float32"
 
 
-class Source(NamedTuple):
+class Source:
     """One result of a vertex."""
 
-    vertex: Vertex
-    result: int = 0
+    __slots__ = ("_number", "_vertices", "result")
+
+    def __init__(self, vertex: Vertex, result: int = 0) -> None:
+        is_layer = isinstance(vertex, LayerVertex)
+        self._vertices: Sequence[Vertex] = vertex.expanded if is_layer else (vertex,)
+        self._number = vertex.number if is_layer else 0
+        self.result = result
+
+    @property
+    def vertex(self) -> Vertex:
+        """The vertex."""
+        return self._vertices[self._number]
 
     @property
     def features(self) -> Features:
@@ -100,11 +114,14 @@ class LayerVertex(Vertex):
 
     `operands` begin with the flow; `tensors` are tensor-valued options; `places` the spans of
     written options and operands; `chain` the blocks that led here, the root first, and `calls` the
-    calls of those after it; `parameters` the slots that hold parameters.
+    calls of those after it; `parameters` the slots that hold parameters. `expanded` are all layers
+    of the document, which this one joins as `number`.
     """
 
     operator: AnyOperator
     rules: LayerRules
+    expanded: list[LayerVertex] = field(repr=False)
+    number: int = field(init=False)
     name: str = ""
     label: str = ""
     operands: list[Source] = field(default_factory=list[Source])
@@ -117,6 +134,10 @@ class LayerVertex(Vertex):
     chain: tuple[str, ...] = ()
     calls: tuple[BlockCall, ...] = ()
     parameters: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.number = len(self.expanded)
+        self.expanded.append(self)
 
     def sources(self) -> Iterator[Source]:
         """Yield every source that the layer depends on."""

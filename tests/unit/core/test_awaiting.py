@@ -92,7 +92,6 @@ async def test_models_are_entered_after_they_were_awaited() -> None:
     assert "async with await NNModel.create(…) as …" in raised.value.hint
 
 
-@pytest.mark.desktop
 async def test_a_training_has_no_history_yet() -> None:
     model = await create()
     training = model.train(epochs=1, seeds=0, progress="off")

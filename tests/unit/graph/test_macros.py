@@ -321,9 +321,20 @@ def test_bombs_by_bound_words_end_at_the_limit(monkeypatch: pytest.MonkeyPatch) 
     fails("NNM303", model("a(f=b)", *blocks), says="more than 30")
 
 
-@pytest.mark.desktop
 def test_written_layers_are_not_limited_so() -> None:
     assert len(operators(model(", ".join(["tanh()"] * 6000), output="shape=[4]"))) == 6000
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_layer_that_outlives_its_network_frees_those_before_it(forward: bool) -> None:
+    """A chain of objects that own each other overflows the stack of the browser."""
+    calls = [f"tanh(node=a{k + 1}, name=a{k})" for k in range(4000)]
+    calls = [*calls, "tanh(node=m:input, name=a4000)"][:: 1 if forward else -1]
+    layers = network(model(", ".join([*calls, "tanh(node=a0)"]), output="shape=[4]")).layers
+    assert len(layers) == 4002
+    last = layers[-1]
+    del layers
+    del last
 
 
 def test_call_of_a_block_without_layers() -> None:
