@@ -6,6 +6,8 @@ const gathers = "AudioWorkletProcessor" in globalThis;
 const own = gathers || !import.meta.url.startsWith("blob:")
   ? import.meta.url
   : fetch(import.meta.url).then((answer) => answer.blob()).then(URL.createObjectURL);
+// Who opens a microphone learns that it failed; until then nobody awaits it.
+Promise.resolve(own).catch(() => {});
 
 if (gathers) {
   class Frames extends AudioWorkletProcessor {

@@ -49,8 +49,12 @@
     for (const control of document.querySelectorAll("[data-waits]")) control.disabled = false;
     page.ready = "";
     boot.hidden = true;
-    const { keepForLater } = await import("./offline.js");
-    await keepForLater();
+    try {
+      const { keepForLater } = await import("./offline.js");
+      await keepForLater();
+    } catch (error) {
+      console.log(`webnnm: this page is not available without a network: ${error}`);
+    }
   });
 
   /** Show that the page cannot start. The first cause in plain words is kept. */

@@ -188,3 +188,14 @@ async def test_sizes_that_change_while_they_are_told_are_no_failure(
     await page.locator("html[data-ready]").wait_for(state="attached")
     assert await page.locator("#boot.failed").count() == 0
     assert await page.locator("#boot").is_hidden()
+
+
+async def test_a_page_that_started_bears_the_loss_of_the_network(
+    page: Any, page_log: PageLog, site_url: str, project: Any
+) -> None:
+    await without("**/offline.js")(page)
+    async with page.expect_console_message(lambda line: "without a network" in line.text) as said:
+        await page.goto(f"{site_url}/iris.html")
+    assert "not available" in (await said.value).text
+    assert await page.locator("html[data-ready]").count() == 1
+    assert page_log.errors == []

@@ -22,11 +22,12 @@ async function bytes(address) {
  */
 async function start(runtime, files) {
   const { loadPyodide } = /** @type {Pyodide} */ (await import(`${runtime}pyodide/pyodide.mjs`));
-  const loading = loadPyodide({ packages: ["webnnm", "webnnm-rest"] });
   const names = ["bridge", "downloads", "files", "onnxruntime", "tokenizers"];
-  const modules = await Promise.all(names.map((name) => import(`${runtime}webnnm/${name}.js`)));
-  const session = await bytes(new URL("session.py", import.meta.url));
-  const pyodide = await loading;
+  const [pyodide, session, ...modules] = await Promise.all([
+    loadPyodide({ packages: ["webnnm", "webnnm-rest"] }),
+    bytes(new URL("session.py", import.meta.url)),
+    ...names.map((name) => import(`${runtime}webnnm/${name}.js`)),
+  ]);
   names.forEach((name, index) => pyodide.registerJsModule(`webnnm_${name}`, modules[index]));
   const decoder = new TextDecoder();
   const write = (/** @type {Uint8Array} */ written) => {
