@@ -116,23 +116,18 @@ class Handler(SimpleHTTPRequestHandler):
         path = resolve(root, parts)
         if path is None:
             return self.send_error(HTTPStatus.NOT_FOUND, explain=NOT_SERVED)
-        folder = path.is_dir()
-        if folder and not urlsplit(self.path).path.endswith("/"):
-            return self.redirect_to_folder()
-        if not folder and urlsplit(self.path).path.endswith("/"):
-            return self.send_error(HTTPStatus.NOT_FOUND)
-        if folder:
+        slash = urlsplit(self.path).path.endswith("/")
+        # What an address names decides the type of a file, wherever a link led.
+        if path.is_dir():
+            if not slash:
+                return self.redirect_to_folder()
             index = resolve(root, [*parts, INDEX])
-            file = None if index is None else open_below(root, index)
-            if file is None:
-                return self.list_directory(path)
-            path = Path(INDEX)  # the name decides the type, wherever a link led
-        else:
-            file = open_below(root, path)
-            if file is None:
-                return self.send_error(HTTPStatus.NOT_FOUND)
-            path = Path(parts[-1])
-        return self.send_file(file, self.guess_type(path))
+            file = index and open_below(root, index)
+            return self.send_file(file, INDEX) if file else self.list_directory(path)
+        file = None if slash else open_below(root, path)
+        if file is None:
+            return self.send_error(HTTPStatus.NOT_FOUND)
+        return self.send_file(file, parts[-1])
 
     def redirect_to_folder(self) -> None:
         """Answer with the address of a folder, which ends in a slash."""
@@ -145,23 +140,23 @@ class Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def send_file(self, file: BinaryIO, kind: str) -> BinaryIO:
-        """Begin a response with a file, or with the rest of it from a byte on.
+    def send_file(self, file: BinaryIO, name: str) -> BinaryIO:
+        """Begin a response with a file of a name, or with the rest of it from a byte on.
 
         The rest resumes an interrupted download (RFC 9110, section 14).
         """
         status = os.fstat(file.fileno())
         changed = self.date_time_string(int(status.st_mtime))
-        asked = FROM.fullmatch(self.headers.get("Range", ""))
-        start = int(asked[1]) if asked else 0
-        if start >= status.st_size or self.headers.get("If-Range", changed) != changed:
-            asked, start = None, 0
-        self.send_response(HTTPStatus.PARTIAL_CONTENT if asked else HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
-        if asked:
-            whole = status.st_size
-            self.send_header("Content-Range", f"bytes {start}-{whole - 1}/{whole}")
-        self.send_header("Content-Length", str(status.st_size - start))
+        size = status.st_size
+        rest = FROM.fullmatch(self.headers.get("Range", ""))
+        start = int(rest[1]) if rest else 0
+        if start >= size or self.headers.get("If-Range", changed) != changed:
+            rest, start = None, 0
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if rest else HTTPStatus.OK)
+        self.send_header("Content-Type", self.guess_type(name))
+        if rest:
+            self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+        self.send_header("Content-Length", str(size - start))
         self.send_header("Last-Modified", changed)
         self.end_headers()
         file.seek(start)
@@ -170,11 +165,11 @@ class Handler(SimpleHTTPRequestHandler):
     def list_directory(self, path: Any) -> Any:
         """Respond with links to the files in a folder, without hidden ones."""
         try:
-            found = sorted(each.name + "/" * each.is_dir() for each in Path(path).iterdir())
+            names = sorted(each.name + "/" * each.is_dir() for each in Path(path).iterdir())
         except OSError:
             return self.send_error(HTTPStatus.NOT_FOUND)
         root, parts = self.root_of(self.path)
-        shown = [name for name in found if resolve(root, [*parts, name.rstrip("/")])]
+        shown = [name for name in names if resolve(root, [*parts, name.rstrip("/")])]
         links = [tag("li", tag("a", name, href=f"./{quote(name)}")) for name in shown]
         title = unquote(urlsplit(self.path).path)
         content = page(title, tag("h1", title), tag("ul", *links)).encode()
@@ -193,9 +188,8 @@ class Handler(SimpleHTTPRequestHandler):
         ending = "/" if path.endswith("/") else ""
         parts = _parts(path)
         rules = self.rules
-        if (
-            parts and parts[0] in self.extra_roots
-        ):  # what fits every address is for the folder's own
+        if parts and parts[0] in self.extra_roots:
+            # Rules such as that of /* are for the served folder's own files.
             rules = [rule for rule in rules if rule.pattern.startswith(f"/{parts[0]}/")]
         for name, value in headers_for("/".join(["", *parts]) + ending, rules).items():
             self.send_header(name, value)

@@ -23,10 +23,10 @@ def resolve(root: Path, parts: Sequence[str]) -> Path | None:
     """
     if any(REFUSED.search(part) for part in parts):
         return None
-    whole = Path(os.path.realpath(root))
+    folder = Path(os.path.realpath(root))
     try:
-        path = Path(os.path.realpath(whole.joinpath(*parts)))
-        inside = path.relative_to(whole).parts
+        path = Path(os.path.realpath(folder.joinpath(*parts)))
+        inside = path.relative_to(folder).parts
     except (OSError, ValueError):
         return None
     return None if any(REFUSED.search(part) for part in inside) else path
@@ -38,12 +38,12 @@ def open_below(root: Path, path: Path) -> BinaryIO | None:
     No step follows a link, so that replacing a folder or file by one after `resolve` does not lead
     out. Devices and pipes, which may never end, are not opened.
     """
-    whole = Path(os.path.realpath(root))
+    folder = Path(os.path.realpath(root))
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     no_link = getattr(os, "O_NOFOLLOW", 0)
     try:
         if os.open in os.supports_dir_fd and no_link:
-            descriptor = _walk(whole, path.relative_to(whole).parts, flags | no_link)
+            descriptor = _walk(folder, path.relative_to(folder).parts, flags | no_link)
         else:
             descriptor = os.open(path, flags)
     except OSError:
@@ -54,14 +54,15 @@ def open_below(root: Path, path: Path) -> BinaryIO | None:
     return os.fdopen(descriptor, "rb")
 
 
-def _walk(whole: Path, parts: Sequence[str], flags: int) -> int:
+def _walk(root: Path, parts: Sequence[str], flags: int) -> int:
     """Open a file folder by folder, none of which may be a link."""
-    place = os.open(whole, os.O_RDONLY | os.O_DIRECTORY)
+    folder_flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     for number, part in enumerate(parts, 1):
-        more = flags if number == len(parts) else os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+        parent = descriptor
         try:
-            inner = os.open(part, more, dir_fd=place)
+            last = number == len(parts)
+            descriptor = os.open(part, flags if last else folder_flags, dir_fd=parent)
         finally:
-            os.close(place)
-        place = inner
-    return place
+            os.close(parent)
+    return descriptor
