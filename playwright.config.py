@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parent
 SITE_ROOT = ROOT / "build" / "site"
 # Folders that the test server adds to the site, by the first part of their address.
 EXTRA_ROOTS = {
-    "docs": ROOT / "build" / "docs",
     "jupyter": ROOT / "build" / "jupyter",
     "tests": ROOT / "tests" / "browser" / "pages",
     "pyodide-for-tests": ROOT / ".cache" / "pyodide",

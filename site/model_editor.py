@@ -146,13 +146,12 @@ class ModelEditor(Editor):
         """Put the text and the settings into the address of the page, and copy that."""
         address = share.link(self.text)
         window.history.replaceState(None, "", address)
-        try:
-            await window.navigator.clipboard.writeText(address)
-        except Exception as error:
-            page.log(f"nothing is copied: {error}")
-            element("shared").textContent = "The address of this page is the link now."
-        else:
-            element("shared").textContent = "Copied: the link has the model and its settings."
+        copied = await page.write_clipboard(address)
+        element("shared").textContent = (
+            "Copied: the link has the model and its settings."
+            if copied
+            else "The address of this page is the link now."
+        )
 
     def restore(self, event=None):
         """Take over the text and the settings of the address, if it has some."""

@@ -169,7 +169,6 @@ async def example(event):
 @when("click", "#copy")
 async def copy(event):
     """Copy the text."""
-    clear_error()
     if await page.copy(element("lines").dataset.text):
         element("copy").textContent = "Copied"
 

@@ -1,9 +1,7 @@
 """What the pages share: elements, error messages, tables and bars."""
 
-import asyncio
 import traceback
 
-from pyodide.ffi import JsException
 from pyscript import document, window
 
 from webnnm import WebNNMError, probe
@@ -14,8 +12,8 @@ TURN_ON = (
     "chrome://flags/#web-machine-learning-neural-network as the address, choose Enabled, restart."
 )
 """What to do in a browser without WebNN; pages cannot link to such addresses."""
-HOW = "./docs/backends.html"
-"""The document that says more of it, where the documentation is served with the pages."""
+HOW = "./docs/backends.html#webnn-in-browsers"
+"""The document that says more of it; the build adds the documentation to the site."""
 
 
 def element(name):
@@ -72,39 +70,31 @@ async def show_what_runs():
 
 def show_sentence(text):
     """Show what runs models here and, where it is not WebNN, how it could be."""
-    shown = sentence(text)
+    parts = [sentence(text)]
     if not window.isSecureContext:
-        shown += " WebNN needs https, or localhost."
+        parts.append(" WebNN needs https, or localhost.")
     elif not hasattr(window.navigator, "ml"):
-        shown += f" {TURN_ON}"
-        looking = asyncio.ensure_future(link_to_more())
-        looking.add_done_callback(lambda done: done.result())
-    element("runs").textContent = shown
+        parts += [f" {TURN_ON} ", make("a", "More on WebNN in browsers", href=HOW), "."]
+    element("runs").replaceChildren(*parts)
 
 
-async def link_to_more():
-    """Add a link to the document on WebNN in browsers, if this server has it."""
-    try:
-        answer = await window.fetch(HOW, method="HEAD")
-    except JsException as error:  # without a network, or in a page that is sealed
-        log(f"no documentation: {error}")
-        return
-    runs = element("runs")
-    if answer.ok and not runs.querySelector("a"):
-        runs.append(
-            " ", make("a", "More on WebNN in browsers", href=f"{HOW}#webnn-in-browsers"), "."
-        )
-
-
-async def copy(text):
-    """Write a text to the clipboard; where the browser refuses, say so and return False."""
+async def write_clipboard(text):
+    """Write a text to the clipboard; return whether the browser let the page."""
     try:
         await window.navigator.clipboard.writeText(text)
     except Exception as error:  # there is no clipboard without https, either
         log(f"the clipboard cannot be written: {error}")
-        show_error_text("The browser does not let this page copy: select the text and copy it.")
         return False
     return True
+
+
+async def copy(text, remedy="select the text and copy it"):
+    """Write a text to the clipboard; where the browser refuses, say so and return False."""
+    clear_error()
+    copied = await write_clipboard(text)
+    if not copied:
+        show_error_text(f"The browser does not let this page copy: {remedy}.")
+    return copied
 
 
 def show_error(error):

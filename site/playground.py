@@ -501,12 +501,8 @@ async def clear_points(event):
 async def share(event):
     """Copy the address."""
     playground.write_link()
-    try:
-        await window.navigator.clipboard.writeText(window.location.href)
+    if await page.copy(window.location.href, "copy the address instead"):
         element("status").textContent = element("share").textContent = "The link is copied"
-    except Exception as error:
-        page.log(f"the clipboard cannot be written: {error}")
-        page.show_error_text("The browser does not let this page copy: copy the address instead.")
 
 
 @when("hashchange", window)

@@ -10,6 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tools import compile_wheel, components, element_page, models, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
+from tools.docs import documents
 from tools.page_parts import write_parts
 from webnnm.formats import service_worker
 from webnnm.transformers.chat_template import ARCHIVE
@@ -121,7 +122,8 @@ def build() -> None:
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
         if needed:
             shutil.rmtree(SITE, ignore_errors=True)
-            shutil.copytree(PAGES, SITE, ignore=shutil.ignore_patterns(components.SOURCES.name))
+            unused = shutil.ignore_patterns(components.SOURCES.name, "__pycache__")
+            shutil.copytree(PAGES, SITE, ignore=unused)
             components.bundle(SITE / components.SOURCES.name)
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
@@ -135,3 +137,5 @@ def build() -> None:
             write_explanations(SITE)
             element_page.write(SITE)
             write_service_worker(SITE)
+    # Afterwards: the service worker keeps no documents.
+    documents.copy_to_site()

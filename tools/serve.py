@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import threading
 
-from tools.common import DOCUMENTS, JUPYTER, SITE, fail, say
+from tools.common import JUPYTER, SITE, fail, say
 from webnnm.cli.serve import SiteServer
 
 
@@ -17,7 +17,7 @@ def main() -> None:
     port = parser.parse_args().port
     if not SITE.exists():
         fail("build/site does not exist: run `make serve`, which builds it.")
-    further = {"docs": DOCUMENTS, "jupyter": JUPYTER}
+    further = {"jupyter": JUPYTER}
     try:
         server = SiteServer(SITE, port=port, extra_roots=further)
     except OSError:

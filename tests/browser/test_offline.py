@@ -95,6 +95,9 @@ def test_the_whole_site_is_kept_but_for_what_no_page_asks_for() -> None:
         assert f'"./{name}"' in script
     for name in ("service-worker.js", "_headers"):
         assert f'"./{name}"' not in script
+    assert (SITE / "docs" / "index.html").exists()
+    for folder in ("docs", "__pycache__"):
+        assert f'"./{folder}/' not in script
 
 
 def small_site(folder: Path, title: str, *, edited: bool = False) -> Path:
@@ -227,11 +230,13 @@ POLICIES = """async (addresses) => Object.fromEntries(await Promise.all(addresse
 async def test_every_address_has_a_policy_however_a_host_names_it(visitor: Any) -> None:
     pages = [path.stem for path in SITE.glob("*.html")]
     others = ["icon.svg", "programs/life.py", "element-page/files.json", "no-such-page", "boot.js"]
+    others += ["docs/", "docs/backends", "docs/assets/run.js"]
     names = ["", *pages, *(f"{name}.html" for name in pages), *others]
     with cloudflare_pages(SITE) as server:
         await visitor.goto(f"{server.url}/notation")
         await visitor.goto(f"{server.url}/playground")
         policies = await visitor.evaluate(POLICIES, [f"{server.url}/{name}" for name in names])
+        await visitor.goto("about:blank")  # the page is still starting, and the server ends
     for address, (policy, referrer) in policies.items():
         assert policy and "default-src 'none'" in policy, address
         assert referrer == "no-referrer", address

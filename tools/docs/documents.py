@@ -1,8 +1,10 @@
-"""Step that builds the documentation site with MkDocs."""
+"""Steps of the documentation site: MkDocs builds it, the site gets a copy."""
 
 from __future__ import annotations
 
-from tools.common import DOCUMENTS, ROOT, fingerprint, run, step
+import shutil
+
+from tools.common import DOCUMENTS, ROOT, SITE, fingerprint, run, step
 from tools.environment import python_with
 
 INPUTS = (
@@ -25,3 +27,12 @@ def build() -> None:
         if needed:
             command = [python, "-m", "mkdocs", "build", "--strict"]
             run(command, "building the documentation site")
+
+
+def copy_to_site() -> None:
+    """Copy the documentation, to which pages link, into build/site."""
+    target = SITE / "docs"
+    with step("docs in the site", fingerprint([DOCUMENTS]), target / "index.html") as needed:
+        if needed:
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(DOCUMENTS, target)
