@@ -122,7 +122,7 @@ class Handler(SimpleHTTPRequestHandler):
             if not slash:
                 return self.redirect_to_folder()
             index = resolve(root, [*parts, INDEX])
-            file = index and open_below(root, index)
+            file = None if index is None else open_below(root, index)
             return self.send_file(file, INDEX) if file else self.list_directory(path)
         file = None if slash else open_below(root, path)
         if file is None:
