@@ -18,7 +18,7 @@ export interface Downloaded {
 /**
  * Fetch a file, or what is missing of it. With `keep` it stays in the browser's storage, with
  * `hashed` its hash is computed. `tell` is called with the bytes received, and with the total as
- * far as it is known. With `guarded` the server must not redirect.
+ * far as it is known. With `guarded` the server must not redirect, except from https to https.
  *
  * Errors are named "NotFound", "Incomplete" and "NotAvailable".
  */

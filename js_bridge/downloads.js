@@ -24,7 +24,7 @@ export async function download(address, keep, hashed, tell, guarded) {
   const storage = keep ? await globalThis.caches?.open(STORAGE).catch(() => undefined) : undefined;
   const file = new Parts(url, storage);
   await file.recall();
-  if (!file.state.whole) await fetched(file, tell, guarded ? "error" : "follow");
+  if (!file.state.whole) await fetched(file, tell, guarded);
   const all = new Blob(file.blobs);
   tell(all.size, all.size);
   return {
@@ -49,15 +49,21 @@ export async function forget() {
 /**
  * Fetch what is missing of a file.
  *
- * @param {Parts} file @param {Parameters<Download>[3]} tell @param {RequestRedirect} redirect
+ * @param {Parts} file @param {Parameters<Download>[3]} tell @param {boolean} guarded
  */
-async function fetched(file, tell, redirect) {
+async function fetched(file, tell, guarded) {
   const { url, state } = file;
   /** @type {Record<string, string>} */
   const headers = file.size && state.validator
     ? { Range: `bytes=${file.size}-`, "If-Range": state.validator }
     : {};
+  // Where a redirect leads to is known afterwards: by https it reaches nothing without a certificate.
+  const secure = url.startsWith("https:");
+  const redirect = guarded && !secure ? "error" : "follow";
   const answer = await fetch(url, { headers, redirect });
+  if (guarded && secure && !answer.url.startsWith("https:")) {
+    throw new BridgeError("NotFound", `${url}: the server redirects to ${answer.url}`);
+  }
   if (answer.status === 206) {
     const start = /^bytes (\d+)-/.exec(answer.headers.get("content-range") ?? "")?.[1];
     if (Number(start) !== file.size) throw new Error(`${url}: the server sent another range`);

@@ -72,9 +72,24 @@ try:
 except DataError as error:
     absent = str(error)
 await forget_downloads()
+# A host that sends to its store, and what pages learn of that afterwards.
+run_js('''
+  globalThis.fetch = async (url, options) => {{
+    const sent = {{ store: "https://store/w.bin", away: "http://192.168.0.1/w.bin" }};
+    const answer = new Response(`${{options.redirect ?? "follow"}}`);
+    return Object.defineProperty(answer, "url", {{ value: sent[url.split("/").pop()] ?? url }});
+  }};
+''')
+guarded = []
+for source in ("https://host/store", "https://host/away", "http://host/store"):
+    for guard in (True, False):
+        try:
+            guarded.append(bytes(await Downloads().bytes(source, guarded=guard)).decode())
+        except DataError as error:
+            guarded.append(error.message)
 run_js("globalThis.fetch = watched.real")
 last = told[-1]
-[ended, first, second, [hash, again], third, wrong, [anew, fourth], absent, list(last)]
+[ended, first, second, [hash, again], third, wrong, [anew, fourth], absent, list(last), guarded]
 """
 
 
@@ -82,7 +97,7 @@ async def test_a_download_goes_on_is_kept_and_is_checked(pyodide_page: PyodidePa
     content = (SITE / FILE).read_bytes()
     size, digest = len(content), hashlib.sha256(content).hexdigest()
     found = await pyodide_page.run_python(PROGRAM)
-    ended, first, second, hashes, third, wrong, (anew, fourth), absent, last = found
+    ended, first, second, hashes, third, wrong, (anew, fourth), absent, last, guarded = found
     assert "NNM715" in ended
     assert "network error" in ended
     assert "the part that arrived is kept" in ended
@@ -98,3 +113,6 @@ async def test_a_download_goes_on_is_kept_and_is_checked(pyodide_page: PyodidePa
     assert (anew, fourth) == (size, [[""], size])
     assert "missing.bin: the server answered 404" in absent
     assert last[1:] == [size, size]
+    away = '"https://host/away" cannot be fetched: https://host/away: the server redirects to'
+    assert guarded.pop(2) == f"{away} http://192.168.0.1/w.bin"
+    assert guarded == ["follow", "follow", "follow", "error", "follow"]

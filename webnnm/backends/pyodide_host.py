@@ -329,10 +329,13 @@ async def fetched(url: str, *, guarded: bool = False) -> Any:
     """Fetch a URL, relative to the page; the response has `string` and `bytes`.
 
     Raises `DataError` NNM715 if the server answers with an error; with `guarded`, also if it
-    redirects, because pages do not learn where to before it happens.
+    redirects other than from https to https, because pages do not learn where to before it happens.
     """
-    options = {"redirect": "error"} if guarded else {}
+    secure = url.startswith("https://")
+    options = {"redirect": "error"} if guarded and not secure else {}
     response = await import_module("pyodide.http").pyfetch(url, **options)
+    if guarded and secure and not str(response.url).startswith("https://"):
+        raise DataError("NNM715", f"{url}: the server redirects to {response.url}")
     if not response.ok:
         raise DataError("NNM715", f"{url}: the server answered {response.status}")
     return response

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 CHUNK = 1 << 20
 
@@ -12,13 +13,13 @@ CHUNK = 1 << 20
 async def open_url(
     address: str, tell: Callable[[int, int], object] | None = None, *, guarded: bool = False
 ) -> bytearray:
-    """Return the response of a URL, on a desktop; with `guarded`, from its origin alone.
+    """Return the response of a URL, on a desktop; with `guarded`, not from elsewhere.
 
     Raises `OSError` if there is no response, `ValueError` if the response is incomplete.
     """
     from urllib.request import build_opener, urlopen
 
-    request = build_opener(_same_origin()).open if guarded else urlopen
+    request = build_opener(_redirects()).open if guarded else urlopen
 
     def load() -> bytearray:
         with request(address, timeout=30) as answer:
@@ -36,19 +37,33 @@ async def open_url(
     return await asyncio.to_thread(load)
 
 
-def _same_origin() -> Any:
-    """Return a handler that follows redirects within an origin, and refuses others."""
+def _redirects() -> Any:
+    """Return a handler of redirects that follows those that `allowed` tells, and refuses others."""
     from urllib.error import HTTPError
-    from urllib.parse import urlsplit
     from urllib.request import HTTPRedirectHandler
 
-    class SameOrigin(HTTPRedirectHandler):
+    class Redirects(HTTPRedirectHandler):
         def redirect_request(
             self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
         ) -> Any:
-            if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            if not allowed(req.full_url, newurl):
                 reason = f"it redirects to another origin, {newurl[:200]}"
                 raise HTTPError(req.full_url, code, reason, headers, fp)
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
-    return SameOrigin
+    return Redirects
+
+
+def allowed(address: str, target: str) -> bool:
+    """Return whether a guarded request may be redirected: within an origin, or by https alone.
+
+    Hosts of models send to where they store large files. By https they can send to no service
+    within a network that has no certificate for its name.
+
+    >>> allowed("https://huggingface.co/m/resolve/main/w.bin", "https://cdn.example/w.bin")
+    True
+    >>> allowed("https://huggingface.co/m/resolve/main/w.bin", "http://192.168.0.1/w.bin")
+    False
+    """
+    origin, other = urlsplit(address)[:2], urlsplit(target)[:2]
+    return origin == other or (origin[0], other[0]) == ("https", "https")

@@ -32,7 +32,8 @@ _TRUSTED = (
 class Reference(NamedTuple):
     """Where a file is: a path without links, or an address that must not redirect elsewhere.
 
-    Attributes: `location`; `guarded`, whether redirects to other origins are refused.
+    Attributes: `location`; `guarded`, whether redirects to other origins are refused, but from
+    https to https.
     """
 
     location: str | Path
@@ -82,7 +83,7 @@ to those below a folder
 async def read_reference(reference: Reference) -> memoryview[int]:
     """Return the bytes of a file; one on disk is memory-mapped.
 
-    Raises `DataError` NNM715 if it cannot be read, or redirects to another origin.
+    Raises `DataError` NNM715 if it cannot be read, or redirects elsewhere.
     """
     location = reference.location
     if isinstance(location, Path):

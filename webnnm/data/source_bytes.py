@@ -14,7 +14,7 @@ async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
 
     In a page every location is fetched, relative to the page, unless the file system of Pyodide
     has a file of that name. Raises `DataError` NNM715 if it cannot be read; with `guarded`, also
-    if the server redirects to another origin.
+    if the server redirects elsewhere, see `addresses.allowed`.
     """
     address = str(location)
     try:
