@@ -110,7 +110,8 @@ class AutomaticBackend(Backend):
                 raise
             built = await self._move(recipe, error)
         executable = replace(built, backend=self)
-        self.recipes[executable.handle] = recipe
+        if self.others:  # else no move is left, and what a recipe holds can be freed
+            self.recipes[executable.handle] = recipe
         return executable
 
     async def _move(self, wanted: Recipe, refusal: WebNNMError) -> Executable:
@@ -156,6 +157,8 @@ class AutomaticBackend(Backend):
             inner.claim(kind, copies[handle])
         self.inner.close()
         self.moved_tensors, self.moved_graphs = copies, graphs
+        if not self.others:
+            self.recipes.clear()
         return built
 
     async def _copy(self, inner: Backend, copies: dict[Any, DeviceTensor]) -> None:

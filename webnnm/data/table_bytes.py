@@ -51,9 +51,27 @@ _ZIPPED = (
     (b"data.pkl", "a file of PyTorch", "write its numbers as CSV"),
     (b"", "a zip archive", "give the file in it"),
 )
-INSIDE_WORDS = "\u2019\u2018\u2013\u2014\u00b7\u00b4\u00a8\u00ad"
+INSIDE_WORDS = "’‘–—·´¨\u00ad"
 """Apostrophes, dashes and the like."""
+BEFORE_WORDS = f"{INSIDE_WORDS}“„‚”«‹»›¿¡•…†‡©€°\u00a0"
+AFTER_WORDS = f"{INSIDE_WORDS}“”„«‹»›…†‡®™©²³¹°€\u00a0"
+ALPHABETS = (
+    *("äöüß", "àâæçéèêëîïôœùûüÿ", "áéíóúüñ", "àáâãçéêíóôõú", "àèéìíîòóù", "àçèéíïòóúü·"),
+    *("åæøéóäö", "åäöéü", "áðéíóúýþæö", "äëéèêïöüóá", "õäöüšž"),
+)
+"""Of languages of Western Europe, the letters beyond ASCII; no word mixes those of several."""
 
+SAMPLE = 1 << 20
+"""How many characters show whether an encoding was the right one."""
+_LETTER = "A-Za-zÀ-ÖØ-öø-ÿŒœŠšŽžŸ"
+_WORD = re.compile(rf"[{_LETTER}]*[À-ÖØ-öø-ÿŒœŠšŽžŸ][{_LETTER}]*")
+_ACCENTS = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŽžŸ]+")
+_CAPITAL = re.compile(r"(?<=[a-zß-öø-ÿœšž])[À-ÖØ-ÞŒŠŽŸ]|(?<=[A-Za-z])[ŠŽŸ](?=[a-z])")
+_SIGNS = (
+    (re.compile(rf"(?<=[{_LETTER}])[^\x00-\x7f](?=[{_LETTER}])"), INSIDE_WORDS),
+    (re.compile(rf"(?<![{_LETTER}])[^\x00-\x7f](?=[{_LETTER}])"), BEFORE_WORDS),
+    (re.compile(rf"(?<=[{_LETTER}])[^\x00-\x7f](?![{_LETTER}])"), AFTER_WORDS),
+)
 _MARKUP = re.compile(r"\s*<(!doctype html|html|table|head|body)\b", re.IGNORECASE)
 _XML = re.compile(r"\s*<\?xml\b", re.IGNORECASE)
 _JSON = re.compile(r"\s*(\[\s*[\[{]|\{\s*\"(?:[^\"\\\n]|\\.)*\"\s*:)")
@@ -179,7 +197,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
     raise DataError(
         "NNM713",
         f"line {line} has {shown!r}: its encoding is neither UTF-8 nor Windows' cp1252",
-        hint='encoding= names it, such as "cp1251", "mac_roman", "cp850", "shift_jis", "gbk"',
+        hint='encoding= names it: "cp1250", "cp1251", "mac_roman", "cp850", "shift_jis", "gbk" …',
     )
 
 
@@ -214,12 +232,18 @@ def _mostly_utf8(data: bytes, error: UnicodeDecodeError) -> bool:
 
 def _western(text: str) -> bool:
     """Return whether letters beyond ASCII stand as they do in words of Western Europe."""
+    text = text[:SAMPLE]
     strange = len(re.findall(r"[\x80-\x9f]", text))
-    # In a foreign encoding, signs are in the middle of words, and accents follow each other.
-    inside = re.findall(r"(?<=[A-Za-z])[^\x00-\x7f](?=[A-Za-z])", text)
-    strange += sum([not (c.isalpha() or c in INSIDE_WORDS) for c in inside])
-    runs = re.findall(r"[À-ÿŠŽšžŒœŸ]+", text)
-    long = sum([len(run) for run in runs if len(run) > 2])
+    # In a foreign encoding, signs touch letters, and capitals are in the middle of words.
+    for pattern, usual in _SIGNS:
+        strange += sum([not sign.isalpha() and sign not in usual for sign in pattern.findall(text)])
+    strange += len(_CAPITAL.findall(text))
+    # Accents follow each other, and words have those of several languages.
+    long = 0
+    for word in _WORD.findall(text):
+        accents = {letter for letter in word.lower() if letter > "\x7f"}
+        strange += not any(accents.issubset(alphabet) for alphabet in ALPHABETS)
+        long += sum([len(run) for run in _ACCENTS.findall(word) if len(run) > 2])
     others = re.findall(r"[^\x00-\x7f]", text)
     return 10 * strange <= len(others) and 2 * long <= len(others)
 

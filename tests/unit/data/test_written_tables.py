@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -220,8 +221,6 @@ def test_comments_are_told_and_can_be_chosen() -> None:
         (gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-20], "gzip cannot unpack"),
         (gzip.compress(b"PAR1....", mtime=0), "a Parquet file"),
         (b"a,b\n1,2\n\0\0\0\0", "line 3 has a NUL character"),
-        ("a;b\n\u041a\u0438\u0435\u0432;1\n".encode("cp1251"), "neither UTF-8 nor Windows"),
-        ("a;b\nK\u00f6ln;1\n".encode("cp850"), "neither UTF-8 nor Windows"),
         (
             "a;b\n\u00e4\u00f6\u00fc\u00df \u00e9\u00e8;1\nx".encode() + b"\xff;2\n",
             "line 3: the byte 0xff",
@@ -234,6 +233,48 @@ def test_what_is_no_csv_is_named(data: bytes, words: str) -> None:
     assert caught.value.code == "NNM713"
     assert words in caught.value.message
     assert caught.value.hint
+
+
+GERMAN = "Größe;Ort\n3;Köln\n4;Münster\n5;Märzen\n"
+POLISH = "nazwa;cena\nŁódź;3\nżółw;4\nGdańsk;5\n"
+CZECH = "jméno;cena\nDvořák;3\nžlutý;4\nkůň;5\n"
+TURKISH = "isim;fiyat\nÇeşme;3\nığdır;4\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        *((GERMAN, encoding) for encoding in ("cp437", "cp850", "mac_roman")),
+        *(("año;José\nniño;3\nmañana;4\n", encoding) for encoding in ("cp850", "mac_roman")),
+        *((POLISH, encoding) for encoding in ("cp1250", "iso8859-2", "cp852")),
+        *((CZECH, encoding) for encoding in ("cp1250", "iso8859-2", "cp852")),
+        *((TURKISH, encoding) for encoding in ("cp1254", "iso8859-9")),
+        *(("имя;цена\nКазань;3\n", encoding) for encoding in ("cp1251", "koi8-r", "cp866")),
+        *(("名前;値\n東京;3\n大阪;4\n", encoding) for encoding in ("shift_jis", "euc_jp", "gbk")),
+        ("όνομα;τιμή\nΑθήνα;3\n", "iso8859-7"),
+    ],
+)
+def test_other_encodings_are_asked_for(text: str, encoding: str) -> None:
+    data = text.encode(encoding)
+    with pytest.raises(DataError, match=r"NNM713: line [12] has .* neither UTF-8 nor Windows'"):
+        read_csv(data)
+    assert read_csv(data, encoding=encoding).names == tuple(text.split("\n")[0].split(";"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("Größe", "Köln", "GRÜN", "Ärzte"),
+        ("Café", "à la carte", "L’Œuvre", "Zoë", "«Bonjour»", "forêt"),
+        ("São Paulo", "Malmö", "Tromsø", "Þingvellir", "Córdoba", "Zürich"),
+        ("“quoted”", "it’s", "5 €", "20 °C", "10 m²", "½ cup", "Acme™", "¿qué?", "Nº 5"),
+        ("Škoda", "Æbleskiver", "Curaçao", "l·l", "Øresund"),
+    ],
+)
+def test_words_of_western_europe_are_cp1252(words: Sequence[str]) -> None:
+    text = "\n".join(["w;n", *(f"{word};{k}" for k, word in enumerate(words))])
+    table = read_csv(text.encode("cp1252"))
+    assert table.columns[0] == tuple(words)
 
 
 def test_an_encoding_can_be_told() -> None:
