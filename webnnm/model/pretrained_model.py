@@ -43,6 +43,7 @@ from webnnm.transformers.texts import (
     Writing,
     continued,
     end_tokens,
+    masked_rows,
     padded,
     token_rows,
 )
@@ -391,7 +392,7 @@ class PretrainedModel(NNModel):
         >>> async def tokens(model):
         ...     return await model.generate_ids([[5, 8, 2], [7]], max_new_tokens=20)
 
-        `input_ids` is a list, or lists of any lengths, or an array `[batch, tokens]` with an
+        `input_ids` is a list, or lists or arrays of any lengths, or an array `[batch, tokens]` with an
         `attention_mask` that is 0 for padding. A row ends with an end-of-text token of the config,
         so that rows differ in length; with `pad_token_id` they are filled up with this token, texts
         that begin later in front and texts that end earlier behind, and fit into one array.
@@ -400,6 +401,9 @@ class PretrainedModel(NNModel):
         Models with an encoder take `input_ids`, or other inputs by name. Their texts begin with
         `decoder_input_ids`, by default those of the config, and are returned without the input.
         """
+        if pad_token_id is not None and not hasattr(pad_token_id, "__index__"):
+            hint = "give a token, an integer, or None for rows of any lengths"
+            raise DataError("NNM704", f"pad_token_id is {pad_token_id!r}", hint=hint)
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
         vocabulary = self._generator.language.vocabulary
@@ -425,9 +429,9 @@ class PretrainedModel(NNModel):
         """Return the inputs of an encoder, and whether they were a single row of tokens."""
         single, given = False, dict(inputs)
         if input_ids is not None:
-            rows, single = token_rows(input_ids)
-            masks = token_rows(mask)[0] if mask is not None else None
-            ids, own = even(rows) if masks is None else (rows, masks)
+            rows, masks, single = masked_rows(input_ids, mask)
+            ids, own = even(rows)
+            own = own if masks is None else even(masks)[0]
             given |= {"input_ids": ids, "attention_mask": own}
         return read_inputs(self.config, given, self._generator.language.source), single
 

@@ -38,7 +38,7 @@ def beginning(
     start = _first(config, "decoder_start_token_id", "bos_token_id")
     rows: list[list[int]] = [[] if start is None else [start] for _ in range(count)]
     if given is not None:
-        found, single = token_rows(given)
+        found, single = token_rows(given, name="decoder_input_ids")
         rows = found * count if single else found
         lacks = all(row[:1] != [start] for row in rows)
         if start is not None and lacks and config.get("model_type") != "whisper":

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import Unfinished
 from webnnm.core.errors import DataError
 from webnnm.transformers.beams import Beams
@@ -16,6 +17,7 @@ from webnnm.transformers.generator import Choose, Generator
 from webnnm.transformers.tokenizer import TextStream, Tokenizer
 
 Prompt = str | Sequence[Message] | Sequence[str]
+LISTS = (list, tuple, range)
 Opened = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, Any]]]
 """Turns the tokens of prompts and `max_new_tokens` into the arguments of the generator."""
 
@@ -183,20 +185,53 @@ def end_tokens(config: Mapping[str, Any]) -> frozenset[int]:
     return frozenset(token for token in listed if token is not None)
 
 
-def token_rows(tokens: Any, mask: Any = None) -> tuple[list[list[int]], bool]:
+def token_rows(
+    tokens: Any, mask: Any = None, name: str = "input_ids"
+) -> tuple[list[list[int]], bool]:
     """Return rows of tokens without padding, and whether a single row was given.
 
     >>> token_rows([[0, 0, 5], [1, 2, 3]], [[0, 0, 1], [1, 1, 1]])
     ([[5], [1, 2, 3]], False)
+
+    Raises `DataError` NNM702 for what is no list of tokens or of such lists, and for a mask of
+    another shape; `name` is that of the argument.
     """
-    given = cast("list[Any]", tokens.tolist() if hasattr(tokens, "tolist") else tokens)
-    single = not any(isinstance(row, (list, tuple)) for row in given)
-    rows: list[list[int]] = [[*given]] if single else [[*row] for row in given]
-    if mask is None:
+    rows, masks, single = masked_rows(tokens, mask, name)
+    if masks is None:
         return rows, single
-    kept: Any = mask.tolist() if hasattr(mask, "tolist") else mask
-    kept = [kept] if single else kept
-    if [len(row) for row in rows] != [len(row) for row in kept]:
-        raise DataError("NNM702", "input_ids and attention_mask differ in shape")
-    pairs = [zip(row, each, strict=True) for row, each in zip(rows, kept, strict=True)]
+    pairs = [zip(row, each, strict=True) for row, each in zip(rows, masks, strict=True)]
     return [[token for token, counts in pair if counts] for pair in pairs], single
+
+
+def masked_rows(
+    tokens: Any, mask: Any = None, name: str = "input_ids"
+) -> tuple[list[list[int]], list[list[int]] | None, bool]:
+    """Return rows of tokens, those of their mask, and whether a single row was given."""
+    rows, single = _integer_rows(tokens, name)
+    if mask is None:
+        return rows, None, single
+    masks, alone = _integer_rows(mask, "attention_mask")
+    if alone != single or [*map(len, rows)] != [*map(len, masks)]:
+        raise DataError("NNM702", f"{name} and attention_mask differ in shape")
+    return rows, masks, single
+
+
+def _integer_rows(values: Any, name: str) -> tuple[list[list[int]], bool]:
+    """Return rows of integers, which may differ in length, and whether a single row was given."""
+    whole = _listed(values)
+    rows = [_listed(row) for row in whole] if isinstance(whole, LISTS) else [whole]
+    single = not any(isinstance(row, LISTS) for row in rows)
+    hint = f"give {name} as a list of integers, or a list of such lists"
+    try:
+        arrays = [HostArray.of(row, "int32") for row in ([whole] if single else rows)]
+    except DataError as error:
+        raise DataError(error.code, f"{name}: {error.message}", hint=hint) from error
+    for array in arrays:
+        if len(array.shape) != 1:
+            message = f"{name} has {'lists' if array.shape else 'one number'} for a row"
+            raise DataError("NNM702", message, hint=hint)
+    return [array.tolist() for array in arrays], single
+
+
+def _listed(values: Any) -> Any:
+    return values.tolist() if hasattr(values, "tolist") else values
