@@ -392,10 +392,11 @@ class PretrainedModel(NNModel):
         >>> async def tokens(model):
         ...     return await model.generate_ids([[5, 8, 2], [7]], max_new_tokens=20)
 
-        `input_ids` is a list, or lists or arrays of any lengths, or an array `[batch, tokens]` with an
-        `attention_mask` that is 0 for padding. A row ends with an end-of-text token of the config,
-        so that rows differ in length; with `pad_token_id` they are filled up with this token, texts
-        that begin later in front and texts that end earlier behind, and fit into one array.
+        `input_ids` is a row of tokens, or rows of any lengths, in lists or arrays; in an array
+        `[batch, tokens]`, an `attention_mask` is 0 for padding. A row ends with an end-of-text
+        token of the config, so that rows differ in length; with `pad_token_id` they are filled up
+        with this token, texts that begin later in front and texts that end earlier behind, and fit
+        into one array.
         The other arguments are those of `generate`.
 
         Models with an encoder take `input_ids`, or other inputs by name. Their texts begin with
