@@ -159,9 +159,8 @@ def format_to_dict(number_format: NumberFormat) -> dict[str, Any]:
         "currency": number_format.currency,
         "missing": list(number_format.missing),
     }
-    return {name: value for name, value in values.items() if value and value != "."} | (
-        {"thousands": "."} if number_format.thousands == "." else {}
-    )
+    usual = {"decimal": "."}
+    return {name: value for name, value in values.items() if value and usual.get(name) != value}
 
 
 def format_from_dict(record: Mapping[str, Any]) -> NumberFormat:
