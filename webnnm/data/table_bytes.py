@@ -65,7 +65,7 @@ SAMPLE = 1 << 20
 """How many characters show whether an encoding was the right one."""
 _LETTER = "A-Za-zÀ-ÖØ-öø-ÿŒœŠšŽžŸ"
 _WORD = re.compile(rf"[{_LETTER}]*[À-ÖØ-öø-ÿŒœŠšŽžŸ][{_LETTER}]*")
-_ACCENTS = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŽžŸ]+")
+_RUN = re.compile(r"[^\x00-\x7f]{3,}")
 _CAPITAL = re.compile(r"(?<=[a-zß-öø-ÿœšž])[À-ÖØ-ÞŒŠŽŸ]|(?<=[A-Za-z])[ŠŽŸ](?=[a-z])")
 _SIGNS = (
     (re.compile(rf"(?<=[{_LETTER}])[^\x00-\x7f](?=[{_LETTER}])"), INSIDE_WORDS),
@@ -238,12 +238,11 @@ def _western(text: str) -> bool:
     for pattern, usual in _SIGNS:
         strange += sum([not sign.isalpha() and sign not in usual for sign in pattern.findall(text)])
     strange += len(_CAPITAL.findall(text))
-    # Accents follow each other, and words have those of several languages.
-    long = 0
+    # Words have the accents of several languages, and one follows the other.
     for word in _WORD.findall(text):
         accents = {letter for letter in word.lower() if letter > "\x7f"}
         strange += not any(accents.issubset(alphabet) for alphabet in ALPHABETS)
-        long += sum([len(run) for run in _ACCENTS.findall(word) if len(run) > 2])
+    long = sum([len(run) for run in _RUN.findall(text) if len({*run}) > 1])
     others = re.findall(r"[^\x00-\x7f]", text)
     return 10 * strange <= len(others) and 2 * long <= len(others)
 

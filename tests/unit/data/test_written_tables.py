@@ -251,6 +251,7 @@ TURKISH = "isim;fiyat\nÇeşme;3\nığdır;4\n"
         *((TURKISH, encoding) for encoding in ("cp1254", "iso8859-9")),
         *(("имя;цена\nКазань;3\n", encoding) for encoding in ("cp1251", "koi8-r", "cp866")),
         *(("名前;値\n東京;3\n大阪;4\n", encoding) for encoding in ("shift_jis", "euc_jp", "gbk")),
+        *((text, "gb18030") for text in ("城;数\n北京;1\n上海;2\n", "性别;数\n男;1\n女;2\n")),
         ("όνομα;τιμή\nΑθήνα;3\n", "iso8859-7"),
     ],
 )
@@ -267,7 +268,7 @@ def test_other_encodings_are_asked_for(text: str, encoding: str) -> None:
         ("Größe", "Köln", "GRÜN", "Ärzte"),
         ("Café", "à la carte", "L’Œuvre", "Zoë", "«Bonjour»", "forêt"),
         ("São Paulo", "Malmö", "Tromsø", "Þingvellir", "Córdoba", "Zürich"),
-        ("“quoted”", "it’s", "5 €", "20 °C", "10 m²", "½ cup", "Acme™", "¿qué?", "Nº 5"),
+        ("“quoted”", "it’s", "5 €", "20 °C", "10 m²", "½ cup", "Acme™", "¿qué?", "Nº 5", "———"),
         ("Škoda", "Æbleskiver", "Curaçao", "l·l", "Øresund"),
     ],
 )
