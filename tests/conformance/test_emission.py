@@ -13,8 +13,8 @@ from tests.unit.ops.cases import CASES, Case, build
 from webnnm import ops
 from webnnm.compiler.plan import lower
 from webnnm.core.dtypes import FORMATS, is_data_type
+from webnnm.core.naming import camel_case
 from webnnm.graph.node import OperatorNode
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, covers_all
 
 OTHER_NAMES = {("cast", "type"): "dataType"}

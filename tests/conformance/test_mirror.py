@@ -12,7 +12,7 @@ import pytest
 from tests.places import SPEC
 from webnnm import GraphBuilder, ops
 from webnnm.core.dtypes import ANY
-from webnnm.ops.declare.naming import camel_case, snake_case
+from webnnm.core.naming import camel_case, snake_case
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Slot
 
 NOT_OPERATORS = {"build", "constant", "input"}

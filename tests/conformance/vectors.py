@@ -14,10 +14,10 @@ from typing import Any
 from webnnm import ops
 from webnnm.core.arrays import HostArray, pack
 from webnnm.core.dtypes import FORMATS
+from webnnm.core.naming import snake_case
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
-from webnnm.ops.declare.naming import snake_case
 
 
 @dataclass(frozen=True)

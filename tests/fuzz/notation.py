@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.places import VALID
 from webnnm import ops
-from webnnm.ops.declare.naming import camel_case
+from webnnm.core.naming import camel_case
 
 OPERATORS = sorted(name for name, operator in ops.registry().items() if operator.layer is not None)
 

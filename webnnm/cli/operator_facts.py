@@ -13,11 +13,11 @@ from typing import Any, cast
 
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE, DataType, is_float
+from webnnm.core.naming import snake_case
 from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.language.signatures import signature
-from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Sample, Slot
 
 RULES = ("decompose", "gradient", "reference", "infer")

@@ -9,7 +9,7 @@ from webnnm import ops
 from webnnm.cli import operator_facts as facts
 from webnnm.cli.common import FINE, CommandError, Parsers, aligned, command, pairs, print_json
 from webnnm.core.errors import suggestion
-from webnnm.ops.declare.naming import snake_case
+from webnnm.core.naming import snake_case
 from webnnm.ops.declare.operator import AnyOperator, Composite
 
 

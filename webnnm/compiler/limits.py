@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from webnnm.core.naming import camel_case
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.tensors import TensorType
 

@@ -37,8 +37,8 @@ from functools import cached_property
 from typing import Any, cast
 
 from webnnm.core.garbage import uncollected
+from webnnm.core.naming import camel_case
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.tensors import TensorType
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.naming import by_javascript_name
 from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
@@ -404,11 +405,11 @@ class Dataset:
             values = scale.undo(values)
         return decode(values, self.outputs[block], self._labels.get(block))
 
-    subset_size = subsetSize = size
-    batchSize = batch_size
-    setBatchSize = set_batch_size
-    numBatches = num_batches
-    mapOutputToLabels = decode
+    subset_size = size
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method by its name in JavaScript (spec H)."""
+        return by_javascript_name(self, name, {"mapOutputToLabels": "decode"})
 
     def prepareBatches(self, subset: str) -> None:
         """Start the next epoch of a subset for `getNextBatch`; each subset has its own position."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import awaited_methods
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.naming import by_javascript_name
 from webnnm.core.shapes import is_integer
 from webnnm.data.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
@@ -262,11 +263,11 @@ class StreamDataset:
         (whole,) = [both async for both in self.blocks(subset, epoch, self.size(subset))]
         return whole
 
-    subset_size = subsetSize = size
-    batchSize = batch_size
-    setBatchSize = set_batch_size
-    numBatches = num_batches
-    mapOutputToLabels = decode
+    subset_size = size
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method by its name in JavaScript (spec H)."""
+        return by_javascript_name(self, name, {"mapOutputToLabels": "decode"})
 
     def _taken(self, item: Any, first: int) -> tuple[Arrays, ...]:
         """Return what the source yielded as arrays of rows, checked against the fields."""

@@ -8,9 +8,9 @@ from functools import wraps
 from typing import Any, Unpack
 
 from webnnm.core.errors import WebNNMError
+from webnnm.core.naming import camel_case
 from webnnm.ops import register
 from webnnm.ops.declare.composite import Declaration, composed
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import Composite
 from webnnm.ops.declare.tensors import OperatorError
 

@@ -135,7 +135,7 @@ def inclusive(facts: Facts) -> Hit | None:
 def outliers(facts: Facts) -> Hit | None:
     """MSE with outliers among the targets, or with gradient norms whose standard deviation over
     batches of the pilot rows exceeds their mean; not for non-negative targets whose logarithms
-    have no outliers.
+    have no outliers. Gradients are measured before a training that tries several seeds, not one.
 
     A target ten deviations off has a hundred times the squared error of one that is one deviation
     off, so that a few rows decide the fit. The Huber loss counts errors beyond δ linearly. The

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from webnnm.core.errors import ModelError, Span
+from webnnm.core.naming import camel_case
 from webnnm.core.shapes import MAX_DIMENSION, show
 from webnnm.core.spelling import folded
 from webnnm.graph.foreign_layers import LAYERS
@@ -16,7 +17,6 @@ from webnnm.notation.numerals import write_number
 from webnnm.notation.syntax import Items, Layer, Number, Reference, Text, Value
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import LayerRules
-from webnnm.ops.declare.naming import camel_case
 
 SIZED = ("weight", "table")
 """Roles of parameters that decide the shape of the result, so that `shape=` may set it."""

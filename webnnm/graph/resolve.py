@@ -7,6 +7,7 @@ from typing import Any
 
 from webnnm.core.dtypes import is_data_type
 from webnnm.core.errors import ModelError, Span
+from webnnm.core.naming import camel_case
 from webnnm.graph.declare import Declared
 from webnnm.graph.expand import Expander
 from webnnm.graph.outline import Outline
@@ -17,7 +18,6 @@ from webnnm.graph.vertices import LayerVertex, LiteralVertex, ParameterVertex, S
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.declare.features import Changes, Features
 from webnnm.ops.declare.layer import ParameterRole, TensorSlot, ValueOption
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.values import LIST_EXPECTED, Sizes
 
 INITIALISED = ("weight", "projection", "recurrent", "table")

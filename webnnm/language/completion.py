@@ -8,6 +8,7 @@ from typing import Literal
 
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE
+from webnnm.core.naming import camel_case
 from webnnm.graph.loss_words import LOSSES as LOSS_WORDS
 from webnnm.language.names import Names, names_of
 from webnnm.language.places import Place, place_at, words
@@ -20,7 +21,6 @@ from webnnm.language.signatures import (
 )
 from webnnm.language.words import INITIALISERS, LOSSES, PROPERTIES, TENSOR_OPTIONS
 from webnnm.ops.declare.activation import is_activation
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.values import BOOLEANS
 

@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any, cast
 
 from webnnm.core.dtypes import PRECEDENCE
+from webnnm.core.naming import camel_case
 from webnnm.graph.expand import COMMON
 from webnnm.language.words import LAYER_OPTIONS
 from webnnm.notation.syntax import Dimension, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.declare import values
 from webnnm.ops.declare.layer import LayerRules, ValueOption
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import AnyOperator
 
 _ROLES = {

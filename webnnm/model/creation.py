@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.naming import snake_case
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document, ModelFile
-from webnnm.ops.declare.naming import snake_case
 from webnnm.training.hyperparameters import given as written
 
 SETTINGS = (

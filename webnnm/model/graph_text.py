@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webnnm.core.naming import camel_case
 from webnnm.core.shapes import count
 from webnnm.graph.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
-from webnnm.ops.declare.naming import camel_case
 
 
 def graph_text(graph: Graph, *, of_model: bool = False) -> str:

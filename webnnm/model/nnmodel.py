@@ -15,6 +15,7 @@ from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, ModelError, separate
 from webnnm.core.finding import Findings
 from webnnm.core.keywords import keywords
+from webnnm.core.naming import by_javascript_name
 from webnnm.evaluation.history import History
 from webnnm.expert.reviewer import Reviewer, given_then
 from webnnm.graph.elaborate import elaborate
@@ -23,7 +24,6 @@ from webnnm.graph.outline import Warning
 from webnnm.graph.vertices import Network
 from webnnm.model.creation import create_settings, model_document
 from webnnm.model.report import layer_rows, parameter_count, summary, view
-from webnnm.ops.declare.naming import by_javascript_name
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
 from webnnm.core.errors import WebNNMError
-from webnnm.ops.declare.naming import snake_case
+from webnnm.core.naming import snake_case
 from webnnm.ops.declare.operator import AnyOperator, Composite, Operator
 
 RESERVED = {

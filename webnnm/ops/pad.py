@@ -226,9 +226,7 @@ pad = Composite(
         options={
             "beginning_padding": ValueOption(read=values.sizes, operand=True),
             "ending_padding": ValueOption(read=values.sizes, operand=True),
-            "mode": ValueOption(
-                read=values.word("constant", "edge", "reflection"), default="constant"
-            ),
+            "mode": ValueOption(read=values.word(*MODES), default="constant"),
             "value": ValueOption(read=values.number, default=0.0),
         },
         shape=_shape,

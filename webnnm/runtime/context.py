@@ -11,6 +11,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import awaited_methods
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.naming import by_javascript_name
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count, is_integer
 from webnnm.data.binding import check_numbers, tables
@@ -19,7 +20,6 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.vertices import Network
-from webnnm.ops.declare.naming import by_javascript_name
 from webnnm.ops.declare.padding import below
 from webnnm.ops.declare.tensors import TensorType
 

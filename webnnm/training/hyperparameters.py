@@ -217,7 +217,7 @@ def given(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     for word, value in hyperparameters.items():
         name = spellings.get(word)
         if name is None:
-            from webnnm.ops.declare.naming import snake_case
+            from webnnm.core.naming import snake_case
             from webnnm.training.foreign_words import SETTINGS
 
             hint = SETTINGS.get(snake_case(word)) or suggestion(word, spellings)

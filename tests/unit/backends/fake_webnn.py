@@ -13,11 +13,11 @@ from webnnm.compiler.plan import Plan
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import BackendError
+from webnnm.core.naming import snake_case
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.rewrite import Rule, rewrite
-from webnnm.ops.declare.naming import snake_case
 
 np = pytest.importorskip("numpy")
 

@@ -264,6 +264,7 @@ def test_javascript_spellings() -> None:
     assert (data.batchSize, data.numBatches("training")) == (2, 2)
     assert data.subsetSize("training") == data.subset_size("training") == 3
     assert data.mapOutputToLabels("model", [[0.2, 0.8]]) == ["yes"]
+    assert not {"batchSize", "mapOutputToLabels"} & {*dir(data)}
 
 
 def test_javascript_cursors_are_one_per_subset() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from webnnm import ops
+from webnnm.core.naming import camel_case
 from webnnm.ops.declare.layer import LayerRules
-from webnnm.ops.declare.naming import camel_case
 
 VALUES: Mapping[str, Sequence[str]] = {
     "activations": ("[sigmoid, tanh]", "[relu, tanh, tanh]"),

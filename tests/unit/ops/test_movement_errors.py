@@ -153,7 +153,7 @@ MODELS = [
     ("NNM303", ROWS, "pad(¦[1])", "1 numbers for rank 2"),
     ("NNM303", ROWS, "pad(¦beginningPadding={cols:-1})", "integers from 0"),
     ("NNM303", ROWS, "¦pad({cols:3}, mode=reflection)", "allows 2"),
-    ("NNM303", ROWS, "pad({cols:3}, ¦mode=symmetric)", "constant or edge or reflection"),
+    ("NNM303", ROWS, "pad({cols:3}, ¦mode=wrap)", "constant or edge or reflection or symmetric"),
     ("NNM304", ROWS, "¦tile()", "repetitions"),
     ("NNM303", ROWS, "tile(¦repetitions={rows:0})", "integers from 1"),
     ("NNM304", ROWS, "¦split()", "number of parts"),

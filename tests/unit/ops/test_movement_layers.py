@@ -48,6 +48,11 @@ X = batch(2, 4, 3)
             "[7, 5]",
             np.pad(X, [(0, 0), (0, 3), (0, 2)], mode="reflect"),
         ),
+        (
+            "pad(endingPadding={rows:4, cols:2}, mode=symmetric)",
+            "[8, 5]",
+            np.pad(X, [(0, 0), (0, 4), (0, 2)], mode="symmetric"),
+        ),
         ("tile({cols:2})", "[4, 6]", np.tile(X, (1, 1, 2))),
         ("tile([2, 3])", "[8, 9]", np.tile(X, (1, 2, 3))),
         ("flatten()", "[12]", X.reshape(2, 12)),

@@ -13,9 +13,9 @@ from tests.work import seeds
 from webnnm import gradients, ops
 from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import is_float
+from webnnm.core.naming import snake_case
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import OperatorNode
-from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Operator
 from webnnm.ops.declare.tensors import OperatorError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from webnnm.ops.declare.naming import snake_case
+from webnnm.core.naming import snake_case
 from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.rules import build_unary
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor

@@ -8,9 +8,9 @@ from functools import wraps
 from typing import Any, TypedDict, Unpack
 
 from webnnm.core.dtypes import DataType
+from webnnm.core.naming import camel_case
 from webnnm.ops.declare.derived import NewParameter, derived_rules
 from webnnm.ops.declare.layer import LayerRules
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import (
     Composite,
     Decompose,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from webnnm.core.dtypes import DataType, highest
 from webnnm.core.errors import WebNNMError, suggestion
+from webnnm.core.naming import camel_case
 from webnnm.core.shapes import Shape, show
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.layer import (
@@ -21,7 +22,6 @@ from webnnm.ops.declare.layer import (
     TensorSlot,
 )
 from webnnm.ops.declare.layout import LEADING, LayoutTensor, Role
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import REQUIRED, Option, Slot
 from webnnm.ops.declare.rules import tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, Protocol
 
 from webnnm.core.dtypes import DataType
+from webnnm.core.naming import camel_case
 from webnnm.core.shapes import Shape
 from webnnm.notation.syntax import Value
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layout import LayoutTensor, Role
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.tensors import Builder, TensorType
 
 ParameterRole = Literal[

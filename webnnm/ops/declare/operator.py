@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 from webnnm.core.dtypes import ANY, DataType
+from webnnm.core.naming import snake_case
 from webnnm.core.shapes import Shape
 from webnnm.ops.declare.layer import LayerRules
-from webnnm.ops.declare.naming import snake_case
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 from webnnm.ops.declare.traits import Trait
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from webnnm.core.dtypes import ANY, FLOAT, DataType, is_data_type
 from webnnm.core.errors import WebNNMError, suggestion
+from webnnm.core.naming import camel_case
 from webnnm.core.shapes import is_integer
 from webnnm.notation.syntax import Value
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.layer import ValueOption
-from webnnm.ops.declare.naming import camel_case
 from webnnm.ops.declare.operator import REQUIRED, Option, Slot
 from webnnm.ops.declare.tensors import OperatorError, TensorType
 

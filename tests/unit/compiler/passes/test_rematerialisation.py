@@ -12,11 +12,11 @@ from tests.work import draws
 from webnnm import GraphBuilder, gradients
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes, rematerialised
+from webnnm.core.naming import snake_case
 from webnnm.graph.elaborate import elaborate
 from webnnm.graph.low_rank import adapted_document
 from webnnm.graph.lowering import lower_network
 from webnnm.graph.node import Operand
-from webnnm.ops.declare.naming import snake_case
 
 
 def step(text: str, batch: int) -> Plan:
