@@ -101,7 +101,7 @@ def test_the_law_sees_what_it_shall_see(tmp_path: Path) -> None:
         "from typing import TYPE_CHECKING\n"
         "import numpy.linalg as la\n"
         "from webnnm import ops, gradients\n"
-        "from webnnm.core.naming import snake_case\n"
+        "from webnnm.ops.declare.traits import Trait\n"
         "if TYPE_CHECKING:\n    import js\nelse:\n    import pyodide\n"
         "try:\n    import micropip\nexcept ImportError:\n    pass\n"
         "def f():\n    import torch\n"
@@ -115,5 +115,5 @@ def test_the_law_sees_what_it_shall_see(tmp_path: Path) -> None:
         ("typing", "now"),
         ("webnnm", "now"),
         ("webnnm.ops", "now"),
-        ("webnnm.core.naming", "now"),
+        ("webnnm.ops.declare.traits", "now"),
     ]
