@@ -65,7 +65,8 @@ class Watch:
             if isinstance(path, int) or path is None:
                 return
             place = os.path.realpath(os.fsdecode(path))
-            if not place.startswith((self._folder, *CODE)):
+            is_code = place.startswith(CODE) and (".pyc" in place or Path(place).exists())
+            if path and not is_code and not place.startswith(self._folder):
                 self._outside.append(place)
         elif event in ("socket.connect", "socket.getaddrinfo", "urllib.Request"):
             self._outside.append(f"{event} {words[1:3]}")

@@ -105,7 +105,8 @@ def conversation(
         message = f"the chat template refuses the conversation: {str(error)[:500]}"
         raise DataError("NNM722", message, hint="change the messages as it says") from error
     except Exception as error:  # a template is a program, which may raise anything
-        reason = str(error)[:300] or type(error).__name__
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        reason = text[:300] or type(error).__name__
         message = f"the chat template cannot be rendered: {reason}"
         raise DataError("NNM718", message, hint=AS_TEXT) from error
 

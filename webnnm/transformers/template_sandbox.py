@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -221,6 +222,12 @@ class Sandbox(sandbox.ImmutableSandboxedEnvironment):
         }
         self.globals.clear()
         self.globals.update(own)
+
+    def _compile(self: Any, source: str, filename: str) -> Any:
+        """Return the code of a template; for faults in it Python reads no file of any name."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return compile(source, "", "exec", dont_inherit=True)
 
     def call(self: Any, context: Any, called: Any, *arguments: Any, **options: Any) -> Any:
         """Call a macro, a method or a function, if templates may."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import webnnm
+from tests.unit.data.test_references import Touched
 from tests.unit.transformers.folders import CONFIG, write
 from tests.unit.transformers.templates import (
     ASKED,
@@ -122,6 +123,33 @@ def test_templates_end_within_bounds(number: int) -> None:
         rendered(HOSTILE[number])
     assert "as one text" in caught.value.hint
     assert len(str(caught.value)) < 900
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("{% break %}", "'break' outside loop"),
+        ("{{ range(end=1, end=2) }}", "keyword argument repeated: end"),
+        ("{% macro f(x, x) %}{% endmacro %}", "duplicate argument 'l_1_x' in function definition"),
+        ("{% for a in x %}" * 21 + "{% endfor %}" * 21, "too many statically nested blocks"),
+    ],
+)
+def test_faults_of_templates_read_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, reason: str
+) -> None:
+    """Python looks for the line of a fault in a file of the name that code was compiled with."""
+    rendered("loads what templates need")
+    monkeypatch.chdir(tmp_path)
+    touched = Touched()
+    touched.on = True
+    try:
+        with pytest.raises(DataError) as caught:
+            rendered(template)
+    finally:
+        touched.on = False
+    assert caught.value.message == f"the chat template cannot be rendered: {reason}"
+    assert not {*touched.seen} - {"open "}
 
 
 def test_long_conversations_are_written() -> None:
