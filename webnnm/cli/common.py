@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.csv_dataset import CSVDataset
+from webnnm.data.references import ANYWHERE
 from webnnm.data.source import read_text
 from webnnm.evaluation.history import plain
 from webnnm.formats.kinds import (
@@ -82,6 +83,12 @@ def add_model(
 ) -> None:
     """Add the argument MODEL."""
     parser.add_argument("model", metavar="MODEL", help=help, **options)
+
+
+def add_references(parser: argparse.ArgumentParser) -> None:
+    """Add what the files that a model names may be besides those below its folder."""
+    help = f"other files that the model may name: {ANYWHERE}, or those below a folder or an address"
+    parser.add_argument("--references", metavar="PLACE", help=help)
 
 
 def add_backend(parser: argparse.ArgumentParser) -> None:
@@ -304,13 +311,13 @@ def model_text(place: str) -> str:
     return found if isinstance(found, str) else _kept(found)[0]
 
 
-def model_document(place: str) -> Document:
-    """Return the parsed text of a model, with the files that it names, from its folder or a
-    snapshot."""
+def model_document(place: str, references: str | None = None) -> Document:
+    """Return the parsed text of a model, with the files that it names, from its folder, the
+    `references` that the user allows, or a snapshot."""
     found = asyncio.run(_read(place))
     text, files = (found, None) if isinstance(found, str) else _kept(found)
     base = "" if place == "-" else place
-    return asyncio.run(with_files(parse(text), files, base))
+    return asyncio.run(with_files(parse(text), files, base, references))
 
 
 def _kept(data: bytes) -> tuple[str, dict[str, Any]]:
@@ -321,7 +328,9 @@ def _kept(data: bytes) -> tuple[str, dict[str, Any]]:
     return text_and_files(verified(read(data)))
 
 
-async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNModel:
+async def opened(
+    place: str, *, learnt: bool = False, references: str | None = None, **settings: Any
+) -> NNModel:
     """Return a model created from a text, or loaded from a snapshot; silent without `log`.
 
     Raises `DataError` NNM715 for a text if the model must have `learnt` something.
@@ -334,7 +343,7 @@ async def opened(place: str, *, learnt: bool = False, **settings: Any) -> NNMode
         return await NNModel.load(found, **settings)
     # A text is in the same folder as the files that it names.
     given: dict[str, Any] = {"source": found} if place == "-" else {"path": place}
-    model = await NNModel.create({**given, **settings})
+    model = await NNModel.create({**given, **settings, "references": references})
     if learnt and model.params():
         model.close()
         raise mistaken(place, TEXT, "a snapshot of a trained model")

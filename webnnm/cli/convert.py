@@ -11,6 +11,7 @@ from webnnm.cli.common import (
     FINE,
     Parsers,
     add_backend,
+    add_references,
     command,
     mistaken,
     opened,
@@ -46,6 +47,7 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "--dtype", choices=("float32", "float16"), help="of the parameters in the result"
     )
+    add_references(one)
     add_backend(one)
 
 
@@ -66,7 +68,7 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
     if kind == ONNX or (kind == SNAPSHOT and is_onnx_snapshot(data)):
         if given.model is None:
             return await _onnx(given)
-        data, kind = await onnx_weights(given.weights), SNAPSHOT
+        data, kind = await onnx_weights(given.weights, given.references), SNAPSHOT
     if kind is not None and kind != SNAPSHOT:
         raise mistaken(given.weights, kind, "a safetensors file")
     alone = not is_snapshot(read(data))
@@ -78,7 +80,7 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
         )
     names = read_names(await read_text(given.names)) if given.names else None
     place = given.model or given.weights
-    async with await opened(place, backend=given.backend) as model:
+    async with await opened(place, references=given.references, backend=given.backend) as model:
         taken = [parameter.name for parameter in model.params()]
         if given.model is not None:
             taken = await model.load_params(data, strict=not given.partial, names=names)
@@ -91,7 +93,8 @@ async def _onnx(given: argparse.Namespace) -> dict[str, Any]:
     for option in ("dtype", "partial"):
         if getattr(given, option):
             raise DataError("NNM704", f"--{option} with an ONNX model", hint="leave it out")
-    return {"parameters": await convert_onnx(given.weights, given.out, _sizes(given.shape))}
+    sizes = _sizes(given.shape)
+    return {"parameters": await convert_onnx(given.weights, given.out, sizes, given.references)}
 
 
 def _sizes(words: Sequence[str]) -> dict[str, int | list[int]]:

@@ -11,6 +11,7 @@ from webnnm.cli.common import (
     Parsers,
     add_backend,
     add_model,
+    add_references,
     add_sequence,
     command,
     lengths,
@@ -30,6 +31,7 @@ def add(commands: Parsers) -> None:
     """Add the command."""
     one = command(commands, "export", "export a model to other formats", _export)
     add_model(one)
+    add_references(one)
     one.add_argument(
         "--format",
         choices=FORMATS,
@@ -67,13 +69,17 @@ def _saved(given: argparse.Namespace) -> int:
 
 
 async def _onnx(given: argparse.Namespace) -> None:
-    async with await opened(given.model, backend=given.backend) as model:
+    async with await opened(
+        given.model, references=given.references, backend=given.backend
+    ) as model:
         sequence = lengths(given.sequence) or None
         model.export_onnx(given.out, given.graph, given.batch, sequence)
 
 
 async def _parts(given: argparse.Namespace) -> Iterable[bytes | memoryview[int]]:
-    async with await opened(given.model, backend=given.backend) as model:
+    async with await opened(
+        given.model, references=given.references, backend=given.backend
+    ) as model:
         if given.format == "params":
             return chunks({p.name: model.parameters.value(p.name) for p in model.params()}, {})
         sequence = lengths(given.sequence) or None

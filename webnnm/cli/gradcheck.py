@@ -12,6 +12,7 @@ from webnnm.cli.common import (
     Parsers,
     add_backend,
     add_model,
+    add_references,
     add_sequence,
     add_table,
     command,
@@ -30,6 +31,7 @@ def add(commands: Parsers) -> None:
     what = "compare the gradients of a model with central differences"
     one = command(commands, "gradcheck", what, _gradcheck, usage=usage)
     add_model(one)
+    add_references(one)
     add_table(one)
     one.add_argument("--rows", type=int, default=ROWS, metavar="N", help="default: %(default)s")
     one.add_argument(
@@ -60,6 +62,7 @@ def _gradcheck(given: argparse.Namespace) -> int:
 
 async def _checked(given: argparse.Namespace, data: CSVDataset | None) -> ModelGradients:
     settings: dict[str, Any] = {
+        "references": given.references,
         "backend": given.backend,
         "sequence_length": lengths(given.sequence) or None,
     }

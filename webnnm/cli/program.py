@@ -26,7 +26,7 @@ from webnnm.cli.arguments import USAGE, Parser
 from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, problems, say
 from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
-from webnnm.cli.table_words import as_options, options_of
+from webnnm.cli.table_words import OF_FILES, as_options, options_of
 from webnnm.core.errors import ModelError, WebNNMError, separate
 
 COMMANDS = (
@@ -96,8 +96,8 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
     except WebNNMError as error:
         names = options_of(getattr(given, "parser", None))
         for each in (error, *error.others):
-            if not isinstance(each, ModelError):  # hints on texts are about their layers
-                each.hint = as_options(each.hint, names)
+            own = names & OF_FILES if isinstance(each, ModelError) else names
+            each.hint = as_options(each.hint, own)
         if given.json:
             print_json({"model": getattr(given, "model", None), "errors": problems(error)})
         else:

@@ -12,6 +12,7 @@ from webnnm.cli.common import (
     Parsers,
     add_hyperparameters,
     add_model,
+    add_references,
     add_table,
     command,
     hyperparameters,
@@ -35,6 +36,7 @@ def add(commands: Parsers) -> None:
         commands, "review", "check a model and its data before training", _review, usage=usage
     )
     add_model(one)
+    add_references(one)
     add_table(one)
     one.add_argument(
         "--length", type=int, metavar="N", help="positions of a sequence, if no data determine it"
@@ -43,7 +45,7 @@ def add(commands: Parsers) -> None:
 
 
 def _review(given: argparse.Namespace) -> int:
-    network = elaborate(model_document(given.model))
+    network = elaborate(model_document(given.model, given.references))
     try:
         draft = Draft(network, table(given) if given.data else None, length=given.length)
     except DataError as error:

@@ -12,6 +12,7 @@ from webnnm.cli.common import (
     FINE,
     Parsers,
     add_model,
+    add_references,
     add_sequence,
     aligned,
     command,
@@ -51,6 +52,7 @@ def add(commands: Parsers) -> None:
         _show,
     )
     add_model(one)
+    add_references(one)
     what = one.add_mutually_exclusive_group()
     what.add_argument("--graph", action="store_true", help="the tensor graph, one line per node")
     what.add_argument("--plan", action="store_true", help="the plan that the browser runs, as JSON")
@@ -81,7 +83,7 @@ def _show(given: argparse.Namespace) -> int:
         return _show_onnx(given)
     if given.values:
         raise DataError("NNM704", "--values lists those of an ONNX model", hint="give its path")
-    network = elaborate(model_document(given.model))
+    network = elaborate(model_document(given.model, given.references))
     if given.svg or given.mermaid:
         diagram = Diagram(network_drawing(network, depth=given.depth))
         print(diagram.svg() if given.svg else diagram.mermaid(), end="")

@@ -16,6 +16,8 @@ OPTIONS = (
     *("decimal", "delimiter", "encoding", "comment", "missing", "missing_values", "categorical"),
     *("task", "header", "label", "features"),
 )
+OF_FILES = frozenset({"references"})
+"""Options that hints on a text name: others stand for those of its layers."""
 CALLS = ("Dataset", "TableDataset", "read_csv", "train")
 """Calls whose arguments are options here; those of others, such as layers, stay as they are."""
 

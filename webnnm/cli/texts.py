@@ -10,6 +10,7 @@ from webnnm.cli.common import (
     WRONG,
     Parsers,
     add_model,
+    add_references,
     command,
     model_document,
     model_text,
@@ -17,6 +18,7 @@ from webnnm.cli.common import (
     problem,
 )
 from webnnm.cli.places import write
+from webnnm.cli.table_words import OF_FILES, as_options
 from webnnm.core.errors import ModelError
 from webnnm.graph.outline import Warning
 from webnnm.model.texts import check, format_model
@@ -26,13 +28,14 @@ def add(commands: Parsers) -> None:
     """Add the commands."""
     several = command(commands, "check", "list the errors and warnings of texts", _check)
     add_model(several, nargs="+")
+    add_references(several)
     whole = command(commands, "format", "print a text in canonical form", _format)
     add_model(whole)
     whole.add_argument("--write", action="store_true", help="overwrite the file with it")
 
 
 def _check(given: argparse.Namespace) -> int:
-    found = {place: _problems(place) for place in given.model}
+    found = {place: _problems(place, given.references) for place in given.model}
     if given.json:
         listed = [{"model": p, "problems": [problem(e) for e in all]} for p, all in found.items()]
         print_json(listed)
@@ -43,11 +46,12 @@ def _check(given: argparse.Namespace) -> int:
     return WRONG if any(isinstance(e, ModelError) for all in found.values() for e in all) else FINE
 
 
-def _problems(place: str) -> list[ModelError | Warning]:
+def _problems(place: str, references: str | None) -> list[ModelError | Warning]:
     """Return the errors in a text, or in the files that it names."""
     try:
-        document = model_document(place)
+        document = model_document(place, references)
     except ModelError as error:
+        error.hint = as_options(error.hint, OF_FILES)
         return [error]
     return check(document.source, document.files)
 

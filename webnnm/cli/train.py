@@ -20,6 +20,7 @@ from webnnm.cli.common import (
     add_backend,
     add_hyperparameters,
     add_model,
+    add_references,
     add_table,
     command,
     hyperparameters,
@@ -51,6 +52,7 @@ def add(commands: Parsers) -> None:
     usage = "webnnm train MODEL --data CSV --out FILE [--json] [options]"
     one = command(commands, "train", "train a model on a table", _train, usage=usage)
     add_model(one)
+    add_references(one)
     one.add_argument("--out", required=True, metavar="FILE", help="path of the snapshot")
     one.add_argument(
         "--resume",
@@ -92,6 +94,7 @@ async def _trained(
     shown = display("auto", sys.stderr)
     seed = settings.get("seed")
     own: dict[str, Any] = {
+        "references": given.references,
         "dataset": dataset,
         "backend": given.backend,
         "seed": seed if type(seed) is int else 0,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
@@ -63,21 +64,12 @@ to those below a folder
 
         owner = Path(url2pathname(urlsplit(str(owner)).path))
     remote = isinstance(owner, str) and "://" in owner
-    if references is not None:
-        return _allowed(owner, name, references, remote=remote)
-    if not _is_inside(name):
-        raise _refused(owner, name, "outside its folder")
-    if remote:
-        return Reference(f"{_folder(str(owner))}{quote(name)}")
-    folder = Path(owner).parent
-    path = folder / name
-    if sys.platform == "emscripten" and not path.exists():  # it is fetched, relative to the page
-        return Reference(f"{folder.as_posix()}/{quote(name)}")
-    target = _resolved(owner, name, path)
-    # The files of a cache may be links to files of one other folder, the owner among them.
-    if not any(target.is_relative_to(each) for each in (folder.resolve(), _real_folder(owner))):
-        raise _refused(owner, name, f"a link to {target}, outside its folder")
-    return Reference(target)
+    if references is None:
+        return _inside(owner, name, remote=remote)
+    if str(references) != ANYWHERE:
+        with suppress(DataError):  # it may be below what users allow besides
+            return _inside(owner, name, remote=remote)
+    return _allowed(owner, name, references, remote=remote)
 
 
 async def read_reference(reference: Reference) -> memoryview[int]:
@@ -105,6 +97,23 @@ def read_path(path: Path) -> memoryview[int]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError("NNM715", f'"{path}" cannot be read: {reason}') from error
+
+
+def _inside(owner: str | Path, name: str, *, remote: bool) -> Reference:
+    """Return where a file below the folder of its owner is."""
+    if not _is_inside(name):
+        raise _refused(owner, name, "outside its folder")
+    if remote:
+        return Reference(f"{_folder(str(owner))}{quote(name)}")
+    folder = Path(owner).parent
+    path = folder / name
+    if sys.platform == "emscripten" and not path.exists():  # it is fetched, relative to the page
+        return Reference(f"{folder.as_posix()}/{quote(name)}")
+    target = _resolved(owner, name, path)
+    # The files of a cache may be links to files of one other folder, the owner among them.
+    if not any(target.is_relative_to(each) for each in (folder.resolve(), _real_folder(owner))):
+        raise _refused(owner, name, f"a link to {target}, outside its folder")
+    return Reference(target)
 
 
 def _is_inside(name: str) -> bool:

@@ -59,14 +59,16 @@ def read_onnx_file(source: str | Path) -> tuple[ModelProto, tensors.External]:
     return model, _external({name: read_path(path) for name, path in paths.items()})
 
 
-async def convert_onnx(source: str, target: str, shapes: Shapes) -> list[str]:
+async def convert_onnx(
+    source: str, target: str, shapes: Shapes, references: Roots = None
+) -> list[str]:
     """Write an ONNX model, or a snapshot of one, in another format; return its weights.
 
     The extension of the target decides: `.safetensors` is a snapshot that `load_onnx` opens,
     `.onnx` an ONNX file, `.mlir` StableHLO for the `shapes`. Raises `DataError` NNM704 for
     another extension.
     """
-    model, external = await read_onnx(source)
+    model, external = await read_onnx(source, references)
     weights = weights_of(model, external)
     match Path(target).suffix:
         case ".safetensors":
@@ -87,9 +89,9 @@ async def convert_onnx(source: str, target: str, shapes: Shapes) -> list[str]:
     return list(weights)
 
 
-async def onnx_weights(source: str) -> bytes:
+async def onnx_weights(source: str, references: Roots = None) -> bytes:
     """Return the weights of an ONNX model as a safetensors file."""
-    return b"".join(chunks(weights_of(*await read_onnx(source)), {}))
+    return b"".join(chunks(weights_of(*await read_onnx(source, references)), {}))
 
 
 def _external(files: Mapping[str, Any]) -> tensors.External:

@@ -180,7 +180,10 @@ def test_users_can_allow_more(tmp_path: Path) -> None:
     assert refer(owner, "../w.bin", tmp_path).location == (tmp_path / "w.bin").resolve()
     assert refer(owner, "http://host/w", "anywhere") == ("http://host/w", False)
     assert refer(owner, "http://host/a/w", "http://host/a").location == "http://host/a/w"
+    for root in (tmp_path / "other", "http://host/a"):  # besides its own folder
+        assert refer(owner, "w.bin", root).location == (folder / "w.bin").resolve()
     net = "http://host/a/net.onnx"
+    assert refer(net, "w.bin", "http://host/b") == ("http://host/a/w.bin", True)
     assert refer(net, "/b/w.bin", "http://host").location == "http://host/b/w.bin"
     for name, root in (
         ("../w.bin", folder),
@@ -189,7 +192,7 @@ def test_users_can_allow_more(tmp_path: Path) -> None:
         ("http://host/b/w", "http://host/a"),
         ("http://host/a/../b", "http://host/a"),
         ("http://host.evil/a", "http://host"),
-        ("w.bin", "http://host/a"),
+        ("../w.bin", "http://host/a"),
     ):
         with pytest.raises(DataError, match=r"NNM809: .*not below"):
             refer(owner, name, root)
