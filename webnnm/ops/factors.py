@@ -124,14 +124,17 @@ def _rounds(n: int) -> list[list[int]]:
 
 
 def _angles(
-    b: Builder, own: Tensor, others: Tensor, between: Tensor, partners: Sequence[int]
+    b: Builder, own: Tensor, between: Tensor, partners: Sequence[int], places: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the cosines and sines by which rows are rotated with their partners.
 
     G. H. Golub, C. F. Van Loan, Matrix Computations, 8.5: the smaller angle that makes the product
     of both vanish. Equal rows rotate by 45°; rows without a partner stay.
     """
-    n = len(partners)
+    n, axis = len(partners), own.rank - 2
+    others = b.gather(own, places, axis=axis)
+    # Rounded apart, partners would turn by two angles: backends add up rows in orders of their own.
+    between = (between + b.gather(between, places, axis=axis)) * 0.5
     first = b.constant([1.0 if k > i else -1.0 for i, k in enumerate(partners)], "float32", (n, 1))
     paired = b.constant([float(k != i) for i, k in enumerate(partners)], "float32", (n, 1))
     apart = others - own
@@ -189,11 +192,7 @@ def _eigh(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
             places = b.constant(partners, "int32")
             own = total(b, rest * ones, -1)
             pairs = b.gather(ones, places, axis=0)
-            others = b.gather(own, places, axis=x.rank - 2)
-            between = total(b, rest * pairs, -1)
-            # Rounded apart on both sides of the diagonal, partners would turn by two angles.
-            between = (between + b.gather(between, places, axis=x.rank - 2)) * 0.5
-            angles = _angles(b, own, others, between, partners)
+            angles = _angles(b, own, total(b, rest * pairs, -1), partners, places)
             for _side in range(2):
                 rest = transposed(b, _turned(b, rest, *angles, places))
             vectors = _turned(b, vectors, *angles, places)
@@ -260,8 +259,7 @@ def _svd(b: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             left = cut(b, rows, end, 0, m)
             right = b.gather(left, places, axis=end - 1)
             own = total(b, left * left, -1)
-            others = b.gather(own, places, axis=end - 1)
-            angles = _angles(b, own, others, total(b, left * right, -1), partners)
+            angles = _angles(b, own, total(b, left * right, -1), partners, places)
             rows = _turned(b, rows, *angles, places)
     left = cut(b, rows, end, 0, m)
     values, rows = _in_order(b, b.sqrt(total(b, left * left, -1)), rows, True)

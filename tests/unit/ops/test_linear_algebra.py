@@ -9,7 +9,10 @@ import pytest
 
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder
+from webnnm.backends.kernels import computable
 from webnnm.backends.reference import evaluate
+from webnnm.graph.node import Node, Operand, OperatorNode
+from webnnm.graph.rewrite import again, rewrite
 from webnnm.ops import factors, linear_systems
 from webnnm.ops.declare.tensors import OperatorError
 
@@ -95,6 +98,30 @@ def test_singular_values(shape: Any) -> None:
     u, values, v = results(factors.svd, x)
     near(values, np.linalg.svd(x, compute_uv=False))
     near((u * values[..., None, :]) @ v, x)
+
+
+@pytest.mark.parametrize("operator", [factors.svd, factors.eigh])
+def test_factors_are_orthonormal_where_each_row_is_added_up_in_an_order_of_its_own(
+    operator: Any,
+) -> None:
+    """Of rows that are nearly orthogonal, sums of products are what rounding leaves of them."""
+    b = GraphBuilder()
+    made = b.apply(replace(operator, reference=None), [b.input("x", "float32", [4, 4])], {})
+    graph = b.build({f"y{i}": y for i, y in enumerate(made)})
+    rng = np.random.default_rng(5)
+
+    def rounded_by_row(b: GraphBuilder, node: Node) -> Operand | None:
+        if not isinstance(node, OperatorNode) or node.operator.name != "reduceSum":
+            return None
+        y = again(b, node, *node.operands)
+        assert isinstance(y, Operand)
+        return y + b.constant(rng.choice([-1e-7, 0.0, 1e-7], y.shape).astype(np.float32))
+
+    x = np.linalg.qr(drawn(4, 4))[0]
+    x = x if operator is factors.svd else (x * [1, -1, 1, -1]) @ x.T
+    found = evaluate(rewrite(computable(graph), rounded_by_row), {"x": x.astype(np.float32)})
+    factor = found["y2" if operator is factors.svd else "y1"]
+    near(factor.T @ factor, np.eye(4))
 
 
 @pytest.mark.parametrize("shape", [(6, 4), (3, 5), (4, 4)])
