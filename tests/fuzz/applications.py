@@ -20,6 +20,7 @@ from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Sample
 from webnnm.ops.declare.spatial import INPUT_LAYOUTS
 from webnnm.ops.declare.tensors import TensorType
+from webnnm.ops.random_pairs import PRIME, WORDS
 
 MOST_AXES = 6
 TYPES: tuple[DataType, ...] = (
@@ -521,6 +522,20 @@ def _dropout(dice: Dice, _x: TensorType, _: AnyOperator) -> Application:
     return Application(options={"p": dice.one((0.1, 0.5, 0.9))})
 
 
+def _key(dice: Dice) -> Want:
+    shape = (*dice.sizes(0, 2), WORDS)
+    return Want("int32", shape, 0, PRIME - 1, fixed=True)
+
+
+def _random_pairs(dice: Dice, key: TensorType, _: AnyOperator) -> Application:
+    shape = (*broadcasting(dice, key.shape[:-1]), dice.number(1, 4))
+    counters = Want("int32", shape, 0, 2**31 - 1, fixed=True)
+    return Application([counters], {"side": dice.number(0, 3)})
+
+
+FIRST: dict[str, Callable[[Dice], Want]] = {"randomPairs": _key}
+"""First operands that have a meaning only with values in a range."""
+
 RULES: dict[str, Rule] = {
     "attend": _attend,
     "averagePool2d": _pool,
@@ -553,6 +568,7 @@ RULES: dict[str, Rule] = {
     "pad": _pad,
     "positionalEmbedding": _positions,
     "quantizeLinear": _quantised,
+    "randomPairs": _random_pairs,
     "resample2d": _resample,
     "reshape": _reshape,
     "rmsNorm": _layer_norm,

@@ -11,7 +11,15 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from tests.fuzz.applications import MOST_AXES, TYPES, Want, application, factored, sampled
+from tests.fuzz.applications import (
+    FIRST,
+    MOST_AXES,
+    TYPES,
+    Want,
+    application,
+    factored,
+    sampled,
+)
 from tests.fuzz.dice import Dice
 from tests.fuzz.graph_case import Entry, GraphCase, Leaf, Step, applied
 from webnnm import ops
@@ -48,8 +56,7 @@ class Kind:
 
 
 def _every() -> list[str]:
-    # Random integers are those of keys in a range, which drawn ones would leave.
-    return sorted(ops.registry().keys() - {"randomPairs"})
+    return sorted(ops.registry())
 
 
 def _differentiable() -> list[str]:
@@ -127,7 +134,10 @@ class Drawing:
             wants, options = sampled(self._dice, sample, operator)
             operands = [want and self.wanted(want) for want in wants]
         else:
-            first = [self.first(slots[0].dtypes, slots[0].ranks)] if slots else []
+            if operator.name in FIRST:
+                first = [self.leaf(FIRST[operator.name](self._dice))]
+            else:
+                first = [self.first(slots[0].dtypes, slots[0].ranks)] if slots else []
             if operator.name == "searchSorted":
                 first = [self._made("sort", first[0])]
             x = first[0].operand.type if first else TensorType("float32", ())

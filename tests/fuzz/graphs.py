@@ -8,6 +8,7 @@ from typing import Any
 from tests.conformance.verdict import as_numpy
 from tests.fuzz.executions import difference
 from tests.fuzz.graph_case import GraphCase
+from tests.fuzz.graph_promises import showing
 from tests.fuzz.graph_target import graph_targets
 from tests.unit.compiler.legalising import legalise
 from webnnm.backends.reference import evaluate
@@ -25,6 +26,7 @@ LIMITS: Mapping[str, Any] = {
 
 def check(case: GraphCase) -> str | None:
     """Compare a graph with what the passes make of it."""
+    case = showing(case)
     graph, feeds = case.graph()
     values = {name: as_numpy(array) for name, array in feeds.items()}
     changed, _ = transformed(graph, Target(LIMITS), OPTIMISATIONS)

@@ -77,13 +77,14 @@ def solution(x: Any, right: Any, found: Any) -> float:
 
 
 def determinant(x: Any, found: Any, sign: Any, logarithm: Any) -> float:
-    """det A = sign·exp(logarithm), and the logarithm is that of the product of singular values."""
+    """det A = sign·exp(logarithm), up to what rounding of singular values would change."""
     s = np.linalg.svd(x.astype(np.float64), compute_uv=False)
     assert np.all(np.isin(sign, (-1, 0, 1))), "the sign is none"
-    known = np.prod(s, axis=-1)
+    product = np.prod(s, axis=-1)
     # A factor is known up to rounding of the largest one.
-    doubt = np.prod(s + s[..., :1], axis=-1) - known if s.shape[-1] else 0 * known
-    errors = np.abs(np.abs(found) - known), np.abs(sign * np.exp(logarithm) - found)
+    doubt = np.prod(s + s[..., :1], axis=-1) - product if s.shape[-1] else 0 * product
+    known = np.linalg.det(x.astype(np.float64))
+    errors = np.abs(found - known), np.abs(sign * np.exp(logarithm) - found)
     return float(max(np.max(e / np.where(doubt == 0, 1, doubt), initial=0) for e in errors))
 
 

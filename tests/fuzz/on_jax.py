@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from tests.conformance.verdict import as_numpy
 from tests.fuzz.executions import difference
 from tests.fuzz.graph_case import GraphCase
+from tests.fuzz.graph_promises import showing
 from tests.fuzz.graph_target import graph_targets
 from webnnm.backends.jax import JaxBackend
 from webnnm.core.errors import BackendError
@@ -42,6 +43,7 @@ def check(case: GraphCase) -> str | None:
 
 def checked(case: GraphCase, backend: JaxBackend) -> str | None:
     """Run a graph with JAX; raise for a wrong number or any exception that is not a refusal."""
+    case = showing(case)
     graph, feeds = case.graph()
     try:
         # What no output needs is not taken.

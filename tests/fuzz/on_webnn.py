@@ -9,6 +9,7 @@ from tests.conformance.verdict import as_numpy
 from tests.fuzz.executions import difference
 from tests.fuzz.frame import Target
 from tests.fuzz.graph_case import GraphCase
+from tests.fuzz.graph_promises import showing
 from tests.fuzz.graph_target import graph_targets
 from tests.fuzz.page import Browser
 
@@ -21,6 +22,7 @@ def check_in(browser: Browser) -> Callable[[GraphCase], str | None]:
 
     def check(case: GraphCase) -> str | None:
         """Raise for a wrong number, a crash, or an unclear refusal."""
+        case = showing(case)
         graph, feeds = case.graph()
         answer, there = browser.answer(case)
         if not there:

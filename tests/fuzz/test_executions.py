@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.fuzz.executions import difference
+from tests.unit.ops.cases import CASES, Case, build
 from webnnm.backends.reference import evaluate
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
@@ -111,3 +112,104 @@ def test_windows_may_lose_what_is_not_finite_and_nothing_else_may() -> None:
     assert wrong(filtered, finite, [[[[HUGE, 3]]]]) == [True, False]
     assert wrong(lambda b, x: b.relu(x), [NAN, 1], [HUGE, 1]) == [True, False]
     assert wrong(row_sums, [[NAN], [1]], [HUGE, 1]) == [True, False]
+
+
+def test_products_may_overflow_before_a_scale_that_belongs_to_them_and_no_others_may() -> None:
+    def scaled(b: GraphBuilder, x: Operand) -> Operand:
+        return b.matmul(x * 0.125, b.constant([[1.0], [1.0]]))
+
+    def unscaled(b: GraphBuilder, x: Operand) -> Operand:
+        return b.matmul(x, b.constant([[1.0], [1.0]]))
+
+    assert wrong(scaled, [[3e38, 3e38], [1e38, 1e38]], [[INF], [INF]]) == [False, True]
+    assert wrong(unscaled, [[4e37, 4e37]], [[INF]]) == [True]
+
+
+def test_products_of_factors_may_overflow_in_another_order_within_their_own_row() -> None:
+    def products(b: GraphBuilder, x: Operand) -> Operand:
+        return b.reduce_product(x, axes=[1])
+
+    given = [[1e30, 1e30, 1e-30], [1e30, 2, 1e-30]]
+    assert wrong(products, given, [INF, INF]) == [False, True]
+
+
+def test_small_results_may_be_differences_of_numbers_near_1() -> None:
+    def curve(b: GraphBuilder, x: Operand) -> Operand:
+        return b.tanh(x)
+
+    assert wrong(curve, [1e-6, 1e-6, 0.5], [2e-6, 4e-6, 0.46213]) == [False, True, True]
+
+
+def test_sigmoids_are_exact_up_to_a_few_units_of_1() -> None:
+    def gate(b: GraphBuilder, x: Operand) -> Operand:
+        return b.sigmoid(x)
+
+    assert wrong(gate, [-20, -20, 0], [1.4e-7, 3e-6, 0.50001]) == [False, True, True]
+
+
+def test_gates_that_are_nearly_closed_let_through_no_more_than_their_rounding() -> None:
+    def gated(b: GraphBuilder, x: Operand) -> Operand:
+        return b.sigmoid(x) * 1e6
+
+    assert wrong(gated, [-40, -40], [0.2, 5]) == [False, True]
+
+
+def test_the_largest_element_may_be_rounded_before_it_is_subtracted_from_itself() -> None:
+    def logarithms(b: GraphBuilder, x: Operand) -> Operand:
+        return b.log_softmax(x, axis=1)
+
+    given = [[1000.0, 900.0], [1.0, 0.0]]
+    assert wrong(logarithms, given, [[1e-3, -100], [-0.3125, -1.3125]]) == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert wrong(logarithms, given, [[6e-3, -100.1], [-0.313261, -1.313262]])[:2] == [True, True]
+
+
+def test_signs_of_zero_differences_in_normalisations_are_free_and_no_others() -> None:
+    def normalised(b: GraphBuilder, x: Operand) -> Operand:
+        return 1.0 / b.layer_normalization(x, axes=[1])
+
+    assert wrong(normalised, [[1, 2, 3]], [[-0.8165, -INF, 0.8165]])[1] is False
+    assert wrong(lambda b, x: 1.0 / b.relu(x), [0.0], [-INF]) == [True]
+
+
+def test_squares_and_quotients_may_be_subnormal_on_their_way_and_lost() -> None:
+    def norms(b: GraphBuilder, x: Operand) -> Operand:
+        return b.reduce_l2(x, axes=[1])
+
+    assert wrong(norms, [[1e-20], [1e-18]], [0, 0]) == [False, True]
+    assert wrong(lambda b, x: 1.0 / x, [3e38, 3e37], [0, 0]) == [False, True]
+
+
+COMPARED = [case for case in CASES if case.operator.operands]
+
+
+@pytest.mark.parametrize("case", COMPARED, ids=map(str, COMPARED))
+def test_a_wrong_element_is_noticed_whatever_the_operator(case: Case) -> None:
+    """A kernel that is off in one place by little more than its type's rounding is caught."""
+    built = build(case)
+    graph = built.builder.build({f"y{i}": y for i, y in enumerate(built.results)})
+    feeds = {x.node.name: built.feeds[x.node.name].astype(x.dtype) for x in built.operands}
+    right = evaluate(graph, feeds)
+    assert not difference(graph, feeds, right)
+    for name, y in right.items():
+        place = np.unravel_index(case.number * 7 % max(y.size, 1), y.shape)
+        if not y.size or not np.isfinite(y[place]):
+            continue
+        changed = y.copy()
+        if y.dtype.kind == "f":
+            largest = np.abs(y[np.isfinite(y)]).max()
+            changed[place] += (1e-3 if y.dtype == np.float32 else 2e-2) * max(1, largest)
+        else:
+            changed[place] = 1 - y[place] if y.max() < 2 else y[place] ^ 1
+        assert is_wrong(graph, feeds, {**right, name: changed}), (name, place)
+
+
+def is_wrong(graph: Any, feeds: Any, found: Any) -> bool:
+    try:
+        return bool(difference(graph, feeds, found))
+    except AssertionError:
+        return True
