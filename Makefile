@@ -35,18 +35,13 @@ fuzz: ## random graphs, texts, files and tables for five minutes; ARGS="--minute
 
 operators: ## record the conformance of both backends, write docs/operators.md anew
 	@$(SETUP) site
-	@$(VENV)/python -m tools.operators --record
+	@$(VENV)/python -m tools.operators
+	@$(VENV)/python -m tools.documents
 
 .PHONY: documents
 documents: ## write the generated documents anew, from the source
 	@$(SETUP) tools
-	@$(VENV)/python -m tools.operators
-	@$(VENV)/python -m tools.expert
-	@$(VENV)/python -m tools.errors
-	@$(VENV)/python -m tools.api
-	@$(VENV)/python -m tools.architecture
-	@$(VENV)/python -m tools.grammar
-	@$(VENV)/python -m tools.onnx_document
+	@$(VENV)/python -m tools.documents
 
 .PHONY: docs
 docs: ## build the documentation site into build/docs; links and anchors are checked
@@ -96,13 +91,17 @@ release: ## build what is published into build/release: the wheel, and the npm p
 	@$(SETUP) site
 	@$(VENV)/python -m tools.release
 
+.PHONY: check
+check: ## a contributor's first minute: style, types, the laws, generated files, one way through every layer
+	@$(SETUP) all
+	@$(MAKE) --no-print-directory style
+	@$(VENV)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder tests/laws tests/browser/test_every_layer.py
+
 lint: ## check style and types of Python and JavaScript
 	@$(SETUP) tools
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory style types
 
-.PHONY: check style types
-check: style types
-
+.PHONY: style types
 style:
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .

@@ -13,7 +13,7 @@ from typing import Any
 
 import webnnm
 from tools.citations import linked
-from tools.common import ROOT, say
+from tools.common import ROOT
 
 PAGE = ROOT / "docs" / "api.md"
 
@@ -113,12 +113,6 @@ and methods that are `async` are awaited; for plain scripts `webnnm.sync` has th
 
 **Contents:** {contents}
 """
-
-
-def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page())
-    say(f"wrote {PAGE.relative_to(ROOT)}: {len(webnnm.__all__)} names")
 
 
 def page() -> str:
@@ -310,7 +304,3 @@ def _split(parameters: str) -> list[str]:
         else:
             found[-1] += letter
     return [part.lstrip() for part in found]
-
-
-if __name__ == "__main__":
-    main()

@@ -5,18 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
-from tools.common import ROOT, say
+from tools.common import ROOT
 from tools.imports import PACKAGE, PACKAGES, arrows, package_of
 from tools.operators import table
 
 PAGE = ROOT / "docs" / "architecture.md"
-BEGIN, END = "<!-- packages: python -m tools.architecture -->", "<!-- end of packages -->"
-
-
-def main() -> None:
-    """Rewrite the generated part of the page."""
-    PAGE.write_text(page())
-    say(f"wrote {PAGE.relative_to(ROOT)}: {len(PACKAGES)} packages")
+BEGIN, END = "<!-- packages: written by `make documents` -->", "<!-- end of packages -->"
 
 
 def page() -> str:
@@ -56,7 +50,3 @@ def _reached(name: str, imported: dict[str, set[str]]) -> set[str]:
     """Return what a package imports, and what that imports, and so on."""
     near = imported[name] - {name}
     return near.union(*(_reached(each, imported) for each in near))
-
-
-if __name__ == "__main__":
-    main()

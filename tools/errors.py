@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tools.citations import anchor
-from tools.common import ROOT, say
+from tools.common import ROOT
 from tools.expert import condition
 from tools.operators import table
 from webnnm.cli.error_meanings import GROUPS, MEANINGS
@@ -67,12 +67,6 @@ class Raised:
     code: str
     module: str
     messages: tuple[str, ...]
-
-
-def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page())
-    say(f"wrote {PAGE.relative_to(ROOT)}: {len(MEANINGS)} codes")
 
 
 def page() -> str:
@@ -203,7 +197,3 @@ def _template(node: ast.expr) -> str:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _template(node.left) + _template(node.right)
     return ""
-
-
-if __name__ == "__main__":
-    main()

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tools import teach
-from tools.common import ROOT, say
+from tools.common import ROOT
 from tools.operators import table
 from webnnm.cli.explain import explanation
 from webnnm.core.finding import AREAS
@@ -19,7 +19,7 @@ RULES_PAGE = ROOT / "docs" / "rules.md"
 INTRODUCTION = """\
 # The expert system
 
-<!-- Written by `python -m tools.expert`: change the rules in webnnm/expert, not this file. -->
+<!-- Written by `make documents`: change the rules in webnnm/expert, not this file. -->
 
 Before training, {count} rules look at the model, its data and the settings. Each reports what it
 found once, with the layers and the number that triggered it, and what to do about it. Some decide a
@@ -44,7 +44,7 @@ its decorator has the id, the severity, the remedy and what the rule does by its
 RULES_INTRODUCTION = """\
 # The rules of the expert system
 
-<!-- Written by `python -m tools.expert`: change the rules in webnnm/expert, not this file. -->
+<!-- Written by `make documents`: change the rules in webnnm/expert, not this file. -->
 
 What each rule looks at, where its threshold comes from, a model or training that triggers it, what
 to do, and when to ignore it. `webnnm explain E504` prints the same; [the expert system](expert.md)
@@ -54,13 +54,6 @@ Products (multiplications by a matrix), convolutions, recurrent layers and proje
 operators*. A *quantity* is a target that is a number, not a class. The *skill* of a model is how
 much better it is than a constant prediction: 0 if no better, 1 if always right.
 """
-
-
-def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page())
-    RULES_PAGE.write_text(rules_page())
-    say(f"wrote {PAGE.relative_to(ROOT)} and {RULES_PAGE.name}: {len(RULES)} rules")
 
 
 VERDICTS = """\
@@ -180,7 +173,3 @@ def section(rule: Rule) -> str:
 def condition(rule: Rule) -> str:
     """Return the condition of a rule, in words and on one line."""
     return explanation(rule).condition
-
-
-if __name__ == "__main__":
-    main()

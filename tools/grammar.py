@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Any
 
-from tools.common import ROOT, say
+from tools.common import ROOT
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE
 from webnnm.graph.expand import COMMON
@@ -26,14 +26,6 @@ VSCODE = ROOT / "docs" / "vscode"
 EDITOR = ROOT / "site" / "components" / "editor" / "notation.json"
 NOTE = "Written by `make documents` from webnnm/notation/lexer.py and the operators of webnnm/ops"
 LANGUAGE = "webnnm"
-
-
-def main() -> None:
-    """Write the files."""
-    for path, text in files().items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    say(f"wrote {VSCODE.relative_to(ROOT)} and {EDITOR.relative_to(ROOT)}")
 
 
 def files() -> dict[Any, str]:
@@ -214,7 +206,3 @@ def package() -> dict[str, Any]:
             ],
         },
     }
-
-
-if __name__ == "__main__":
-    main()

@@ -20,6 +20,12 @@ PACKAGES = (
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a program; each is parsed once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 class Import(NamedTuple):
     """An imported module, and when it is imported: with the module, later, or never (types)."""
 
@@ -48,7 +54,7 @@ def imports(path: Path) -> tuple[Import, ...]:
 
 
 def _imports(path: Path) -> Iterator[Import]:
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     found: list[tuple[ast.AST, str]] = [(tree, "now")]
     while found:
         node, when = found.pop()

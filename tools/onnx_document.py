@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from tools.common import ROOT, say
+from tools.common import ROOT
 from tools.operators import table
 from webnnm.formats.onnx.importing.table import FAMILIES, Entry, entries
 
@@ -113,17 +113,11 @@ def thresholded_relu(c: Call, x: Operand) -> Operand:
 `c.opset` is the version of the operators, where they differ; `c.listed(x, "axes")` returns the
 values of an operand that decides a shape; `c.unsupported("…")` is the error of a use that cannot
 be imported. An operand that may be absent has the default `None`. The operator's cases in
-`tests/conformance/test_onnx_cases.py` test it from then on; `python -m tools.operators --record`
-records the new counts, and `make documents` writes this page.
+`tests/conformance/test_onnx_cases.py` test it from then on; `make operators` records the new
+counts and writes this page.
 
 ## Operators
 """
-
-
-def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page())
-    say(f"wrote {PAGE.relative_to(ROOT)}: {len(entries())} operators")
 
 
 def page() -> str:
@@ -195,7 +189,3 @@ def _missing(counts: Mapping[str, Mapping[str, int]]) -> str:
     return "### Not imported\n\nOperators with cases that are refused: " + (
         ", ".join(f"{name} ({counts[name]['total']})" for name in missing) + ".\n"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from tools.citations import linked
-from tools.common import ROOT, fail, say
+from tools.common import ROOT, fail
 from webnnm.cli import operator_facts as facts
 from webnnm.ops.declare.operator import AnyOperator, Composite, covers_all
 
@@ -49,16 +49,6 @@ In the table and below:
 
 
 def main() -> None:
-    """Write the page; with --record, run the conformance tests first and record their counts."""
-    if sys.argv[1:] == ["--record"]:
-        record()
-    elif sys.argv[1:]:
-        fail("usage: python -m tools.operators [--record]")
-    PAGE.write_text(page())
-    say(f"wrote {PAGE.relative_to(ROOT)}: {len(facts.library())} operators")
-
-
-def record() -> None:
     """Run the conformance tests of both backends, which record their counts."""
     command = [sys.executable, "-m", "pytest", "-q", "-k", "counts", *RUNNERS]
     environment = {**os.environ, RECORD: "1"}

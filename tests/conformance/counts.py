@@ -15,7 +15,7 @@ from typing import Any
 FILE = Path(__file__).resolve().parents[2] / "docs" / "conformance.json"
 ONNX = FILE.with_name("onnx.json")
 RECORD = "WEBNNM_RECORD_CONFORMANCE"
-"""The environment variable with which `python -m tools.operators --record` runs the tests."""
+"""The environment variable with which `make operators` runs the tests."""
 
 
 def check(backend: str, problems: Mapping[str, str], *, file: Path = FILE, **facts: Any) -> None:

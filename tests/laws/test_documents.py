@@ -1,106 +1,15 @@
-"""The programs and models in documents do what these say, and every document is found."""
+"""Documents are listed and linked, and every program in them is run or says why it is not."""
 
 from __future__ import annotations
 
-import ast
-import asyncio
-import doctest
-import inspect
-import io
 import re
-from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import webnnm
-from tests.laws.headings import DOCS, PAGES, ROOT, headings
+from tests.document_files import DOCS, PAGES, ROOT, TEXTS, headings, id_of
 from tools.citations import anchor
-from tools.docs import markup
-from tools.docs.markup import Piece, pieces
-from webnnm import ops
-
-NEEDS = {"cloud.md": "jax"}
-ELSEWHERE = {
-    "api.md": "test_docstrings.py",
-    "rules.md": "test_docstrings.py",
-    "adding-an-operator.md": "test_adding_an_operator.py",
-}
-"""Documents whose examples another test runs."""
-OUTPUTS = doctest.OutputChecker()
-TEXTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md"))]
-
-
-def id_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-def programs(page: Path) -> list[Piece]:
-    return [it for it in pieces(page.read_text()) if it.is_program and it.mark != "pages"]
-
-
-@pytest.fixture
-def no_new_operators() -> Iterator[None]:
-    """Take away what a document registered."""
-    before = set(ops.registry())
-    yield
-    for name in set(ops.registry()) - before:
-        ops.unregister(name)
-
-
-@pytest.mark.parametrize(
-    "page",
-    [page for page in TEXTS if page.name not in ELSEWHERE and programs(page)],
-    ids=id_of,
-)
-def test_examples_run(
-    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_new_operators: None
-) -> None:
-    if page.name in NEEDS:
-        pytest.importorskip(NEEDS[page.name], reason=f"{page.name} needs it")
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": "__main__"}
-    printed = ""
-    for piece in pieces(page.read_text()):
-        if piece.is_output:
-            assert OUTPUTS.check_output(piece.text, printed, doctest.ELLIPSIS), printed
-        elif not piece.is_program or piece.mark == "pages":
-            continue
-        elif piece.is_session:
-            run_session(piece, page, names)
-        else:
-            printed = run_program(piece, page, names)
-
-
-def run_session(piece: Piece, page: Path, names: dict[str, Any]) -> None:
-    """Run what stands behind prompts, and compare its answers with those that are shown."""
-    # Its own name: frames of earlier sessions look for their lines by it.
-    place = f"{page.name}-{piece.line}", str(page), piece.line
-    session = doctest.DocTestParser().get_doctest(piece.text, names, *place)
-    assert session.examples
-    told: list[str] = []
-    failed = doctest.DocTestRunner().run(session, out=told.append, clear_globs=False).failed
-    assert not failed, "".join(told)
-    names.update(session.globs)
-
-
-def run_program(piece: Piece, page: Path, names: dict[str, Any]) -> str:
-    """Run a program, at whose top level `await` may stand, and return what it prints."""
-    lines = "\n" * piece.line + piece.text
-    code = compile(lines, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    with redirect_stdout(io.StringIO()) as printed:
-        value = eval(code, names)
-        if code.co_flags & inspect.CO_COROUTINE:
-            asyncio.run(value)
-    return printed.getvalue()
-
-
-def test_there_are_examples() -> None:
-    sessions = [it for page in PAGES for it in programs(page) if it.is_session]
-    assert sum(it.text.count(">>> ") for it in sessions) > 400
+from tools.docs.markup import pieces
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=id_of)
@@ -114,29 +23,6 @@ def test_every_fence_is_closed_and_every_python_runs_or_says_why_not(page: Path)
     signatures = page.name == "api.md"
     unsaid = [it.line for it in found if it.language == "py" and not (it.mark or signatures)]
     assert not unsaid, "`py` is Python that is not run: say why"
-
-
-def test_examples_of_the_site_run() -> None:
-    assert doctest.testmod(markup).failed == 0
-
-
-FENCE = re.compile(r"^```webnnm(?: (NNM\d+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
-MODELS = [
-    pytest.param(code, text, id=f"{page.relative_to(ROOT).as_posix()}-{number}")
-    for page in TEXTS
-    for number, (code, text) in enumerate(FENCE.findall(page.read_text()), 1)
-]
-"""The models of all documents; those that are wrong on purpose name their code."""
-
-
-@pytest.mark.parametrize(("code", "text"), MODELS)
-def test_models_are_what_documents_say(code: str, text: str) -> None:
-    found = webnnm.check(text)
-    assert [finding.code for finding in found] == ([code] if code else [])
-
-
-def test_there_are_models() -> None:
-    assert len(MODELS) > 8
 
 
 def test_every_document_is_listed() -> None:

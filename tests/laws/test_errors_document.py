@@ -12,10 +12,6 @@ def raised() -> set[str]:
     return {place.code for place in errors.raised()}
 
 
-def test_page_is_current() -> None:
-    assert errors.PAGE.read_text() == errors.page(), "`make documents` writes it anew"
-
-
 def test_every_code_that_is_raised_has_a_meaning() -> None:
     assert sorted(raised() - MEANINGS.keys()) == []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,11 +13,6 @@ from webnnm import ops
 from webnnm.notation.lexer import COMPOUND, STRING, TEXT, WORD, tokenize
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "data" / "spec" / "examples"
-
-
-@pytest.mark.parametrize("path", grammar.files(), ids=lambda path: path.name)
-def test_files_are_current(path: Any) -> None:
-    assert path.read_text() == grammar.files()[path], "`make documents` writes it anew"
 
 
 def scope_at(line: str, start: int) -> str:

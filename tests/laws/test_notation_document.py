@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.laws.headings import DOCS
+from tests.document_files import DOCS
 from tests.places import INVALID, VALID
 from webnnm.core.errors import NotationError
 

@@ -8,11 +8,6 @@ from tools import onnx_document
 from webnnm.formats.onnx.importing.table import entries
 
 
-def test_page_is_current() -> None:
-    message = "`python -m tools.onnx_document` writes it anew"
-    assert onnx_document.PAGE.read_text() == onnx_document.page(), message
-
-
 def test_every_operator_says_what_it_computes() -> None:
     silent = {name for (_, name), entry in entries().items() if not entry.function.__doc__}
     assert not silent

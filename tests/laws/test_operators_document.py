@@ -12,11 +12,6 @@ from webnnm import ops
 from webnnm.cli import operator_facts
 
 
-def test_page_is_current() -> None:
-    message = "`python -m tools.operators` writes it anew"
-    assert operators.PAGE.read_text() == operators.page(), message
-
-
 def test_every_operator_with_vectors_is_counted_on_both_backends() -> None:
     vectors = json.loads(operators.COUNTS.read_text())["vectors"]
     assert all(counts.keys() == {"total", "reference", "webnn"} for counts in vectors.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tools.common import ROOT
+from tools.imports import MODULES, PACKAGE, parsed
 
 OPENING = frozenset(
     (
@@ -56,23 +56,27 @@ REFERRING = {"model/onnx_files.py", "model/text_files.py", "transformers/pretrai
 def calls(path: Path) -> set[str]:
     """Return the names of functions and methods that a module calls."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 found.add(node.func.id)
-            elif isinstance(node.func, ast.Attribute):
-                owner = ast.unparse(node.func.value)
-                is_file = "path" in owner.lower() or owner in ("os", "place", "file")
-                if node.func.attr == "fetched" and owner != "pyodide_host":
-                    continue  # of other objects
-                if node.func.attr != "open" or is_file:
-                    found.add(node.func.attr)
+            elif isinstance(node.func, ast.Attribute) and _reads(node.func):
+                found.add(node.func.attr)
     return found
 
 
+def _reads(method: ast.Attribute) -> bool:
+    """Return whether a method is not one of the same name of other objects."""
+    if method.attr not in ("open", "fetched"):
+        return True
+    owner = ast.unparse(method.value)
+    if method.attr == "fetched":
+        return owner == "pyodide_host"
+    return "path" in owner.lower() or owner in ("os", "place", "file")
+
+
 def test_modules_that_read_files_are_known() -> None:
-    modules = {path.relative_to(ROOT / "webnnm").as_posix(): calls(path)
-               for path in sorted((ROOT / "webnnm").rglob("*.py"))}  # fmt: skip
+    modules = {path.relative_to(PACKAGE).as_posix(): calls(path) for path in MODULES}
     reading = {name for name, called in modules.items() if called & (OPENING | {"open"})}
     assert sorted(reading) == sorted(READERS)
     assert {name for name, called in modules.items() if "refer" in called} == REFERRING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.laws.headings import DOCS, PAGES, ROOT, headings
+from tests.document_files import DOCS, PAGES, ROOT, headings
 
 SPECIFICATION = [DOCS / "notation.md", *sorted((DOCS / "specification").glob("*.md"))]
 CITATION = re.compile(r"spec (?:part )?([A-J](?:\.\d+)?(?:, [A-J]\.\d+)*)(?!\d)")

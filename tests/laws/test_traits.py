@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.imports import parsed
 from webnnm import ops
 
 TRAITS = frozenset(
@@ -52,7 +53,7 @@ def test_no_list_of_operators_stands_for_a_trait(root: Path) -> None:
     wrong = [
         f"{module.name}: {first}, {second}"
         for module in modules(root)
-        for names in collections(ast.parse(module.read_text()))
+        for names in collections(parsed(module))
         if tuple(names) not in OTHERS.get(module.name, set())
         for first, second in combinations([name for name in names if name in known], 2)
         if known[first].traits & known[second].traits & TRAITS

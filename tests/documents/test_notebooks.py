@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.headings import DOCS
+from tests.document_files import DOCS
 
 nbformat: Any = pytest.importorskip("nbformat", reason="reads notebooks")
 nbclient: Any = pytest.importorskip("nbclient", reason="runs notebooks")

@@ -1,0 +1,46 @@
+"""Writes the generated files anew: those whose text follows from the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools import api, architecture, errors, expert, grammar, onnx_document, operators
+from tools.common import ROOT, say
+
+
+def files() -> dict[Path, str]:
+    """Return the text of every generated file by its path."""
+    return {
+        api.PAGE: api.page(),
+        architecture.PAGE: architecture.page(),
+        errors.PAGE: errors.page(),
+        expert.PAGE: expert.page(),
+        expert.RULES_PAGE: expert.rules_page(),
+        onnx_document.PAGE: onnx_document.page(),
+        operators.PAGE: operators.page(),
+        **grammar.files(),
+    }
+
+
+def stale() -> dict[Path, str]:
+    """Return those of the generated files that differ from their text."""
+    return {
+        path: text
+        for path, text in files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    }
+
+
+def main() -> None:
+    """Write the files that differ, and say which."""
+    changed = stale()
+    for path, text in changed.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        say(f"wrote {path.relative_to(ROOT)}")
+    if not changed:
+        say("all generated files are up to date")
+
+
+if __name__ == "__main__":
+    main()
