@@ -24,9 +24,9 @@ from webnnm.cli import (
 )
 from webnnm.cli.arguments import USAGE, Parser
 from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, problems, say
+from webnnm.cli.option_hints import OF_FILES, as_options, options_of
 from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
-from webnnm.cli.table_words import OF_FILES, as_options, options_of
 from webnnm.core.errors import ModelError, WebNNMError, separate
 
 COMMANDS = (

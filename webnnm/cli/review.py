@@ -22,7 +22,7 @@ from webnnm.cli.common import (
     silenced,
     table,
 )
-from webnnm.cli.table_words import as_options, options_of
+from webnnm.cli.option_hints import as_options, options_of
 from webnnm.core.errors import DataError
 from webnnm.core.finding import SEVERITIES, Finding
 from webnnm.expert.reviewer import NON_FINITE, Draft, review

@@ -17,8 +17,8 @@ from webnnm.cli.common import (
     print_json,
     problem,
 )
+from webnnm.cli.option_hints import OF_FILES, as_options
 from webnnm.cli.places import write
-from webnnm.cli.table_words import OF_FILES, as_options
 from webnnm.core.errors import ModelError
 from webnnm.graph.outline import Warning
 from webnnm.model.texts import check, format_model

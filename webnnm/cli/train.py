@@ -32,8 +32,8 @@ from webnnm.cli.common import (
     silent,
     table,
 )
+from webnnm.cli.option_hints import as_options, options_of
 from webnnm.cli.places import saved, write
-from webnnm.cli.table_words import as_options, options_of
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import History
 from webnnm.trainer.progress import display
