@@ -10,7 +10,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.common import CACHE, NODE_MODULES, fail, run, step
+from tools.common import CACHE, NODE_MODULES, fail, fingerprint, run, step
 
 ARCHIVES = ("chromium.br", "al2023.tar.br", "swiftshader.tar.br", "fonts.tar.br")
 
@@ -48,13 +48,18 @@ Promise.all(names.map((name) => pipeline(
 ))).catch((error) => { console.error(error); process.exit(1); });
 """
 
-# The package's own file names folders of the service for which it was made.
+# The package's own file names folders of the service for which it was made. Without preferences,
+# the machine's font whose weight is nearest is taken for "sans-serif", whatever it looks like.
 FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir prefix="relative">fonts</dir>
   <dir>/usr/share/fonts</dir>
   <cachedir>{cache}</cachedir>
+  <alias><family>sans</family><prefer><family>Open Sans</family></prefer></alias>
+  <alias><family>sans-serif</family><prefer><family>Open Sans</family></prefer></alias>
+  <alias><family>serif</family><prefer><family>DejaVu Serif</family></prefer></alias>
+  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
 </fontconfig>
 """
 
@@ -105,7 +110,7 @@ def unpack(version: str) -> None:
             "of a Chromium, version 147 or newer."
         )
     source, folder = BUNDLES[version].package, BUNDLES[version].folder
-    key = json.loads((source / "package.json").read_text())["version"]
+    key = fingerprint([], json.loads((source / "package.json").read_text())["version"], FONTS)
     with step(folder.name, key, folder / "chromium", folder / "lib") as needed:
         if needed:
             shutil.rmtree(folder, ignore_errors=True)
