@@ -9,6 +9,8 @@ from webnnm.page_modules import load_rest
 
 NARROW = 640
 """Pixels below which values flow down, not to the right."""
+LEAST_SCALE = 0.8
+"""A drawing that is wider than its box is made smaller, so far; then the box scrolls."""
 
 
 class ModelDiagram:
@@ -67,7 +69,9 @@ class ModelDiagram:
             self.network, toggled=self.toggled, rewrites=self.rewrites, caption=caption
         )
         set_content(self.box, svg(drawing, "right" if wide else "down", standalone=False))
-        self.box.firstElementChild.setAttribute("role", "group")
+        shown = self.box.firstElementChild
+        shown.setAttribute("role", "group")
+        shown.style.minWidth = f"{LEAST_SCALE * int(shown.getAttribute('width')):.0f}px"
         for shape in self.shapes():
             head = shape.firstElementChild
             lines = [text.textContent for text in head.querySelectorAll("text")]

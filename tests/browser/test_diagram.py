@@ -72,3 +72,32 @@ async def test_a_network_is_seen_beside_its_text(page: Any, site_url: str, page_
     await told.wait_for()
     assert await violations(page) == []
     assert page_log.errors == []
+
+
+# Where the line of an edge, four pixels above the baseline, shows through its label.
+HOLES = """[...document.querySelectorAll("#diagram .label")].map((label) => {
+  const { font, strokeLinejoin, strokeWidth } = getComputedStyle(label);
+  const canvas = new OffscreenCanvas(300, 60).getContext("2d");
+  Object.assign(canvas, { font, lineJoin: strokeLinejoin, lineWidth: parseFloat(strokeWidth) });
+  canvas.strokeText(label.textContent, 20, 40);
+  const { data } = canvas.getImageData(0, 36, 300, 1);
+  const painted = [...Array(300).keys()].filter((x) => data[4 * x + 3] > 127);
+  return [label.textContent, painted.at(-1) - painted[0] + 1 - painted.length];
+})"""
+SCALE = """(() => {
+  const shown = document.querySelector("#diagram svg");
+  return shown.getBoundingClientRect().width / shown.width.baseVal.value;
+})()"""
+
+
+@pytest.mark.projects("webnn")
+async def test_a_wide_network_can_be_read(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "digits.html")
+    await page.locator("#diagram svg").wait_for()
+    labels = await page.evaluate(HOLES)
+    assert "[16, 4, 4]" in dict(labels)
+    assert [label for label, holes in labels if holes] == [], "a line would look like a minus"
+    for width in (1280, 390):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert 0.79 <= await page.evaluate(SCALE) <= 1
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width

@@ -46,7 +46,8 @@ STYLE = (
     + _themed(".chosen>.head>rect:first-of-type", "stroke", "#0b66b0", "#6db6f2")
     + _themed(".learns rect.size", "fill", "#0b66b0", "#6db6f2")
     + _themed(".label", "stroke", "#fff", "#1d2025")
-    + ".webnnm-diagram .label{stroke-width:4px;paint-order:stroke}"
+    # Wide enough for the gaps between numbers, where a line would look like a minus.
+    + ".webnnm-diagram .label{stroke-width:8px;stroke-linejoin:round;paint-order:stroke}"
     + ".webnnm-diagram rect.size,.webnnm-diagram rect.card{stroke:none}"
 )
 
