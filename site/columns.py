@@ -43,10 +43,10 @@ class Columns:
         """Show the columns whose names contain what was typed."""
         self.list(event.target.value)
 
-    def list(self, part):
+    def list(self, text):
         """Show the first columns whose names contain a text; the target is always one of them."""
-        word = part.strip().lower()
-        matching = [column for column in self.described if word in column.name.lower()]
+        text = text.strip().lower()
+        matching = [column for column in self.described if text in column.name.lower()]
         shown = matching[:MOST_ROWS]
         shown += [c for c in matching[MOST_ROWS:] if self.uses[c.name] == "target"]
         rows = [

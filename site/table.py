@@ -67,7 +67,26 @@ class TablePage:
     # The table.
 
     async def take(self, content, name):
-        """Read a table, and show what its columns hold; the page draws itself in between."""
+        """Read a table, and show what its columns hold."""
+        about = element("about")
+        before = about.textContent
+        try:
+            loaded, described = await self.read(content, name)
+        except BaseException:
+            about.textContent = before
+            raise
+        await self.discard()
+        self.table = loaded
+        self.name = name.rpartition(".")[0] or name
+        rows, columns = self.table.row_count, len(described)
+        written = "" if loaded.dialect.usual else f" It is written with {loaded.dialect}."
+        about.textContent = f"{name}: {rows:,} rows, {columns} columns.{written}"
+        element("form").hidden = False
+        self.columns.show(described)
+        await self.prepare()
+
+    async def read(self, content, name):
+        """Return a table and what its columns hold; the page draws itself in between."""
         from webnnm.data.csv_table import read_slices
         from webnnm.data.description import describe_column
 
@@ -77,26 +96,18 @@ class TablePage:
             try:
                 rows = next(reading)
             except StopIteration as end:
-                found = end.value
+                loaded = end.value
                 break
             if await pauses.due():
                 about.textContent = f"{name}: {rows:,} rows are read …"
-        if not found.row_count:
+        if not loaded.row_count:
             raise DataError("NNM705", f"{name} has no rows")
         described = []
-        for index in range(len(found.names)):
-            described.append(describe_column(found, index))
+        for index in range(len(loaded.names)):
+            described.append(describe_column(loaded, index))
             if await pauses.due():
-                about.textContent = f"{name}: {index + 1:,} of {len(found.names):,} columns …"
-        await self.discard()
-        self.table = found
-        self.name = name.rpartition(".")[0] or name
-        rows, columns = self.table.row_count, len(described)
-        written = "" if found.dialect.usual else f" It is written with {found.dialect}."
-        about.textContent = f"{name}: {rows:,} rows, {columns} columns.{written}"
-        element("form").hidden = False
-        self.columns.show(described)
-        await self.prepare()
+                about.textContent = f"{name}: {index + 1:,} of {len(loaded.names):,} columns …"
+        return loaded, described
 
     def soon(self, function):
         """Call a method once nobody has wanted it anew for a moment."""

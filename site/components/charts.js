@@ -11,6 +11,10 @@ import { compile } from "vega-lite";
 
 import { CellImage } from "./charts/cell_image.js";
 
+/** Pixels between small charts, and of the axis beside each. */
+const GAP = 20;
+const AXIS = 60;
+
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** @typedef {{ spec: any, themes: { light: any, dark: any } }} Description what `Chart.to_page` wrote */
@@ -19,6 +23,8 @@ class LiveChart {
   /** Rows by the name of their data, if they are no longer those of the specification. */
   #rows = new Map();
   #change = () => this.draw();
+  /** How many small charts stand side by side, 0 for a single chart. */
+  #columns = 0;
   #frame = 0;
   /** @type {CellImage | null} */
   #image = null;
@@ -42,10 +48,12 @@ class LiveChart {
     this.#sizes.observe(holder);
   }
 
-  /** Draw everything, in the colours of light or dark pages. */
+  /** Draw everything, in the colours of light or dark pages, with as many columns as fit. */
   draw() {
     const config = { ...this.themes[dark.matches ? "dark" : "light"], background: "transparent" };
-    const { spec } = compile(this.spec, { config });
+    this.#columns = this.#fitting();
+    const columns = this.#columns ? { columns: this.#columns } : {};
+    const { spec } = compile({ ...this.spec, ...columns }, { config });
     const cells = this.spec.usermeta?.image;
     this.#image = cells ? new CellImage(spec, cells, this.#rows.get(cells.data)) : null;
     const runtime = parse(spec, undefined, { ast: true });
@@ -69,10 +77,23 @@ class LiveChart {
     this.#view.run();
   }
 
+  /** Return how many small charts fit side by side, at most those of the specification. */
+  #fitting() {
+    const { columns = 0, spec } = this.spec;
+    const width = this.holder.clientWidth; // 0 while it is hidden
+    if (!columns || !width) return columns;
+    const each = spec.width + (spec.encoding.y.axis === null ? GAP : GAP + AXIS);
+    return Math.max(1, Math.min(columns, Math.floor(width / each)));
+  }
+
   #fit() {
     const width = this.holder.clientWidth;
-    if (!this.#view || this.spec.width !== "container" || !width) return;
-    if (this.#view.width() === width) return;
+    if (!this.#view || !width) return;
+    if (this.#fitting() !== this.#columns) {
+      this.draw();
+      return;
+    }
+    if (this.spec.width !== "container" || this.#view.width() === width) return;
     this.#view.width(width);
     this.#soon();
   }

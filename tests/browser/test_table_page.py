@@ -27,6 +27,11 @@ in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 
 ROWS = 240
+# No policy forbids waiting inside this page.
+FITTING = """() => [...document.querySelectorAll("#closer-charts .chart")].every(
+  (chart) => chart.querySelector("canvas").offsetWidth <= chart.clientWidth)"""
+SIDE_BY_SIDE = """[...document.querySelectorAll("#closer-charts .chart canvas")]
+  .some((canvas) => canvas.offsetWidth > 500 && canvas.offsetWidth < 800)"""
 
 
 def loans() -> str:
@@ -113,6 +118,10 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
     assert re.fullmatch(r"ROC curves\. yes: area (0\.[89]\d\d|1\.000)\.", found["ROC"])
     rows = re.search(r"on (\d+) rows", await page.locator("#samples").inner_text())
     assert rows and found["Calibration"].startswith(f"Calibration of {rows[1]} rows:")
+    for width in (390, 1280):  # small charts stand in as many columns as fit
+        await page.set_viewport_size({"width": width, "height": 800})
+        await page.wait_for_function(FITTING)
+    await page.wait_for_function(SIDE_BY_SIDE)
 
     # A row of the test, and what would be if its income were other.
     assert "defaulted" in await page.locator("#actual").inner_text()
@@ -162,6 +171,9 @@ async def test_a_quantity_is_learnt_and_what_is_wrong_is_told(
     await read(page, "a,b\n1,2\n3\n", "short.csv")
     await page.locator("#alert", has_text="NNM713").wait_for()
     assert "row 3" in await page.locator("#alert pre").inner_text()
+    await read(page, "a,b\n" + "1,2\n" * 20_000 + "3\n", "long.csv")
+    await page.locator("#alert", has_text="row 20002").wait_for()
+    assert await page.locator("#about").inner_text() == "No table yet."
     await page.locator("#example").click()
     await page.get_by_text("penguins.csv: 344 rows, 8 columns.").wait_for()
     assert await page.locator("#alert").inner_text() == ""

@@ -53,7 +53,8 @@ def calibration_curve(bins: Sequence[Bin] | Any) -> Chart:
     share = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"format": "%"}}
     x = {"field": "confidence", "title": "confidence", **share}
     y = {"field": "accuracy", "title": "accuracy", **share}
-    size = {"field": "count", "type": "quantitative", "title": "rows"}
+    legend = {"tickCount": 3}  # more do not fit into narrow pages
+    size = {"field": "count", "type": "quantitative", "title": "rows", "legend": legend}
     return Chart(
         {
             "description": f"Calibration of {sum(bin.count for bin in bins):,} rows: accuracy is "
