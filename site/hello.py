@@ -38,7 +38,7 @@ async def run():
 def show(model, given, found):
     """Show numbers in and out, the backend, and the steps of the graph."""
     rows = [["input", *map(number, given)], ["output", *map(number, found)]]
-    header = ["Place", *(f"{k}" for k in range(1, len(given) + 1))]
+    header = ["Position", *(f"{k}" for k in range(1, len(given) + 1))]
     element("answer").replaceChildren(table("What goes in and what comes out", header, rows))
     backend = model.backend.description
     element("backend").textContent = sentence(f"ran on {backend}")

@@ -28,8 +28,8 @@ def course(records):
     found.append(told("Learning rate", about, charts.learning_rate(seen)))
     if any(record.grad_norm is not None for record in records):
         about = (
-            "The mean length of the gradient. Steps with a longer one than the norm that it is "
-            "clipped to go no further than with that."
+            "The mean length of the gradient. One that is longer than the clipping norm is "
+            "shortened to it before the step."
         )
         found.append(told("Gradient norm", about, charts.gradient_norm(seen)))
     return found
@@ -59,12 +59,12 @@ def answers(labels, classes, shares, bins):
         scores = {labels[number]: columns[number - len(labels)] for number in drawn}
         actual = {labels[number]: [own == number for own in classes] for number in drawn}
         about = (
-            "How many rows of a class are found, over how many others are taken for it, as the "
-            "probability that is asked for falls. The dotted line is guessing."
+            "The share of the rows of a class that are found, over the share of other rows that "
+            "are taken for it, at every threshold of the probability. The dotted line is guessing."
         )
         found.append(told("ROC", about, charts.roc_curve(scores, actual)))
     about = (
-        "How often the model is right where it is so sure. Below the dotted line it is too sure, "
+        "How often the model is right, over how sure it is. Below the dotted line it is too sure, "
         "above it too cautious."
     )
     return [*found, told("Calibration", about, charts.calibration_curve(bins))]

@@ -120,9 +120,10 @@ class Playground:
             problems += self.take_points(query.get("points") or "")
         self.make_points()
         if problems:
+            more = len(problems) - SHOWN
             page.show_error_text(
-                "This link asks for what this page does not take, and was left out: "
-                f"{'; '.join(problems[:SHOWN])}."
+                f"Parts of this link were left out: {'; '.join(problems[:SHOWN])}"
+                f"{f'; {more} more' if more > 0 else ''}."
             )
 
     def take_points(self, text):

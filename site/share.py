@@ -100,7 +100,7 @@ def take(field, value):
     field.disabled = disabled
     if not fits:
         field.value = before
-        raise UnfitLink(f'"{value[:40]}" is no value of "{name_of(field)}"')
+        raise UnfitLink(f'"{value[:40]}" is not a value of "{name_of(field)}"')
 
 
 def name_of(field):

@@ -116,22 +116,22 @@ def add_table(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
 
 def add_dialect(parser: Any) -> None:
     """Add the options that say how the text of a table is written."""
-    found = "default: detected, and remembered by the snapshot"
+    detected = "default: detected, and remembered by the snapshot"
     parser.add_argument(
         "--delimiter",
         default="auto",
         metavar="C",
         type=_delimiter,
-        help=f'between columns, such as ";" or "tab"; {found}',
+        help=f'between columns, such as ";" or "tab"; {detected}',
     )
     header = argparse.BooleanOptionalAction
     help = "whether the first row names the columns; default: detected"
     parser.add_argument("--header", action=header, default="auto", help=help)
     help = "of the file, such as cp1252; default: detected"
     parser.add_argument("--encoding", default="auto", metavar="NAME", help=help)
-    help = f'decimal mark, "." or ","; {found}, by column'
+    help = f'decimal mark, "." or ","; {detected}, by column'
     parser.add_argument("--decimal", default="auto", metavar="C", help=help)
-    help = f'beginning of lines that are no rows, "" for none; {found}'
+    help = f'beginning of lines that are no rows, "" for none; {detected}'
     parser.add_argument("--comment", default="auto", metavar="C", help=help)
     help = "words for missing cells, as -,k.A."
     parser.add_argument("--missing-values", default="", metavar="WORDS", help=help)
