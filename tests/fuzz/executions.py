@@ -24,23 +24,29 @@ from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, rewrite
+from webnnm.ops.remainder import ROUNDS
 from webnnm.ops.resample2d import between
 
-BASIC = frozenset({"add", "sub", "mul", "div", "cast", "linear", "neg", "abs", "sqrt"})
-"""Operators of one rounding, without inner steps."""
-NEAR_ONE = frozenset({"elu", "erf", "gelu", "geluTanh", "softplus", "tanh"})
+NEAR_ONE = frozenset({"elu", "erf", "softplus", "tanh"})
 """Operators whose small results may be differences of numbers near 1."""
 INNER = frozenset(
     {
-        *("averagePool2d", "reduceMean", "reduceLogSum", "softmax", "logSoftmax", "hardSwish"),
-        *("batchNormalization", "instanceNormalization", "layerNormalization"),
-        *("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "softplus", "softsign"),
+        *("averagePool2d", "reduceMean", "reduceLogSum", "softmax", "logSoftmax"),
+        *("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "softplus"),
     }
 )
 """Operators that round even where the result need not be: in their inner steps, or as they are
 approximated, so that tanh of 20 may be the number next to 1."""
 SQUARES = frozenset({"l2Pool2d", "reduceL2", "reduceSumSquare"})
 """Operators of squares, which are subnormal where their operands are far from that."""
+SQUARING = SQUARES | {"acosh", "asinh", "hypot", "pow"}
+"""Operators that may square their operands on the way to results of less than that size."""
+NORMALISATIONS = frozenset(
+    {
+        *("batchNormalization", "groupNormalization", "instanceNormalization"),
+        *("layerNormalization", "meanVarianceNormalization", "reduceVariance", "rmsNorm"),
+    }
+)
 SUMS = frozenset({"conv2d", "convTranspose2d", "cumulativeSum", "gemm", "matmul", "reduceSum"})
 """Operators whose results are exact only if every sum on the way to them is, in whatever order."""
 PRODUCTS = frozenset({"cumulativeProduct", "reduceProduct"})
@@ -50,6 +56,8 @@ WINDOWS = frozenset({"averagePool2d", "conv2d", "convTranspose2d", "maxPool2d"})
 or for none at all, or lets NaN into places beside; guards around them would double their cost."""
 NEAR_LEAST = frozenset({"sigmoid"})
 """Operators of quotients of exponentials, where one may be subnormal and the result not yet."""
+SIGNS = frozenset({"copysign", "signbit"})
+"""Operators that see the sign of NaN."""
 MOVING = frozenset({"cast", "identity", "reshape", "transpose"})
 """Operators past which backends move the scale of a product."""
 ROUNDINGS = 4
@@ -164,8 +172,8 @@ def _far_apart(graph: Graph) -> Graph:
     """Return the graph with NaN for numbers that inner steps of a node may lose.
 
     These are differences in a linear resampling, also with a next cell that has no share in the
-    result, and quotients in a normalisation, which may be taken before or behind the product with
-    the scale.
+    result, and in a normalisation squares of differences, and quotients, which may be taken before
+    or behind the product with the scale.
     """
 
     def rule(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -175,7 +183,7 @@ def _far_apart(graph: Graph) -> Graph:
         linear = node.operator.name == "resample2d" and node.options["mode"] == "linear"
         if linear:
             most /= 2
-        elif node.operator.name == "batchNormalization":
+        elif node.operator.name in NORMALISATIONS:
             most **= 0.5
         else:
             return None
@@ -283,9 +291,6 @@ class _Disturbed(_Execution):
             self._moved(one, type.dtype) if is_float(type.dtype) else one
             for one, type in zip(found, node.types, strict=True)
         ]
-        if node.operator.name.endswith("Normalization"):
-            # The sign of a difference that is 0 depends on how it was computed.
-            found = [np.where(y == 0, self._rng.choice([-0.0, 0.0], y.shape), y) for y in found]
         if node.operator.name in NEAR_ONE:
             size = abs(node.options.get("alpha", 1)) * UNIT[node.types[0].dtype]
             found = [y + self._rng.uniform(-size, size, y.shape) * ROUNDINGS for y in found]
@@ -364,12 +369,18 @@ class _Lossy(_Execution):
 
 
 class _Unadded(_Execution):
-    """An execution that leaves out additions of 0, as XLA does: −0 stays what it is."""
+    """An execution that leaves out additions of 0, as XLA does: −0 stays what it is.
+
+    NaN has the other sign: operations are free to give it either.
+    """
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
+        if node.operator.name in SIGNS:
+            operands = self._each(lambda x, _: np.where(np.isnan(x), -x, x), node, operands)
         found = super()._results(node, operands)
-        if node.operator.name == "linear" and not node.options["beta"]:
-            return [operands[0] * np.asarray(node.options["alpha"], operands[0].dtype)]
+        if node.operator.name == "gemm" and is_float(node.types[0].dtype):
+            (product,) = super()._results(node, [*operands[:2], None])
+            return [np.where(found[0] == 0, product, found[0])]
         if node.operator.name == "add" and is_float(node.types[0].dtype):
             x, y = np.broadcast_arrays(*operands)
             return [np.where(y == 0, x, np.where(x == 0, y, found[0]))]
@@ -382,9 +393,16 @@ class _Overflowing(_Execution):
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         found = super()._results(node, operands)
         name, dtype = node.operator.name, node.types[0].dtype
-        exact = all(_is_exact(one, t.dtype) for one, t in zip(found, node.types, strict=True))
-        if name not in BASIC | SUMS | PRODUCTS and not exact:
+        if name in SQUARING:
             found = super()._results(node, self._each(self._lost, node, operands))
+        if name in ("cos", "sin", "tan"):
+            # Rounding of such a number covers the whole circle, so that it may have no sine.
+            whole = np.abs(operands[0]) * UNIT["float32"] > np.pi
+            return [np.where(whole, np.nan, found[0])]
+        if name == "remainder" and is_float(dtype):
+            # Written out in operators, it is NaN for quotients of more bits than it subtracts.
+            unknown = np.abs(operands[0] / operands[1]) >= 2.0 ** (24 * ROUNDS)
+            return [np.where(unknown, np.nan, found[0])]
         if name == "exp" and dtype == "float32":
             # 2ⁿ · eʳ, with the n that leaves the least r, overflows from n = 127.5 on.
             return [np.where(found[0] > MOST[dtype] / 2**0.5, np.inf, found[0])]
@@ -428,9 +446,6 @@ def _scale(operand: Operand | None) -> float:
     name = node.operator.name
     if name in MOVING:
         return _scale(x)
-    if name == "linear":
-        alpha = abs(node.options["alpha"])
-        return _scale(x) * min(alpha, 1.0) if alpha and not node.options["beta"] else 1.0
     if name not in ("mul", "div"):
         return 1.0
     (y,) = others

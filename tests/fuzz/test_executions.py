@@ -184,6 +184,39 @@ def test_squares_and_quotients_may_be_subnormal_on_their_way_and_lost() -> None:
     assert wrong(lambda b, x: 1.0 / x, [3e38, 3e37], [0, 0]) == [False, True]
 
 
+def test_remainders_of_quotients_beyond_72_bits_may_be_unknown_and_no_others() -> None:
+    def rest(b: GraphBuilder, x: Operand) -> Operand:
+        return b.remainder(x, 1.5)
+
+    assert wrong(rest, [1e22, 7e21, 5, 5], [NAN, NAN, NAN, 1]) == [False, True, True, True]
+
+
+def test_variances_may_overflow_and_nothing_smaller_may() -> None:
+    def normalised(b: GraphBuilder, x: Operand) -> Operand:
+        return b.layer_normalization(x, axes=[1])
+
+    given = [[1e20, 1, 2], [1e18, 1, 2]]
+    assert wrong(normalised, given, [[NAN] * 3] * 2) == [False] * 3 + [True] * 3
+
+
+@pytest.mark.parametrize("name", ["cos", "sin", "tan"])
+def test_sines_may_be_none_where_rounding_covers_the_circle(name: str) -> None:
+    assert wrong(lambda b, x: getattr(b, name)(x), [1e8, 1e7], [NAN, NAN]) == [False, True]
+
+
+def test_the_sign_of_nan_is_free_and_of_no_other_number() -> None:
+    assert wrong(lambda b, x: b.signbit(x), [NAN, 1, -1], [1, 1, 0]) == [False, True, True]
+    assert wrong(lambda b, x: b.signbit(x), [-NAN], [0]) == [False]
+
+
+def test_a_general_product_may_leave_out_what_it_adds_if_that_is_0() -> None:
+    def inverse(b: GraphBuilder, x: Operand) -> Operand:
+        ones = b.constant([[1.0]])
+        return b.reciprocal(b.gemm(x, ones, ones, alpha=0.0, beta=0.0))
+
+    assert wrong(inverse, [[-1], [1]], [[-INF], [-INF]]) == [False, True]
+
+
 COMPARED = [case for case in CASES if case.operator.operands]
 
 

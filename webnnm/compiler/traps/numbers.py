@@ -215,6 +215,12 @@ def _product(b: GraphBuilder, node: Node) -> Operand | None:
     return product(b, node)
 
 
+def _logarithm_of_sum(b: GraphBuilder, node: Node) -> Operand | None:
+    """log Σ x → the same in two steps, whose logarithm is guarded as any other."""
+    (x,) = _operands(node)
+    return b.log(b.reduce_sum(x, **node.options)) if isinstance(node, OperatorNode) else None
+
+
 def _decomposed(b: GraphBuilder, node: Node) -> Any:
     return decomposed(b, node) if isinstance(node, OperatorNode) else None
 
@@ -267,6 +273,18 @@ TRAPS = (
             ),
         ),
         rule=_decomposed,
+    ),
+    Trap(
+        operators=frozenset({"reduceLogSum"}),
+        reason="the logarithm of infinity would be 88, that of sums near 1 would lose most digits; "
+        "the logarithm of the sum is taken",
+        evidence=(
+            Probe(
+                lambda g: g.reduceLogSum(g.tensor([[INF, 1.0], [0.50001, 0.5]]), axes=[1]),
+                Values([INF, 1.001353e-5]),
+            ),
+        ),
+        rule=_logarithm_of_sum,
     ),
     Trap(
         operators=frozenset({"clamp"}),

@@ -17,6 +17,7 @@ from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand
 from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.ops import registry
 
 RANGE = np.asarray([-(2**31), -7, -3, -2, -1, 0, 1, 2, 3, 5, 253, 65537, 2**31 - 1], np.int32)
 
@@ -276,6 +277,17 @@ def test_nan_of_a_constant_is_kept(name: str, values: Any) -> None:
     expected = evaluate(graph, feeds)
     for key, found in evaluate(rewrite(guarded(graph, name), lossy), feeds).items():
         np.testing.assert_array_equal(found, expected[key])
+
+
+@pytest.mark.parametrize("name", ["reduce_log_sum", "reduce_log_sum_exp"])
+def test_logarithms_of_sums_are_guarded_as_any_others(name: str) -> None:
+    b = GraphBuilder()
+    graph = b.build({"y": getattr(b, name)(b.input("x", "float32", [2, 2]))})
+    fitted, _ = legalise(graph, {each: {} for each in registry()})
+    found = names(fitted)
+    assert not {"reduceLogSum", "reduceLogSumExp"} & {*found}
+    assert found.count("log") == 2, "one of large numbers, one of the others"
+    assert "lesserOrEqual" in found
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-6), ("float16", 2e-3)])
