@@ -49,6 +49,8 @@ NORMALISATIONS = frozenset(
 )
 SUMS = frozenset({"conv2d", "convTranspose2d", "cumulativeSum", "gemm", "matmul", "reduceSum"})
 """Operators whose results are exact only if every sum on the way to them is, in whatever order."""
+MEANS = frozenset({"averagePool2d", "reduceLogSum", "reduceMean"})
+"""Operators of sums that are made smaller, which may be infinite before that."""
 PRODUCTS = frozenset({"cumulativeProduct", "reduceProduct"})
 """Operators of several factors, which may be multiplied in another order."""
 WINDOWS = frozenset({"averagePool2d", "conv2d", "convTranspose2d", "maxPool2d"})
@@ -412,6 +414,13 @@ class _Overflowing(_Execution):
             # In another order the product of some factors may be infinite.
             (largest,) = super()._results(node, [np.maximum(np.abs(operands[0]), 1)])
             return [np.where(largest > MOST[dtype], np.nan, found[0])]
+        if name in MEANS:
+            terms = operands[0].size / max(found[0].size, 1)
+            if name == "averagePool2d":
+                terms = np.prod(node.options["window_dimensions"] or operands[0].shape)
+            sums = self._sizes(node, operands)
+            sums = np.exp(sums) if name == "reduceLogSum" else sums * terms
+            return [np.where(sums > MOST[dtype], np.nan, found[0])]
         if name in SUMS and is_float(dtype):
             # In another order, or before a scale, the sum of some terms may be infinite.
             sizes = self._sizes(*_unscaled(node, operands))

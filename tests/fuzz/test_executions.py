@@ -72,6 +72,16 @@ def test_a_next_cell_without_a_share_may_overflow_in_a_resampling(given: Any, lo
     assert wrong(resampled, [[[given]]], [[[[NAN] * 5]]]) == lost
 
 
+@pytest.mark.parametrize("name", ["reduce_mean", "reduce_log_sum"])
+def test_sums_may_overflow_before_they_are_made_smaller(name: str) -> None:
+    def mean(b: GraphBuilder, x: Operand) -> Operand:
+        return getattr(b, name)(x, axes=[1])
+
+    given = [[HUGE, -1e38, HUGE, -HUGE], [1e38, -9e37, 1e38, 1e38]]
+    assert wrong(mean, given, [INF, NAN]) == [False, False]
+    assert wrong(mean, [[1e38, -9e37, 1e38]], [INF]) == [True]
+
+
 def test_exponentials_may_overflow_up_to_half_a_power_of_two_too_early() -> None:
     def exponential(b: GraphBuilder, x: Operand) -> Operand:
         return b.exp(x)

@@ -279,6 +279,37 @@ def test_nan_of_a_constant_is_kept(name: str, values: Any) -> None:
         np.testing.assert_array_equal(found, expected[key])
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_nan_is_quantised_to_0(known: bool, parts: int, dtype: Any) -> None:
+    """A device that takes NaN for infinity gives 0, whatever the zero point is."""
+    b = GraphBuilder()
+    feeds: dict[str, Any] = {"x": np.asarray([math.nan, 1.0, -1.0, math.nan], np.float32)}
+
+    def parameter(name: str, values: Any, dtype: Any) -> Operand:
+        if known:
+            return b.constant(values[:parts], dtype)
+        feeds[name] = np.asarray(values[:parts], dtype)
+        return b.input(name, dtype, [parts])
+
+    scale, zero = parameter("scale", [0.5, 0.25], "float32"), parameter("zero", [3, 9], dtype)
+    graph = b.build({"y": b.quantize_linear(b.input("x", "float32", [4]), scale, zero)})
+
+    def as_infinity(b: GraphBuilder, node: Node) -> Operand | None:
+        if not is_operator(node, "quantizeLinear"):
+            return None
+        x, *others = node.operands
+        assert x is not None
+        return b.quantize_linear(b.where(b.equal(x, x), x, math.inf), *others)
+
+    expected = evaluate(graph, feeds)["y"]
+    assert expected[[0, 3]].tolist() == [0, 0]
+    assert evaluate(rewrite(graph, as_infinity), feeds)["y"][0] == np.iinfo(dtype).max
+    found = evaluate(rewrite(guarded(graph, "quantizeLinear"), as_infinity), feeds)["y"]
+    assert found.tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("name", ["reduce_log_sum", "reduce_log_sum_exp"])
 def test_logarithms_of_sums_are_guarded_as_any_others(name: str) -> None:
     b = GraphBuilder()
