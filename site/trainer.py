@@ -68,7 +68,7 @@ SOON = (
     "evaluation.compare",
     "evaluation.classification_report",
     "expert.rules_settings",
-    "expert.rules_training",
+    *(f"expert.rules_{name}" for name in ("course", "generalisation", "learning", "units")),
     "runtime.evaluator",
     "snapshots.snapshot",
 )

@@ -104,7 +104,11 @@ LATE = (
         f"{PACKAGE}evaluation/{name}.py"
         for name in ("averages", "classification_report", "compare", "probabilities", "result")
     ),
-    *(f"{PACKAGE}expert/{name}.py" for name in ("course", "hindsight", "rules_training")),
+    *(f"{PACKAGE}expert/{name}.py" for name in ("course", "hindsight", "learning")),
+    *(
+        f"{PACKAGE}expert/rules_{name}.py"
+        for name in ("course", "generalisation", "learning", "units")
+    ),
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
     *(f"{PACKAGE}training/{name}.py" for name in ("layer_figures", "outcome_step", "probe_step")),
 )

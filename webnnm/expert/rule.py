@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 from webnnm.core.finding import AREAS, Severity
-from webnnm.expert.facts import Facts
+from webnnm.expert.facts import Facts, HistoryFacts
 
 CERTAIN = 0.9
 """The confidence of rules that do not state one."""
@@ -96,6 +97,27 @@ def rule(
         both = frozenset(lowers), frozenset(raises)
         FOUND[id] = Rule(id, severity, remedy, action, test, confidence, *both, early, refuted)
         return test
+
+    return declare
+
+
+HistoryTest = Callable[[Facts, HistoryFacts], Hit | None]
+
+
+def after(
+    id: str, severity: Severity, remedy: str, *, early: bool = False, **more: Any
+) -> Callable[[HistoryTest], Test]:
+    """Declare a rule on a training that has ended; an `early` one is also applied while it runs."""
+
+    def declare(test: HistoryTest) -> Test:
+        @wraps(test)
+        def guarded(facts: Facts) -> Hit | None:
+            history = facts.history
+            if history is None or not history.epochs or not (history.ended or early):
+                return None
+            return test(facts, history)
+
+        return rule(id, severity, remedy, early=early, **more)(guarded)
 
     return declare
 

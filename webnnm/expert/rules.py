@@ -98,8 +98,8 @@ LATER: Mapping[str, Callable[[Facts], bool]] = {
 are about; other pages need not load them. Where the condition does not hold, none of the rules
 does."""
 
-AFTER = "rules_training"
-"""The module on the course of a training, imported once there is one."""
+AFTER = ("rules_course", "rules_generalisation", "rules_learning", "rules_units")
+"""The modules on trainings and their results, imported once there is one."""
 
 
 class Rules(Mapping[str, Rule]):
@@ -107,11 +107,11 @@ class Rules(Mapping[str, Rule]):
 
     def __getitem__(self, id: str) -> Rule:
         if id not in FOUND:
-            self.load([*LATER, AFTER])
+            self.load([*LATER, *AFTER])
         return FOUND[id]
 
     def __iter__(self) -> Iterator[str]:
-        self.load([*LATER, AFTER])
+        self.load([*LATER, *AFTER])
         return iter(sorted(FOUND))
 
     def __len__(self) -> int:
@@ -129,14 +129,14 @@ class Rules(Mapping[str, Rule]):
         on the facts alone, not on what was imported before.
         """
         later = any(_holds(needed, facts) for needed in LATER.values())
-        names = [*LATER] * later + [AFTER] * (facts.history is not None)
+        names = [*LATER] * later + [*AFTER] * (facts.history is not None)
         self.load(names)
         asked = {module.__name__ for module in MODULES}.union(f"{PACKAGE}.{n}" for n in names)
         return [FOUND[id] for id in sorted(FOUND) if FOUND[id].test.__module__ in asked]
 
     def on_trainings(self) -> list[Rule]:
         """Return the rules on the course of a training, in the order of their ids."""
-        self.load([AFTER])
+        self.load(AFTER)
         return [FOUND[id] for id in sorted(FOUND) if FOUND[id].area == AREAS[-1]]
 
 

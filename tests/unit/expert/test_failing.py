@@ -166,7 +166,7 @@ def test_rules_that_are_not_asked_would_find_nothing(case: Case) -> None:
 def test_rules_imported_for_another_model_are_not_asked() -> None:
     plain = facts("matmul(w), softmax()")
     first = [rule.id for rule in RULES.about(plain)]
-    RULES.load([*LATER, AFTER])
+    RULES.load([*LATER, *AFTER])
     assert [rule.id for rule in RULES.about(plain)] == first
     assert review(plain).findings == review(plain).findings
 
