@@ -2,6 +2,8 @@
 
 /** Turns texts into tokens and back. */
 export interface Tokenizer {
+  /** What the file says of its parts but the vocabulary, as JSON. */
+  parts: string;
   /** `special` is whether the first and last tokens of texts are added. */
   encode(words: string, special: boolean): Int32Array<ArrayBuffer>;
   /** `tokens` is a list as JSON; control tokens, and numbers of no token, are left out. */

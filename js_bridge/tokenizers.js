@@ -3,9 +3,14 @@
 /** @type {import("./tokenizers.js").open} */
 export async function open(address, text) {
   const { Tokenizer } = await import(address);
+  const file = JSON.parse(text);
   // Decoded texts are not cleaned up, as in the Python package.
-  const made = new Tokenizer(JSON.parse(text), { clean_up_tokenization_spaces: false });
+  const made = new Tokenizer(file, { clean_up_tokenization_spaces: false });
+  const { normalizer, pre_tokenizer, post_processor, decoder, model: whole } = file;
+  const { continuing_subword_prefix, end_of_word_suffix, max_input_chars_per_word } = whole;
+  const model = { continuing_subword_prefix, end_of_word_suffix, max_input_chars_per_word };
   return {
+    parts: JSON.stringify({ normalizer, pre_tokenizer, post_processor, decoder, model }),
     encode: (words, special) => (
       Int32Array.from(made.encode(words, { add_special_tokens: special }).ids)
     ),

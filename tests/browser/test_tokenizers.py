@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from tests.browser import tokenizers_in_page
 from tests.browser.harness import PyodidePage
-from tests.unit.transformers.tokenizer_json import numbers
+from tests.unit.transformers.tokenizer_json import TEXT, numbers
 
 MODULES = (
     "tests.unit.transformers.folders",
@@ -24,3 +27,19 @@ async def test_what_is_not_a_tokenizer_is_refused(pyodide_page: PyodidePage) -> 
     for text in ("{}", "[]", "no JSON"):
         error = await pyodide_page.call(tokenizers_in_page.refused, text, modules=MODULES)
         assert error.startswith("NNM718: tokenizer.json is not a tokenizer"), (text, error)
+
+
+async def test_what_would_fill_the_memory_is_refused(pyodide_page: PyodidePage) -> None:
+    twice = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+    deep: Any = None
+    for _ in range(20):
+        deep = {"type": "Sequence", "normalizers": [deep] if deep else []}
+    for normalizer, reason in (
+        ({"type": "Sequence", "normalizers": [twice] * 28}, "makes texts up to 268,435,456 times"),
+        ({"type": "Prepend", "prepend": "a" * 70_000}, "adds 70,000 characters or tokens"),
+        (deep, "is not a tokenizer: it is nested too deeply"),
+    ):
+        text = json.dumps({**json.loads(TEXT), "normalizer": normalizer})
+        error = await pyodide_page.call(tokenizers_in_page.refused, text, modules=MODULES)
+        assert error.startswith("NNM718: tokenizer.json "), (reason, error)
+        assert reason in error

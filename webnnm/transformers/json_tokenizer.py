@@ -14,6 +14,7 @@ from webnnm.core.errors import BackendError, DataError
 from webnnm.formats.fields import Fields
 from webnnm.formats.safetensors import parsed
 from webnnm.transformers.chat_template import ChatTemplate
+from webnnm.transformers.tokenizer_growth import AFFIXES, LETTERS, PARTS, check_growth
 
 FOLDER = "tokenizers"
 """The path of the npm package in pages: next to the folder of Pyodide."""
@@ -97,6 +98,12 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
         ) from error
     with _named_failures():
         made = package.Tokenizer.from_str(text)
+    check_growth(
+        {
+            **{name: _part(getattr(made, name)) for name in PARTS},
+            "model": {name: getattr(made.model, name, None) for name in (*AFFIXES, LETTERS)},
+        }
+    )
     # Files contain the padding of the last batch; callers that batch texts set it again.
     made.no_padding()
     made.no_truncation()
@@ -110,6 +117,11 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
             return made.decode(tokens)
 
     return encode, decode
+
+
+def _part(part: Any) -> Any:
+    """Return what a file says of a part of a tokenizer."""
+    return None if part is None else json.loads(part.__getstate__())
 
 
 @contextmanager
@@ -138,6 +150,11 @@ async def _in_page(text: str) -> tuple[Any, Any]:
                 f"a tokenizer.json needs {address}, which cannot be loaded",
                 hint="docs/deploying.md says which files a page needs",
             ) from error
+        raise _wrong(error) from error
+
+    try:
+        check_growth(parsed(str(made.parts)))
+    except ValueError as error:
         raise _wrong(error) from error
 
     def encode(words: str, special: bool) -> Any:
