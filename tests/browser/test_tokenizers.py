@@ -35,7 +35,7 @@ async def test_what_would_fill_the_memory_is_refused(pyodide_page: PyodidePage) 
     for _ in range(20):
         deep = {"type": "Sequence", "normalizers": [deep] if deep else []}
     for normalizer, reason in (
-        ({"type": "Sequence", "normalizers": [twice] * 28}, "makes texts up to 1,073,741,824 times"),
+        ({"type": "Sequence", "normalizers": [twice] * 28}, "up to 1,073,741,824 times as long"),
         ({"type": "Prepend", "prepend": "a" * 70_000}, "adds 280,001 characters or tokens"),
         (deep, "is not a tokenizer: it is nested too deeply"),
     ):

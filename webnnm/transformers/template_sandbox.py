@@ -240,7 +240,8 @@ class Sandbox(sandbox.ImmutableSandboxedEnvironment):
         ):
             if isinstance(called, jinja2.Undefined):
                 return called()
-            raise TooMuch(f"it calls {str(called)[:60]}, which a template cannot")
+            name = repr(called[:60]) if isinstance(called, str) else type(called).__name__
+            raise TooMuch(f"it calls {name}, which a template cannot")
         budget: Budget = self.budget
         nodes_inside = self.macros.get(called.name, 0) if isinstance(called, runtime.Macro) else 0
         budget.charge(STEP + NODE * nodes_inside)

@@ -203,6 +203,8 @@ CONVERSATIONS: Mapping[str, list[dict[str, Any]]] = {
 
 _MANY = "range(99999)"
 HOSTILE = (
+    "{% set ns = namespace(x=(1,)) %}{% for i in range(60) %}{% set ns.x = (ns.x, ns.x) %}"
+    "{% endfor %}{{ ns.x() }}",
     f"{{% for a in {_MANY} %}}{{% for b in {_MANY} %}}{{% endfor %}}{{% endfor %}}",
     f"{{% for a in {_MANY} recursive %}}{{{{ loop({_MANY}) }}}}{{% endfor %}}",
     f"{{% for a in {_MANY} %}}" + "{% set x = 1 %}" * 2000 + "{% endfor %}",
