@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.expert.facts import Facts, HistoryFacts, PredictionFacts
-from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.optimizers import optimizer_of
 
 
 def relative(history: HistoryFacts, record: EpochRecord, *, validation: bool = False) -> float:
@@ -81,9 +82,9 @@ def _stretched(value: float, recalls: Sequence[float]) -> float:
     return value / (1 - 1 / len(recalls))
 
 
-def usual_rate(history: HistoryFacts) -> float:
-    """Return the default rate of the optimizer."""
-    optimizer = OPTIMIZERS.get(history.settings.get("optimizer", ""))
+def usual_rate(settings: Mapping[str, Any]) -> float:
+    """Return the default rate of the optimizer, 0 for an unknown one."""
+    optimizer = optimizer_of(settings)
     return optimizer.rate if optimizer else 0.0
 
 

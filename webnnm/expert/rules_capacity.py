@@ -7,6 +7,7 @@ from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, grouped, rule
 from webnnm.expert.structure import numbers
 from webnnm.graph.vertices import InputVertex, LayerVertex
+from webnnm.training.optimizers import optimizer_of
 
 LEAST_DENSITY = 0.2
 MANY_FEATURES = 5000
@@ -23,9 +24,6 @@ decay of 0.1 give no more than none."""
 MOSTLY_FROZEN = 0.95
 LAMBDA = {"L1": 1e-5, "L2": 1e-4}
 """λ of a regularization that is on, if none was given (spec E.7)."""
-
-DECOUPLED = frozenset({"lion", "rlion", "adamw"})
-"""Optimizers whose weight decay does what L2 does (spec E.7)."""
 
 
 def _unregularised(facts: Facts) -> str:
@@ -75,15 +73,15 @@ def regularised(facts: Facts) -> Hit | None:
     message = _unregularised(facts)
     if not message:
         return None
-    optimizer, decay = facts.settings.get("optimizer"), facts.settings.get("weight_decay") or 0.0
+    optimizer, decay = optimizer_of(facts.settings), facts.settings.get("weight_decay") or 0.0
     strength = facts.settings.get("lambda2") or LAMBDA["L2"]
-    if optimizer in DECOUPLED and decay >= strength:
+    if optimizer and optimizer.decoupled and decay >= strength:
         automatic = facts.settings.get("regularization") == "auto"
         return Hit(
             message=message,
             evidence=_capacity(facts),
             changes={"regularization": "off"},
-            action=f"left to weight decay {decay:g} of {optimizer}" if automatic else "",
+            action=f"left to weight decay {decay:g} of {optimizer.name}" if automatic else "",
         )
     return Hit(message=message, evidence=_capacity(facts), changes={"regularization": "L2"})
 

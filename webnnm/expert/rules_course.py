@@ -13,6 +13,7 @@ from webnnm.expert.course import course, highest_rate, monitored, percent, updat
 from webnnm.expert.facts import Facts, HistoryFacts
 from webnnm.expert.learning import CONVERGED, FEW_EPOCHS, UNLEARNT
 from webnnm.expert.rule import Hit, after
+from webnnm.training.optimizers import optimizer_of
 
 FEW_ROWS = 8
 """Gradients of fewer rows are noise that a rate for 20 rows does not average out."""
@@ -73,12 +74,13 @@ def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
         message = f"the training loss rose from {losses[0]:.3g} to {losses[-1]:.3g}"
     else:
         return None
-    rate, usual = history.settings.get("lr", 0.0), usual_rate(history)
+    rate, usual = history.settings.get("lr", 0.0), usual_rate(history.settings)
     fix: dict[str, Any] = {"lr": usual if rate > usual else rate / 10}
     if history.settings.get("schedule") == "constant":
         fix["schedule"] = "cosine"
     momentum = history.settings.get("momentum_factor") or 0.0
-    heavy = momentum > HEAVY and history.settings.get("optimizer") in ("sgdm", "nesterov")
+    optimizer = optimizer_of(history.settings)
+    heavy = bool(optimizer and "momentum_factor" in optimizer.defaults) and momentum > HEAVY
     if heavy:
         fix["momentum_factor"] = 0.9
     rows = facts.batch_size or FEW_ROWS

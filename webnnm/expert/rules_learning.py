@@ -83,7 +83,7 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
             return None
     elif abs(fallen) > EARLY:
         return None
-    rate, usual = history.settings.get("lr", 0.0), usual_rate(history)
+    rate, usual = history.settings.get("lr", 0.0), usual_rate(history.settings)
     way = "" if moved is None else f", and no weight moved by more than {percent(moved)}"
     return Hit(
         message=f"the training loss fell by {percent(max(0.0, fallen))} in {len(losses)} epochs at "
@@ -179,13 +179,13 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     fallen = 1 - losses[-1] / losses[begin] if begin and losses[begin] else 0.0
     if fallen < least or losses[-1] < CONVERGED:
         return None
-    slow: bool = rate < usual_rate(history) / SLOW
+    slow: bool = rate < usual_rate(history.settings) / SLOW
     return Hit(
         message=f"the last of {last} epochs is the best, and the loss fell by {percent(fallen)} "
         f"in the last {last - begin}, at lr {rate:g}",
         evidence={"fallen": fallen, "lr": rate},
         remedy="Raise lr, to the default of the optimizer." if slow else "",
-        fix={"lr": usual_rate(history)} if slow else {"epochs": 3 * total},
+        fix={"lr": usual_rate(history.settings)} if slow else {"epochs": 3 * total},
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, rule
+from webnnm.training.optimizers import optimizer_of
 
 FEW_STEPS = 200
 FEW_UPDATES = 60
@@ -52,17 +53,14 @@ def few_steps(facts: Facts) -> Hit | None:
 
     Ignore it where a few steps are all that is wanted, as in fine-tuning.
     """
-    epochs, size, name = (
-        facts.settings.get("epochs"),
-        facts.batch_size,
-        facts.settings.get("optimizer"),
-    )
-    if name not in ("lion", "rlion") or not facts.data.training or not epochs or not size:
+    optimizer = optimizer_of(facts.settings)
+    epochs, size = facts.settings.get("epochs"), facts.batch_size
+    if not (optimizer and optimizer.sign_like and facts.data.training and epochs and size):
         return None
     steps = epochs * -(-facts.data.training // size)
     if steps >= FEW_STEPS:
         return None
-    message = f"{steps} steps of nearly fixed length with {name}"
+    message = f"{steps} steps of nearly fixed length with {optimizer.name}"
     enough: int = -(-epochs * FEW_STEPS // steps)
     return Hit(message=message, evidence={"steps": steps}, fix={"epochs": enough})
 

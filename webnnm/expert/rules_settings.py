@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from webnnm.core.dtypes import FLOAT_INFO
+from webnnm.expert.course import usual_rate
 from webnnm.expert.facts import Facts
 from webnnm.expert.rule import Hit, rule
 from webnnm.expert.rules_schedule import FEW_UPDATES
-from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.optimizers import optimizer_of
 
 SLOW = 0.01
 """At a hundredth of the optimizer's default a training takes about a hundred times the steps."""
@@ -100,7 +101,7 @@ def slow(facts: Facts) -> Hit | None:
     Ignore it in trainings with very many steps.
     """
     rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
-    usual = OPTIMIZERS[name].rate if name in OPTIMIZERS else 0.0
+    usual = usual_rate(facts.settings)
     least = (TAKEN if facts.trained_before else SLOW) * usual
     if rate is None or rate >= least:
         return None
@@ -461,7 +462,8 @@ def few_updates(facts: Facts) -> Hit | None:
     number = updates(facts)
     if number is None or not given or number >= FEW_UPDATES or facts.trained_before:
         return None
-    if facts.settings.get("optimizer") in ("lion", "rlion"):
+    optimizer = optimizer_of(facts.settings)
+    if optimizer and optimizer.sign_like:
         return None  # E702 reports it.
     epochs = int(_number(facts, "epochs"))
     fix = {"epochs": -(-FEW_UPDATES * epochs // number)}
@@ -494,8 +496,7 @@ def single_rows(facts: Facts) -> Hit | None:
 
     Ignore it where rows are long sequences, or gradients of many batches are accumulated.
     """
-    name = facts.settings.get("optimizer", "")
-    usual = OPTIMIZERS[name].rate if name in OPTIMIZERS else 0.0
+    usual = usual_rate(facts.settings)
     single = facts.settings.get("batch_size") == 1 and _number(facts, "accumulate") <= 1
     if not single or facts.data.length > 1 or _number(facts, "lr") <= usual / 10:
         return None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from webnnm.expert.chains import outputs_that_flow_on, products_in_a_row
+from webnnm.expert.course import usual_rate
 from webnnm.expert.facts import Facts
 from webnnm.expert.profile import HIGH, Profile
 from webnnm.expert.rule import Hit, grouped, listed, rule
-from webnnm.training.optimizers import OPTIMIZERS
 
 CHAIN = 5
 RATE_FACTOR = 10
@@ -165,7 +165,7 @@ def fast(facts: Facts) -> Hit | None:
     Ignore it with sgdm where gradients are known to be small.
     """
     rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
-    usual = OPTIMIZERS[name].rate if name in OPTIMIZERS else 0.0
+    usual = usual_rate(facts.settings)
     if rate is None or not usual or rate <= RATE_FACTOR * usual:
         return None
     if name == "sgdm" and rate <= _converging(facts):

@@ -77,7 +77,7 @@ def _by_rate(
     otherwise: str,
 ) -> Hit | None:
     """Return what was found, node → text; a rate above the usual one is the first explanation."""
-    rate, usual = highest_rate(history)[0], usual_rate(history)
+    rate, usual = highest_rate(history)[0], usual_rate(history.settings)
     high = rate > usual
     return grouped(
         found,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE
 from webnnm.graph.builder import GraphBuilder
@@ -39,7 +40,8 @@ class Optimizer:
     `update(b, w, g, state, numbers)` returns the new parameter and the new state. `slots` names
     the state tensors, each of the shape of the parameter and zero at the start; `corrected` the
     settings β whose 1 − βᵗ it needs, t counting the applied updates from 1. `defaults` are the
-    settings that it reads; `decoupled` says that weight decay is not part of the gradient.
+    settings that it reads; `decoupled` says that weight decay is not part of the gradient, and
+    `sign_like` that steps have nearly the same length whatever the gradient.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Optimizer:
     defaults: Mapping[str, float]
     corrected: tuple[str, ...] = ()
     decoupled: bool = False
+    sign_like: bool = False
     aliases: tuple[str, ...] = ()
 
 
@@ -127,6 +130,7 @@ _ALL = (
         update=_lion(_softsign),
         defaults={**_LION, "alpha": 10.0},
         decoupled=True,
+        sign_like=True,
     ),
     Optimizer(
         name="lion",
@@ -136,6 +140,7 @@ _ALL = (
         update=_lion(lambda b, c, _: b.sign(c)),
         defaults=_LION,
         decoupled=True,
+        sign_like=True,
     ),
     Optimizer(
         name="nesterov",
@@ -179,3 +184,8 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
     word: optimizer for optimizer in _ALL for word in (optimizer.name, *optimizer.aliases)
 }
 """The optimizers by name and alias."""
+
+
+def optimizer_of(settings: Mapping[str, Any]) -> Optimizer | None:
+    """Return the optimizer that settings name, None if they name none."""
+    return OPTIMIZERS.get(settings.get("optimizer", ""))
