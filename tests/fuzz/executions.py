@@ -58,6 +58,13 @@ WINDOWS = frozenset({"averagePool2d", "conv2d", "convTranspose2d", "maxPool2d"})
 or for none at all, or lets NaN into places beside; guards around them would double their cost."""
 NEAR_LEAST = frozenset({"sigmoid"})
 """Operators of quotients of exponentials, where one may be subnormal and the result not yet."""
+MEETING = frozenset(
+    {
+        *("add", "sub", "floorDivide", "remainder", "equal", "notEqual"),
+        *("greater", "greaterOrEqual", "lesser", "lesserOrEqual"),
+    }
+)
+"""Operators whose results depend on the last digits of numbers that are nearly equal."""
 SIGNS = frozenset({"copysign", "signbit"})
 """Operators that see the sign of NaN."""
 MOVING = frozenset({"cast", "identity", "reshape", "transpose"})
@@ -475,11 +482,10 @@ def _constant(operand: Operand | None) -> float | None:
 
 
 def _is_wider(node: OperatorNode) -> bool:
-    """Return whether halves cancel that a backend may keep in wider registers for one reader."""
-    return (
-        node.operator.name in ("add", "sub")
-        and node.types[0].dtype == "float16"
-        and any(o is not None and isinstance(o.node, OperatorNode) for o in node.operands)
+    """Return whether halves meet that a backend may keep in wider registers for one reader."""
+    return node.operator.name in MEETING and any(
+        o is not None and o.dtype == "float16" and isinstance(o.node, OperatorNode)
+        for o in node.operands
     )
 
 

@@ -57,6 +57,20 @@ def test_halves_may_be_kept_wider() -> None:
     assert wrong(quotients, [581.5, 600, 0.05], [1, 0, 1]) == [False, False, True]
 
 
+def test_a_half_may_be_kept_wider_for_one_reader_and_numbers_further_apart_differ() -> None:
+    def quotients(b: GraphBuilder, x: Operand) -> Operand:
+        half = b.gelu(b.cast(x, type="float16"))
+        return b.floor_divide(b.reshape(half, new_shape=[1, 2]), half)
+
+    def order(b: GraphBuilder, x: Operand) -> Operand:
+        half = b.gelu(b.cast(x, type="float16"))
+        return b.lesser(half, b.where(b.greater(x, 1.5), half * 1.03125, half))
+
+    assert wrong(quotients, [1, 2], [[0, 9]]) == [False, True]
+    assert wrong(order, [1, 2], [1, 0]) == [False, True]
+    assert wrong(lambda b, x: b.floor_divide(x, x), [1, 2], [0, 1]) == [True, False]
+
+
 def resampled(b: GraphBuilder, x: Operand) -> Operand:
     return b.resample2d(x, mode="linear", sizes=[1, 5])
 
