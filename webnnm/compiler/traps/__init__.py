@@ -33,6 +33,6 @@ TRAPS = (
     *views.TRAPS,
     *constants.TRAPS,
 )
-GUARDS = (*numbers.GUARDS, *constants.GUARDS)
+GUARDS = (*numbers.GUARDS, *quantisation.GUARDS, *constants.GUARDS)
 EVERY = (*TRAPS, *GUARDS)
 """The traps to expect of an unknown implementation."""

@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.compiler.extrema import keeps_nan, larger
 from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
 from webnnm.compiler.traps.trap import Trap
-from webnnm.core.dtypes import FLOAT_INFO, FORMATS, LARGEST_INVERTIBLE, DataType, is_float
+from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE, DataType, is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
@@ -137,19 +137,6 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
     low, high = float_range(type, *FLOAT_INFO[x.dtype])
     bounded = b.max(b.min(x, high), low)
     return _again(b, node, b.where(b.equal(x, x), bounded, 0.0))
-
-
-def _quantised(b: GraphBuilder, node: Node) -> Operand | None:
-    """quantizeLinear(x) → that of x with a number that becomes 0 for NaN, or 0 in its place."""
-    x, scale, zero_point = _operands(node)
-    factors, zeros = known_values(scale), known_values(zero_point)
-    if factors and zeros and len(factors) == len(zeros) == 1:
-        number = -float(zeros[0]) * float(factors[0])
-        if abs(number) <= FLOAT_INFO[x.dtype].max:
-            return _again(b, node, b.where(b.equal(x, x), x, number), scale, zero_point)
-    if node.types[0].dtype not in FORMATS:
-        return None  # nothing chooses between numbers of four bits
-    return b.where(b.equal(x, x), _again(b, node, x, scale, zero_point), 0)
 
 
 def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
@@ -444,19 +431,6 @@ GUARDS = (
             _into("uint8", 0, 255),
         ),
         rule=_cast,
-    ),
-    Trap(
-        operators=frozenset({"quantizeLinear"}),
-        reason="NaN would become the largest integer; it becomes 0, as in a cast",
-        evidence=(
-            Probe(
-                lambda g: g.quantizeLinear(
-                    g.tensor([NAN, 1.0]), g.tensor([0.5]), g.tensor([3], "int8")
-                ),
-                Values([0, 5], "int8"),
-            ),
-        ),
-        rule=_quantised,
     ),
     Trap(
         operators=frozenset({"pow"}),

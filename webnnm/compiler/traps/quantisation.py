@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
 from webnnm.compiler.traps.trap import Trap, is_operator
+from webnnm.core.dtypes import FLOAT_INFO, FORMATS
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, decomposed
+from webnnm.ops.declare.known import known_values
 
 TURNING = frozenset(
     {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}
@@ -66,23 +70,53 @@ def _by_filters(node: OperatorNode) -> bool:
     return count(scale.shape) == scale.shape[node.options["filter_layout"].index("o")]
 
 
-def _copied(b: GraphBuilder, node: Node) -> Operand | None:
-    """A reshape of a tensor that was quantised in blocks by constants → one of a copy.
+def _copied(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A reshape or transpose of what constants quantised in blocks → one of a copy.
 
-    The browser keeps constant scales with the tensor, and transposes them with it.
+    The browser keeps constant scales with the tensor.
     """
-    (x,) = node.operands if isinstance(node, OperatorNode) else (None,)
-    source = x
-    while source is not None and is_operator(source.node, "transpose"):
-        (source,) = source.node.operands
-    if x is None or source is None or not is_operator(source.node, "quantizeLinear"):
+    if not isinstance(node, OperatorNode):
         return None
-    _, *known = source.node.operands
-    if not all(o is not None and isinstance(o.node, ConstantNode) for o in known):
+    (x,) = node.operands
+    scale = _constant_scale(x)
+    if scale is None or count(scale.shape) == 1:
         return None
-    if known[0] is None or count(known[0].shape) == 1:
+    return again(b, node, b.concat([x], axis=0))
+
+
+def _unscaled(b: GraphBuilder, node: Node) -> Replacement | None:
+    """An operator of several tensors, some of which constants quantised → the same on copies."""
+    if not isinstance(node, OperatorNode) or (
+        is_operator(node, "concat") and len(node.operands) == 1
+    ):
+        return None  # this is the copy
+    operands = [o if _constant_scale(o) is None else b.concat([o], axis=0) for o in node.operands]
+    return again(b, node, *operands) if operands != [*node.operands] else None
+
+
+def _constant_scale(operand: Operand | None) -> Operand | None:
+    """Return the scale by which an operand was quantised if that and the zero point are known."""
+    if operand is None or not is_operator(operand.node, "quantizeLinear"):
         return None
-    return b.reshape(b.concat([x], axis=0), new_shape=node.types[0].shape)
+    _, scale, zero_point = operand.node.operands
+    known = all(o is not None and isinstance(o.node, ConstantNode) for o in (scale, zero_point))
+    return scale if known else None
+
+
+def _without_nan(b: GraphBuilder, node: Node) -> Replacement | None:
+    """quantizeLinear(x) → that of x with a number that becomes 0 for NaN, or 0 in its place."""
+    if not isinstance(node, OperatorNode):
+        return None
+    x, scale, zero_point = node.operands
+    assert x is not None
+    factors, zeros = known_values(scale), known_values(zero_point)
+    if factors and zeros and len(factors) == len(zeros) == 1:
+        number = -float(zeros[0]) * float(factors[0])
+        if abs(number) <= FLOAT_INFO[x.dtype].max:
+            return again(b, node, b.where(b.equal(x, x), x, number), scale, zero_point)
+    if node.types[0].dtype not in FORMATS:
+        return None  # nothing chooses between numbers of four bits
+    return b.where(b.equal(x, x), again(b, node, x, scale, zero_point), 0)
 
 
 def _is_packed(operand: Operand | None) -> bool:
@@ -160,9 +194,57 @@ TRAPS = (
         rule=_unpacked,
     ),
     Trap(
-        operators=frozenset({"reshape"}),
-        reason="what is quantised in blocks could not be reshaped; it is copied first",
+        operators=frozenset({"concat", "pad", "scatterElements", "scatterND"}),
+        reason="what constants quantise could not be joined with other tensors, or would change "
+        "there; it is copied first",
         evidence=(
+            Probe(
+                lambda g: g.concat(
+                    [
+                        g.quantizeLinear(
+                            g.tensor([-0.147, 0.703]),
+                            g.constant([0.5442]),
+                            g.constant([1], "uint8"),
+                        ),
+                        g.tensor([4, 0], "uint8"),
+                    ],
+                    0,
+                ),
+                Values([1, 2, 4, 0], "uint8"),
+            ),
+            Probe(
+                lambda g: g.scatterND(
+                    g.quantizeLinear(
+                        g.tensor([1.0, 2.0, -1.0, 0.5]),
+                        g.constant([0.5]),
+                        g.constant([1], "int8"),
+                    ),
+                    g.constant([[0], [2]], "int32"),
+                    g.tensor([5, 6], "int8"),
+                ),
+                Values([5, 5, 6, 2], "int8"),
+                alone=True,
+            ),
+        ),
+        rule=_unscaled,
+    ),
+    Trap(
+        operators=frozenset({"reshape", "transpose"}),
+        reason="what is quantised in blocks could be neither reshaped nor transposed; it is "
+        "copied first",
+        evidence=(
+            Probe(
+                lambda g: g.transpose(
+                    g.quantizeLinear(
+                        g.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]),
+                        g.constant([[[1.0]], [[2.0]]]),
+                        g.constant([[[1]], [[1]]], "uint8"),
+                    ),
+                    permutation=[2, 1, 0],
+                ),
+                Values([[[2, 3], [3, 3]]], "uint8"),
+                alone=True,
+            ),
             Probe(
                 lambda g: g.reshape(
                     g.quantizeLinear(
@@ -177,5 +259,21 @@ TRAPS = (
             ),
         ),
         rule=_copied,
+    ),
+)
+
+GUARDS = (
+    Trap(
+        operators=frozenset({"quantizeLinear"}),
+        reason="NaN would become the largest integer; it becomes 0, as in a cast",
+        evidence=(
+            Probe(
+                lambda g: g.quantizeLinear(
+                    g.tensor([math.nan, 1.0]), g.tensor([0.5]), g.tensor([3], "int8")
+                ),
+                Values([0, 5], "int8"),
+            ),
+        ),
+        rule=_without_nan,
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.unit.compiler.rewriting import names, out_of_traps
 from tests.unit.ops.cases import np
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.extrema import keeps_nan
-from webnnm.compiler.traps import division, logic, numbers, quantisation, ranks
+from webnnm.compiler.traps import GUARDS, division, logic, numbers, quantisation, ranks
 from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand
@@ -76,7 +77,7 @@ def test_powers_of_integers_of_four_bits_have_negative_exponents(constant: bool)
 
 def guarded(graph: Graph, name: str) -> Graph:
     """Return a graph after the guard of one operator."""
-    (trap,) = (trap for trap in numbers.GUARDS if name in trap.operators)
+    (trap,) = (trap for trap in GUARDS if name in trap.operators)
 
     def rule(b: GraphBuilder, node: Node) -> Replacement | None:
         return trap.rule(b, node) if is_operator(node, name) else None
@@ -485,14 +486,46 @@ def quantised(scale: Any, *, constant: bool = True) -> Graph:
 
 
 @pytest.mark.parametrize("scale", [[[0.5], [2.0]], [[0.5, 1.0, 2.0]]])
-def test_what_is_quantised_in_blocks_is_copied_before_it_is_reshaped(scale: Any) -> None:
+def test_what_is_quantised_in_blocks_is_copied_once_before_it_is_turned(scale: Any) -> None:
     graph = quantised(scale)
     fitted = out_of_traps(graph, quantisation.TRAPS)
-    assert names(fitted).count("concat") == 2
+    assert names(fitted).count("concat") == 1
+    turned = [n for n in fitted.nodes() if is_operator(n, "transpose") or is_operator(n, "reshape")]
+    sources = {o.node.operator.name for n in turned for o in n.operands}
+    assert sources == {"concat", "transpose"}
     feeds = {"x": np.float32([[1, 2, 3], [40, 5, 6]])}
     expected, found = (evaluate(g, feeds) for g in (graph, fitted))
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value)
+
+
+JOINED: dict[str, Callable[[GraphBuilder, Operand, Operand], Operand]] = {
+    "concat": lambda b, y, other: b.concat([other, y], axis=0),
+    "pad": lambda b, y, _: b.pad(y, beginning_padding=[1], ending_padding=[1], mode="edge"),
+    "scatterElements": lambda b, y, other: b.scatter_elements(
+        other, b.constant([1, 0, 1], "int32"), y, axis=0
+    ),
+    "scatterND": lambda b, y, other: b.scatter_nd(
+        y, b.constant([[1], [0], [2], [1]], "int32"), other
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize(("constant", "copies"), [(True, 1), (False, 0)])
+def test_what_constants_quantise_is_copied_before_it_is_joined(
+    name: str, constant: bool, copies: int
+) -> None:
+    b = GraphBuilder()
+    scale = b.constant([0.5]) if constant else b.input("s", "float32", [1])
+    y = b.quantize_linear(b.input("x", "float32", [3]), scale, b.constant([1], "int8"))
+    graph = b.build({"y": JOINED[name](b, y, b.input("other", "int8", [4]))})
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    copied = [n for n in fitted.nodes() if is_operator(n, "concat") and len(n.operands) == 1]
+    assert len(copied) == copies
+    values = {"x": np.float32([1, -2, 3]), "other": np.int8([4, 5, 6, 7]), "s": np.float32([0.5])}
+    expected, found = (evaluate(g, values)["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("graph", [quantised([[0.5]]), quantised([[0.5], [2.0]], constant=False)])
