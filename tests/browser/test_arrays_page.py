@@ -199,6 +199,8 @@ async def test_stop_ends_loops_with_frames_without_and_waits(
     page: Any, site_url: str, project: Any
 ) -> None:
     await open_site_page(page, site_url, "arrays.html")
+    # Before there is a device, stopping ends a program that has not begun.
+    await page.get_by_text("Arrays live on").wait_for()
     begin = "import asyncio\nfrom drawing import frame\nfrom webnnm import xp\nx = xp.ones(1000)\n"
     for loop in (
         "while True:\n    x = x + 1\n    await frame(x=x[0])",

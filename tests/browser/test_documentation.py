@@ -128,3 +128,19 @@ async def test_pages_are_accessible(
         await page.set_viewport_size({"width": width, "height": 800})
         fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
         assert await page.evaluate(fits), f"{name} is wider than {width} pixels"
+
+
+BROKEN = """[...document.querySelectorAll("td code, th code")]
+  .filter((name) => /^[\\w./"]+$/.test(name.textContent) && name.getClientRects().length > 1)
+  .map((name) => name.textContent)"""
+
+
+@pytest.mark.parametrize("name", ["backends.html", "deploying.html", "operators.html"])
+async def test_names_in_tables_are_not_broken(
+    page: Any, site_url: str, project: Any, name: str
+) -> None:
+    await open_document(page, site_url, name)
+    for width in (1280, 390):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await page.evaluate(BROKEN) == []
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
