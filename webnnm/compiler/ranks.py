@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from webnnm.core.shapes import Shape, broadcast, count
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.graph.rewrite import again
 
@@ -15,8 +14,8 @@ Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
 
 def lower_rank(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     """Return the result of a node using at most `limit` dimensions, None if there is no way."""
-    name = node.operator.name
-    lower = _elementwise if name in ELEMENTWISE else _LOWER.get(name)
+    operator = node.operator
+    lower = _elementwise if operator.elementwise else _LOWER.get(operator.name)
     return lower(b, node, limit) if lower else None
 
 

@@ -216,6 +216,16 @@ class Graph:
         """Return whether an operator of one of these names is among the nodes."""
         return not self._operators().keys().isdisjoint(names)
 
+    def names(self, chosen: Callable[[AnyOperator], bool]) -> list[str]:
+        """Return the names of the operators among the nodes that are chosen."""
+        nodes = self.nodes()
+        first = {name: nodes[places[0]] for name, places in self._operators().items()}
+        return [
+            name
+            for name, node in first.items()
+            if isinstance(node, OperatorNode) and chosen(node.operator)
+        ]
+
     def places(self, names: Collection[str]) -> list[int]:
         """Return the indices of the operators of these names among the nodes, in order."""
         found = [places for name, places in self._operators().items() if name in names]

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from webnnm.compiler.passes.pending_transposes import reshaped
 from webnnm.core.shapes import broadcast, count
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, rewrite
+from webnnm.ops.declare.operator import AnyOperator
 
-BROADCASTING = ELEMENTWISE - {"prelu"}
-"""Operators that broadcast all of their operands, on every backend."""
-_CONCERNED = BROADCASTING | {"reshape"}
 _WAYS = ("expand", "reshape")
 """Operators that may have broadcast an operand."""
 
@@ -28,7 +25,14 @@ def without_broadcasts(graph: Graph) -> Graph:
     >>> [type(node).__name__ for node in without_broadcasts(graph).nodes()]
     ['InputNode', 'InputNode', 'OperatorNode']
     """
-    return rewrite(graph, _rule, _CONCERNED) if graph.uses(_WAYS) else graph
+    if not graph.uses(_WAYS):
+        return graph
+    return rewrite(graph, _rule, {"reshape", *graph.names(_broadcasts)})
+
+
+def _broadcasts(operator: AnyOperator) -> bool:
+    """Return whether an operator broadcasts all of its operands, on every backend."""
+    return operator.elementwise and operator.name != "prelu"
 
 
 def _rule(b: GraphBuilder, node: Node) -> Replacement | None:

@@ -24,9 +24,9 @@ from webnnm.compiler.passes.pending_transposes import (
 )
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elementwise import ELEMENTWISE
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
+from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.tensors import TensorType
 
 LAST = order("nhwc", "nchw")
@@ -90,9 +90,10 @@ def _carrying(graph: Graph, nodes: Sequence[Node]) -> set[int]:
         if not isinstance(node, OperatorNode) or node.operator.name in REDUCTIONS:
             continue
         name, operands = node.operator.name, [o.number for o in node.operands if o is not None]
-        if name in _SOURCES or (name in NEUTRAL and node.number in leading):
+        neutral = takes_any_order(node.operator)
+        if name in _SOURCES or (neutral and node.number in leading):
             leading.update(operands)
-        elif name not in NEUTRAL or node.number in given:
+        elif not neutral or node.number in given:
             given.update(operands)
     return {node.number for node in nodes if node.number in leading or node.number not in given}
 
@@ -118,7 +119,8 @@ class _Walk:
         if any(isinstance(value, PendingTranspose) for value in given):
             if name == "reshape" and isinstance(given[0], PendingTranspose):
                 return self._reshaped(node, given[0])
-            if name in NEUTRAL and (name in SMALLER or node.number in self._carrying):
+            carries = name in SMALLER or node.number in self._carrying
+            if carries and takes_any_order(node.operator):
                 found = self._neutral(node, given)
                 if found is not None:
                     return found
@@ -258,5 +260,7 @@ _OPTIONS: dict[str, Callable[[Options, Permutation], Options | None]] = {
 }
 """The options for operands that are stored in another order: `rule(options, permutation)`."""
 
-NEUTRAL = ELEMENTWISE | _OPTIONS.keys()
-"""Operators that take their operands in any order of dimensions."""
+
+def takes_any_order(operator: AnyOperator) -> bool:
+    """Return whether an operator takes its operands in any order of dimensions."""
+    return operator.elementwise or operator.name in _OPTIONS

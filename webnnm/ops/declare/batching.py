@@ -125,8 +125,8 @@ def _options(call: Application) -> dict[str, Any]:
     }
 
 
-def _elementwise(call: Application) -> Any:
-    """Apply an operator whose operands broadcast."""
+def _broadcast(call: Application) -> Any:
+    """Apply an operator whose operands broadcast, or the dimensions before their matrices."""
     return call.apply([call.aligned(place, call.rank) for place in range(len(call.operands))])
 
 
@@ -302,11 +302,12 @@ RULES: Mapping[Batch, Rule] = {
     "axes": _axes,
     "blocks": _blocks,
     "convolution": _convolution,
-    "elementwise": _elementwise,
+    "elementwise": _broadcast,
     "expand": _expand,
     "gather": _gather,
     "gemm": _gemm,
     "matmul": _matmul,
+    "matrices": _broadcast,
     "normalization": _normalization,
     "pool": _pool,
     "recurrence": _recurrence,

@@ -74,6 +74,7 @@ Batch = Literal[
     "gather",
     "gemm",
     "matmul",
+    "matrices",
     "normalization",
     "pool",
     "recurrence",
@@ -114,6 +115,7 @@ class Signature:
 
     operands: tuple[Slot, ...]
     options: Mapping[str, Option]
+    batch: Batch | None
 
     @cached_property
     def operand_names(self) -> tuple[str, ...]:
@@ -150,6 +152,11 @@ class Signature:
     def variadic(self) -> bool:
         """Whether the operands are one list."""
         return bool(self.operands) and self.operands[0].variadic
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether operands broadcast, and each element follows from theirs at its position."""
+        return self.batch == "elementwise"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -192,7 +199,7 @@ class Operator(Signature):
     hazards: frozenset[str] = frozenset()
     decompose: Decompose | None = None
     earlier: Earlier | None = None
-    batch: Batch | None = None
+    batch: Batch | None = None  # pyrefly: ignore[bad-override]
     traits: frozenset[Trait] = frozenset()
     bounds: tuple[float, float] = UNBOUNDED
     silent_below: float | None = None
@@ -255,7 +262,7 @@ class Composite(Signature):
     stablehlo: StableHLO | None = decomposed
     earlier: Earlier | None = None
     straight_through: bool = False
-    batch: Batch | None = None
+    batch: Batch | None = None  # pyrefly: ignore[bad-override]
     traits: frozenset[Trait] = frozenset()
     bounds: tuple[float, float] = UNBOUNDED
     silent_below: float | None = None
