@@ -19,6 +19,7 @@ VALUES = (
     *("messages", "messages[0]", "messages[0].content", "x", "ns.x", "'a'", "1", "99999", "10**9"),
     *("range(99999)", "loop", "namespace(a=1)", "[x, x]", "{'a': x}", "(x, x)", "x * 99999"),
     *("x ~ x", "x + x", "x[::-1]", "-1", "1.5", "none", "''", "dict(a=x)", "cycler(1, 2)", "self"),
+    *("deep", "{'a': deep}", "(deep, deep)"),
     *("x == x", "x in x", "x % x", "x ** x", "x // 3", "'%9999d'", "'{:9999}'", "f(x)", "2**9"),
 )
 CALLS = [
@@ -73,7 +74,14 @@ BODIES = st.recursive(
     ).map("".join),
     max_leaves=12,
 )
-WRITTEN = BODIES.map("{{% set ns = namespace(x=messages) %}}{{% set x = messages %}}{}".format)
+DEEP = (
+    "{{% set ns = namespace(x=[1]) %}}{{% for i in range(40) %}}{{% set ns.x = [ns.x, ns.x] %}}"
+    "{{% endfor %}}{{% set deep = ns.x %}}"
+)
+"""Binds a list that is small, and endless when it is written out."""
+WRITTEN = BODIES.map(
+    f"{DEEP}{{{{% set ns.x = messages %}}}}{{{{% set x = messages %}}}}{{}}".format
+)
 DAMAGED = st.builds(
     damaged,
     PLACES,

@@ -135,7 +135,7 @@ class Budget:
         texts = sum(len(text) for text in (*arguments, *options.values()) if isinstance(text, str))
         if name in ("get", "keys", "values", "items"):
             return None
-        size = self.weight(value) if name in _DEEP else _size(value)
+        size = _size(value) if name in _SHALLOW else self.weight(value)
         self.charge(size / READING)
         if name in ("center", "ljust", "rjust", "zfill", "batch", "slice", "fill", "truncate"):
             self.charge(8 * width + size + texts)
@@ -165,22 +165,14 @@ class Budget:
         return None
 
 
-_DEEP = frozenset(
+_SHALLOW = frozenset(
     [
-        "join",
-        "sort",
-        "dictsort",
-        "unique",
-        "groupby",
-        "min",
-        "max",
-        "tojson",
-        "string",
-        "sum",
-        "index",
+        *("abs", "batch", "copy", "count", "d", "default", "filesizeformat", "first", "float"),
+        *("int", "last", "length", "list", "map", "reject", "rejectattr", "reverse", "round"),
+        *("select", "selectattr", "slice"),
     ]
 )
-"""Methods and filters that look at everything in a value."""
+"""Methods and filters that do not look into what is in a value; all others may write it out."""
 
 
 def _items(value: Any) -> Any:

@@ -203,8 +203,6 @@ CONVERSATIONS: Mapping[str, list[dict[str, Any]]] = {
 
 _MANY = "range(99999)"
 HOSTILE = (
-    "{% set ns = namespace(x=(1,)) %}{% for i in range(60) %}{% set ns.x = (ns.x, ns.x) %}"
-    "{% endfor %}{{ ns.x() }}",
     f"{{% for a in {_MANY} %}}{{% for b in {_MANY} %}}{{% endfor %}}{{% endfor %}}",
     f"{{% for a in {_MANY} recursive %}}{{{{ loop({_MANY}) }}}}{{% endfor %}}",
     f"{{% for a in {_MANY} %}}" + "{% set x = 1 %}" * 2000 + "{% endfor %}",
@@ -256,6 +254,17 @@ HOSTILE = (
             ("[1]", "[ns.x, ns.x]", "{{ ns.x == ns.x[0] }}"),
             ("(1,)", "(ns.x, ns.x)", "{{ {ns.x: 1} }}"),
             ("(1,)", "(ns.x, ns.x)", "{{ {}[ns.x] }}"),
+            ("(1,)", "(ns.x, ns.x)", "{{ ns.x() }}"),
+            *(
+                ("[1]", "[ns.x, ns.x]", f"{{{{ {value}|{name} }}}}")
+                for name in (
+                    *("capitalize", "center", "e", "escape", "format", "indent", "lower", "safe"),
+                    *("title", "trim", "truncate", "upper", "urlencode", "wordcount", "wordwrap"),
+                    *("replace(1, 2)", "filesizeformat", "d(ns.x)", "string", "join"),
+                )
+                for value in ("ns.x", "{'a': ns.x}")
+            ),
+            ("[1]", "[ns.x, ns.x]", "{{ [ns.x]|map('upper')|list }}"),
             ("(1,)", "(ns.x, ns.x)", "{{ {}.get(ns.x) }}"),
             ("[1]", "{'a': ns.x, 'b': ns.x}", "{{ 'x' ~ ns.x }}"),
             ("[1]", "[ns.x, ns.x]", "{{ '%s' % (ns.x,) }}"),
