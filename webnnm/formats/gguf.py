@@ -132,6 +132,12 @@ def read(data: Any) -> File:
         if name in found:
             raise invalid(f'it has the tensor "{name[:60]}" twice')
         found[name] = _stored(name, shape, code, offset, alignment, body)
+    end = 0
+    for name, _, _, offset in sorted(records, key=lambda record: record[3]):
+        size = len(found[name].data)
+        if size and offset < end:
+            raise invalid(f'tensor "{name[:60]}" overlaps the one before')
+        end = max(end, offset + size)
     return File(metadata, found)
 
 

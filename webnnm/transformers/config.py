@@ -129,10 +129,11 @@ class Config(Fields):
 
     @cached_property
     def _largest(self) -> int:
-        """The largest size of a tensor."""
+        """The largest size of a tensor that holds numbers; others may claim any."""
         if not isinstance(self.tensors, Mapping):
             return MAX_SIZE
-        shapes = (tensor.shape for tensor in cast("Mapping[str, Any]", self.tensors).values())
+        tensors = cast("Mapping[str, Any]", self.tensors).values()
+        shapes = (tensor.shape for tensor in tensors if len(tensor.data))
         return max((size for shape in shapes for size in shape), default=1)
 
     def _check_types(self) -> None:

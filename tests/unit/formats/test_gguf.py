@@ -87,6 +87,10 @@ def listed(code: int, number: int) -> bytes:
     return struct.pack("<IQ", code, number)
 
 
+PAIR = b"".join(chunks({}, {name: ("F32", [8], bytes(32)) for name in "ab"}))
+OVERLAPPING = PAIR.replace(struct.pack("<IQ", 0, 32), struct.pack("<IQ", 0, 0))
+
+
 @pytest.mark.parametrize(
     ("data", "code", "words"),
     [
@@ -108,6 +112,7 @@ def listed(code: int, number: int) -> bytes:
             "its alignment is 7",
         ),
         (b"".join(chunks({}, {"t": ("Q8_0", [4, 8], b"")})), "NNM802", "blocks of Q8_0 have 32"),
+        (OVERLAPPING, "NNM802", 'tensor "b" overlaps the one before'),
     ],
 )
 def test_what_is_wrong_is_named(data: bytes, code: str, words: str) -> None:

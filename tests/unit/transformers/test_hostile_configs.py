@@ -12,6 +12,7 @@ import pytest
 import webnnm
 from tests.unit.transformers.folders import CONFIG, packed, sharded, weights, write
 from webnnm import DataError, WebNNMError
+from webnnm.core.arrays import HostArray
 from webnnm.transformers.architectures import ARCHITECTURES, DIFFUSERS, written
 from webnnm.transformers.config import TYPES, Config
 
@@ -164,6 +165,20 @@ async def test_sizes_are_bounded_by_the_weights(
         with pytest.raises(DataError, match=f'NNM818: config.json: "{key}" is') as caught:
             await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
         assert " at most " in caught.value.hint or " to " in caught.value.hint
+
+
+async def test_tensors_without_numbers_allow_no_sizes(tmp_path: Path) -> None:
+    empty = {"x": HostArray("float32", (0, 2**20), b"")}
+    write(
+        tmp_path,
+        {**CONFIG, "hidden_size": 2**20},
+        {"model.safetensors": packed({**weights(), **empty})},
+    )
+    with pytest.raises(
+        DataError, match=r'NNM818: config.json: "intermediate_size" is 1048576'
+    ) as caught:
+        await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
+    assert "at most 31" in caught.value.hint
 
 
 @pytest.mark.parametrize(
