@@ -171,7 +171,7 @@ async def test_tensors_without_numbers_allow_no_sizes(tmp_path: Path) -> None:
     empty = {"x": HostArray("float32", (0, 2**20), b"")}
     write(
         tmp_path,
-        {**CONFIG, "hidden_size": 2**20},
+        {**CONFIG, "intermediate_size": 2**20},
         {"model.safetensors": packed({**weights(), **empty})},
     )
     with pytest.raises(
