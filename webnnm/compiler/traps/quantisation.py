@@ -18,6 +18,9 @@ TURNING = frozenset(
 )
 """Operators for which the browser changes the shape or order of a constant."""
 
+CARRYING = frozenset({"concat", "expand", "identity", "reshape", "slice", "tile", "transpose"})
+"""Operators that pass the scale of their first operand on; those that join tensors get copies."""
+
 
 def _long(b: GraphBuilder, node: Node) -> Replacement | None:
     """(De)quantisation with 32-bit integers → its parts, in 64 bits."""
@@ -85,13 +88,29 @@ def _copied(b: GraphBuilder, node: Node) -> Replacement | None:
 
 
 def _unscaled(b: GraphBuilder, node: Node) -> Replacement | None:
-    """An operator of several tensors, some of which constants quantised → the same on copies."""
-    if not isinstance(node, OperatorNode) or (
-        is_operator(node, "concat") and len(node.operands) == 1
-    ):
-        return None  # this is the copy
-    operands = [o if _constant_scale(o) is None else b.concat([o], axis=0) for o in node.operands]
+    """An operator that joins tensors, some of which constants quantised → the same on copies."""
+    if not isinstance(node, OperatorNode):
+        return None
+    operands = [_plain(b, o) if _keeps_scale(o) else o for o in node.operands]
     return again(b, node, *operands) if operands != [*node.operands] else None
+
+
+def _plain(b: GraphBuilder, x: Operand | None) -> Operand:
+    """Return a copy to which the browser passes no scale, as it does where nothing is computed."""
+    assert x is not None
+    return b.cast(b.cast(x, type="int32"), type=x.dtype)
+
+
+def _keeps_scale(operand: Operand | None) -> bool:
+    """Return whether an operand was quantised by constants, and only moved since."""
+    while operand is not None and operand.dtype in FORMATS:
+        if _constant_scale(operand) is not None:
+            return True
+        node = operand.node
+        if not isinstance(node, OperatorNode) or node.operator.name not in CARRYING:
+            return False
+        operand = node.operands[0]
+    return False
 
 
 def _constant_scale(operand: Operand | None) -> Operand | None:
@@ -196,7 +215,7 @@ TRAPS = (
     Trap(
         operators=frozenset({"concat", "pad", "scatterElements", "scatterND"}),
         reason="what constants quantise could not be joined with other tensors, or would change "
-        "there; it is copied first",
+        "there; a copy is joined",
         evidence=(
             Probe(
                 lambda g: g.concat(
