@@ -363,6 +363,11 @@ class _Lossy(_Execution):
         if node.operator.name == "div" and is_float(node.types[0].dtype):
             lost = np.abs(operands[1]) > 1 / LEAST[node.types[0].dtype]
             found = [np.where(lost, 0.0, found[0])]
+        if node.operator.name == "atan2":
+            # XLA divides one by the other after it has asked whether they are 0.
+            least = LEAST[node.types[0].dtype]
+            both = [(x != 0) & (np.abs(x) < least) for x in operands]
+            found = [np.where(both[0] & both[1], np.nan, found[0])]
         if node.operator.name in WINDOWS and is_float(node.types[0].dtype):
             found = [np.where(np.isfinite(found[0]), found[0], MOST[node.types[0].dtype])]
         return [

@@ -228,6 +228,13 @@ def test_sines_may_be_none_where_rounding_covers_the_circle(name: str) -> None:
     assert wrong(lambda b, x: getattr(b, name)(x), [1e8, 1e7], [NAN, NAN]) == [False, True]
 
 
+def test_two_subnormal_numbers_may_have_no_angle_and_no_others() -> None:
+    def angle(b: GraphBuilder, x: Operand) -> Operand:
+        return b.atan2(x, b.constant([1e-40, 1.0, 1e-40]))
+
+    assert wrong(angle, [1e-40, 1e-40, 0.0], [NAN] * 3) == [False, True, True]
+
+
 def test_the_sign_of_nan_is_free_and_of_no_other_number() -> None:
     assert wrong(lambda b, x: b.signbit(x), [NAN, 1, -1], [1, 1, 0]) == [False, True, True]
     assert wrong(lambda b, x: b.signbit(x), [-NAN], [0]) == [False]
