@@ -150,6 +150,10 @@ def tree_ensemble(c: Call, x: Operand) -> Operand:
     amount = len(forest.features)
     forest.missing = c.integers("nodes_missing_value_tracks_true", [0] * amount)
     forest.yes, forest.no = c.integers("nodes_truenodeids"), c.integers("nodes_falsenodeids")
+    aggregate, transform = c.integer("aggregate_function", 1), c.integer("post_transform", 0)
+    indices = (*numbers, *forest.roots, *forest.yes, *forest.no, aggregate, transform)
+    if min(indices) < 0:
+        raise c.invalid(f"it has the number {min(indices)} for a node or a function")
     targets, weights = c.integers("leaf_targetids"), _numbers(c, "leaf_weights", "")
     leaves = [
         forest.leaf({target: weight}) for target, weight in zip(targets, weights, strict=True)
@@ -157,8 +161,8 @@ def tree_ensemble(c: Call, x: Operand) -> Operand:
     for following, name in ((forest.yes, "nodes_trueleafs"), (forest.no, "nodes_falseleafs")):
         for row, is_leaf in enumerate(c.integers(name)):
             following[row] = (leaves if is_leaf else range(amount))[following[row]]
-    scores = _scores(c, x, forest, AGGREGATES[c.integer("aggregate_function", 1)])
-    return _transformed(c, scores, TRANSFORMS[c.integer("post_transform", 0)])
+    scores = _scores(c, x, forest, AGGREGATES[aggregate])
+    return _transformed(c, scores, TRANSFORMS[transform])
 
 
 def _numbers(c: Call, name: str, suffix: str = "_as_tensor") -> list[float]:
