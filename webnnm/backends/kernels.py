@@ -145,10 +145,14 @@ def _size(node: OperatorNode) -> int:
 
 
 def _too_large(node: OperatorNode) -> BackendError:
+    what = f'"{node.label or node.operator.name}" makes'
+    return _no_memory(what, node.types[0], _size(node))
+
+
+def _no_memory(what: str, type: TensorType, size: int) -> BackendError:
     return BackendError(
         "NNM409",
-        f'"{node.label or node.operator.name}" makes {node.types[0]}: {_size(node)} bytes, more '
-        "memory than is available",
+        f"{what} {type}: {size} bytes, more memory than is available",
         hint="use a smaller batch, sequence or layer",
     )
 
@@ -222,7 +226,10 @@ class KernelBackend(Backend):
         self._check_open()
         if data is not None:
             check_data(type, data)
-        held = Held(self._array(type, data))
+        try:
+            held = Held(self._array(type, data))
+        except MemoryError as error:
+            raise _no_memory("an input or output is", type, type.nbytes) from error
         self._tensors[held] = type.nbytes
         return DeviceTensor(type, held)
 

@@ -26,6 +26,7 @@ from webnnm.formats.onnx.messages import (
     FunctionProto,
     ModelProto,
     NodeProto,
+    OperatorSetIdProto,
     TensorProto,
 )
 from webnnm.graph.node import ConstantNode, OperatorNode
@@ -310,3 +311,51 @@ def test_a_small_file_cannot_ask_for_much() -> None:
     nodes = [node("r = Range(zero, n, one)"), node("y = Cast(r)", to=FLOAT)]
     numbers = [constant("zero", 0), constant("n", 2**40), constant("one", 1)]
     assert "NNM815" in refused(model(graph(nodes, [info("x", 2)], ["y"], *numbers)))
+
+
+def test_tensors_have_as_many_dimensions_as_arrays_may_have() -> None:
+    many = [node("r = Reshape(x, s)"), node("y = Relu(r)")]
+    for of in (
+        graph(many, [info("x", 2)], ["y"], constant("s", [1] * 5000 + [2])),
+        graph([node("y = Relu(x)")], [info("x", *[1] * 5000)], ["y"]),
+    ):
+        assert "NNM815: the rank of" in refused(model(of))
+
+
+def trees(**more: Any) -> ModelProto:
+    """Return a model of one tree with one comparison."""
+    attributes: dict[str, Any] = {
+        "n_targets": 1,
+        **{key: [0] for key in ("tree_roots", "nodes_featureids", "nodes_truenodeids")},
+        **{key: [1] for key in ("nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs")},
+        "leaf_targetids": [0, 0],
+        "leaf_weights": constant("", [1.0, 2.0], "float32"),
+        "nodes_splits": constant("", [0.5], "float32"),
+        "nodes_modes": constant("", [0], "int8"),
+        **more,
+    }
+    call = node("y = ai.onnx.ml.TreeEnsemble(x)", **attributes)
+    made = model(graph([call], [info("x", 2, 3)], ["y"]))
+    made.opset_import.append(OperatorSetIdProto("ai.onnx.ml", 5))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, [-1]) for name in ("tree_roots", "nodes_truenodeids", "nodes_falsenodeids")),
+        *((name, -1) for name in ("aggregate_function", "post_transform")),
+        *((name, 9) for name in ("aggregate_function", "post_transform")),
+        *((name, [9]) for name in ("tree_roots", "nodes_truenodeids", "nodes_featureids")),
+        ("nodes_modes", constant("", [-1], "int8")),
+    ],
+)
+def test_numbers_in_trees_do_not_count_from_the_end(name: str, value: Any) -> None:
+    assert import_model(trees()).graph.outputs
+    assert "NNM811" in refused(trees(**{name: value}))
+
+
+@pytest.mark.parametrize(("number", "name"), [(3, "SOFTMAX_ZERO"), (4, "PROBIT")])
+def test_transforms_of_trees_have_the_numbers_of_onnx(number: int, name: str) -> None:
+    assert "NNM812: ai.onnx.ml.TreeEnsemble" in (text := refused(trees(post_transform=number)))
+    assert f"the transform {name}" in text

@@ -214,6 +214,17 @@ def test_kernels_say_what_does_not_fit_into_memory(columns: tuple[int, ...]) -> 
     assert str(2**22 * math.prod(columns)) in caught.value.message
 
 
+async def test_outputs_that_do_not_fit_into_memory_are_named() -> None:
+    pytest.importorskip("numpy")
+    from webnnm.backends.reference import ReferenceBackend
+    from webnnm.ops.declare.tensors import TensorType
+
+    backend = await ReferenceBackend.load()
+    with pytest.raises(BackendError, match=r"NNM409: .* float32\[4294967296, 65536\]: ") as caught:
+        await backend.tensor(TensorType("float32", (2**32, 2**16)))
+    assert "1125899906842624 bytes" in caught.value.message
+
+
 def test_more_nodes_than_a_graph_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     from webnnm.backends.kernels import computable
     from webnnm.ops.declare import checks

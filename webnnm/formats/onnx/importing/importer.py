@@ -38,6 +38,7 @@ from webnnm.formats.onnx.messages import (
 )
 from webnnm.formats.onnx.narrowing import explain, narrow, narrow_graph
 from webnnm.formats.onnx.reader import invalid
+from webnnm.formats.safetensors import MOST_DIMENSIONS
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
 
@@ -377,6 +378,8 @@ class Importer:
                 f"{spoken(node)}: its inputs and attributes do not fit: {error}"
             ) from error
         results = [found] if isinstance(found, Operand) else list(found)
+        if (rank := max((each.rank for each in results if each), default=0)) > MOST_DIMENSIONS:
+            raise too_large(f"the rank of {spoken(node)}", rank, MOST_DIMENSIONS)
         if any(node.output[len(results) :]):
             raise unsupported(node, call.opset, f"its output {len(results)} is not supported")
         return results
