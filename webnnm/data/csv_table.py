@@ -343,9 +343,10 @@ def _check_widths(
     width = len(table.names)
     for row, cells in enumerate(rows, first):
         if len(cells) < width:
+            amount = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
             raise DataError(
                 "NNM713",
-                f"{table.place(row, len(cells))} is missing: the row has {len(cells)} cells, "
+                f"{table.place(row, len(cells))} is missing: the row has {amount}, "
                 f"row 1 has {width}",
                 hint="empty cells need their delimiters too",
             )

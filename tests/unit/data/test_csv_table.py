@@ -119,7 +119,7 @@ def test_rows_are_counted_from_the_first_and_lines_as_an_editor_does() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,2\n3\n", "row 3, column b is missing: the row has 1 cells, row 1 has 2"),
+        ("a,b\n1,2\n3\n", "row 3, column b is missing: the row has 1 cell, row 1 has 2"),
         ("a,b\n1,2,3\n", "row 2, column 3 is one too many: the row has 3 cells, row 1 has 2"),
         ("a,b\n#\n\n1,2,3\n", r"row 2 \(line 4\), column 3 is one too many"),
         ("1,2\n3\n", "row 2, column column_2 is missing"),
