@@ -6,18 +6,19 @@ import math
 
 from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
 from webnnm.compiler.traps.trap import Trap, is_operator
-from webnnm.core.dtypes import FLOAT_INFO, FORMATS
+from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.rewrite import Replacement, again, decomposed
-from webnnm.ops.declare.known import known_values
 
 TURNING = frozenset(
     {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}
 )
 """Operators for which the browser changes the shape or order of a constant."""
 
+BEYOND = 512.0
+"""How far from 0 no 8-bit integer is, whatever the zero point."""
 CARRYING = frozenset({"concat", "expand", "identity", "reshape", "slice", "tile", "transpose"})
 """Operators that pass the scale of their first operand on; those that join tensors get copies."""
 
@@ -122,20 +123,23 @@ def _constant_scale(operand: Operand | None) -> Operand | None:
     return scale if known else None
 
 
-def _without_nan(b: GraphBuilder, node: Node) -> Replacement | None:
-    """quantizeLinear(x) → that of x with a number that becomes 0 for NaN, or 0 in its place."""
+def _in_range(b: GraphBuilder, node: Node) -> Replacement | None:
+    """quantizeLinear(x) → that of x near the range of the integers, and of what is 0 for NaN."""
+    from webnnm.ops.quantize import over_blocks
+
     if not isinstance(node, OperatorNode):
         return None
     x, scale, zero_point = node.operands
     assert x is not None
-    factors, zeros = known_values(scale), known_values(zero_point)
-    if factors and zeros and len(factors) == len(zeros) == 1:
-        number = -float(zeros[0]) * float(factors[0])
-        if abs(number) <= FLOAT_INFO[x.dtype].max:
-            return again(b, node, b.where(b.equal(x, x), x, number), scale, zero_point)
-    if node.types[0].dtype not in FORMATS:
-        return None  # nothing chooses between numbers of four bits
-    return b.where(b.equal(x, x), again(b, node, x, scale, zero_point), 0)
+    assert scale is not None
+    rows, scales = over_blocks(b, x, scale)
+    bound = b.abs(scales * BEYOND)
+    near = b.max(b.min(rows, bound), -bound)
+    if zero_point is None or zero_point.dtype not in FORMATS:
+        return again(b, node, b.reshape(near, new_shape=x.shape), scale, zero_point)
+    _, zeros = over_blocks(b, x, b.cast(zero_point, type=x.dtype))
+    near = b.where(b.equal(rows, rows), near, -(zeros * scales))
+    return again(b, node, b.reshape(near, new_shape=x.shape), scale, zero_point)
 
 
 def _is_packed(operand: Operand | None) -> bool:
@@ -284,15 +288,16 @@ TRAPS = (
 GUARDS = (
     Trap(
         operators=frozenset({"quantizeLinear"}),
-        reason="NaN would become the largest integer; it becomes 0, as in a cast",
+        reason="NaN would become the largest integer, numbers far out of range the least; they "
+        "become 0, as in a cast, and the nearest integer",
         evidence=(
             Probe(
                 lambda g: g.quantizeLinear(
-                    g.tensor([math.nan, 1.0]), g.tensor([0.5]), g.tensor([3], "int8")
+                    g.tensor([math.nan, 1.0, 3e38]), g.tensor([0.5]), g.tensor([3], "int8")
                 ),
-                Values([0, 5], "int8"),
+                Values([0, 5, 127], "int8"),
             ),
         ),
-        rule=_without_nan,
+        rule=_in_range,
     ),
 )

@@ -283,10 +283,12 @@ def test_nan_of_a_constant_is_kept(name: str, values: Any) -> None:
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_nan_is_quantised_to_0(known: bool, parts: int, dtype: Any) -> None:
-    """A device that takes NaN for infinity gives 0, whatever the zero point is."""
+def test_nan_is_quantised_to_0_and_large_numbers_to_the_largest(
+    known: bool, parts: int, dtype: Any
+) -> None:
+    """On a device that takes NaN for infinity, and the least integer for large numbers."""
     b = GraphBuilder()
-    feeds: dict[str, Any] = {"x": np.asarray([math.nan, 1.0, -1.0, math.nan], np.float32)}
+    feeds: dict[str, Any] = {"x": np.asarray([math.nan, 1.0, 3e38, math.nan], np.float32)}
 
     def parameter(name: str, values: Any, dtype: Any) -> Operand:
         if known:
@@ -302,11 +304,15 @@ def test_nan_is_quantised_to_0(known: bool, parts: int, dtype: Any) -> None:
             return None
         x, *others = node.operands
         assert x is not None
-        return b.quantize_linear(b.where(b.equal(x, x), x, math.inf), *others)
+        found = b.where(b.greater(x, 1e9), -1e9, x)
+        return b.quantize_linear(b.where(b.equal(x, x), found, math.inf), *others)
 
     expected = evaluate(graph, feeds)["y"]
     assert expected[[0, 3]].tolist() == [0, 0]
-    assert evaluate(rewrite(graph, as_infinity), feeds)["y"][0] == np.iinfo(dtype).max
+    most = np.iinfo(dtype).max
+    assert expected[2] == most
+    wrong = evaluate(rewrite(graph, as_infinity), feeds)["y"]
+    assert wrong[[0, 2]].tolist() == [most, np.iinfo(dtype).min]
     found = evaluate(rewrite(guarded(graph, "quantizeLinear"), as_infinity), feeds)["y"]
     assert found.tolist() == expected.tolist()
 
