@@ -228,6 +228,21 @@ def test_sines_may_be_none_where_rounding_covers_the_circle(name: str) -> None:
     assert wrong(lambda b, x: getattr(b, name)(x), [1e8, 1e7], [NAN, NAN]) == [False, True]
 
 
+def test_a_closed_gate_may_be_0_and_an_open_one_may_not() -> None:
+    def inverse(b: GraphBuilder, x: Operand) -> Operand:
+        return b.reciprocal(b.sigmoid(x))
+
+    assert wrong(inverse, [-16, -14], [INF, INF]) == [False, True]
+
+
+def test_the_root_of_a_square_may_have_been_rounded_and_its_operand_may_not() -> None:
+    def apart(b: GraphBuilder, x: Operand) -> Operand:
+        return (b.reduce_l2(x, axes=[1]) - b.reshape(x, new_shape=[2])) * 1e6
+
+    assert wrong(apart, [[1.1495], [1.5]], [0.12, 9.0]) == [False, True]
+    assert wrong(lambda b, x: (b.abs(x) - x) * 1e6, [1.1495], [0.12]) == [True]
+
+
 def test_two_subnormal_numbers_may_have_no_angle_and_no_others() -> None:
     def angle(b: GraphBuilder, x: Operand) -> Operand:
         return b.atan2(x, b.constant([1e-40, 1.0, 1e-40]))
