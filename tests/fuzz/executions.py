@@ -413,6 +413,8 @@ class _Overflowing(_Execution):
         name, dtype = node.operator.name, node.types[0].dtype
         if name in SQUARING:
             found = super()._results(node, self._each(self._lost, node, operands))
+        if name in ("l2Pool2d", "reduceL2"):
+            found = [self._lost(found[0], dtype)]  # the root of a sum that was infinite
         if name in ("cos", "sin", "tan"):
             # Rounding of such a number covers the whole circle, so that it may have no sine.
             whole = np.abs(operands[0]) * UNIT["float32"] > np.pi

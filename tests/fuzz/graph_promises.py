@@ -79,7 +79,8 @@ def _solution(x: Any, *others: Any) -> float:
 
 
 def _largest_solution(x: Any, *right: Any) -> float:
-    return float(np.abs(np.linalg.solve(x, _right(x, *right))).max(initial=0))
+    b = _right(x, *right)  # rows of it are added up on the way
+    return float(max(np.abs(y).max(initial=0) for y in (np.linalg.solve(x, b), b)))
 
 
 def _cholesky(x: Any, factor: Any, *, upper: bool) -> float:
