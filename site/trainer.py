@@ -67,6 +67,7 @@ SOON = (
     "training.probe_step",
     "evaluation.compare",
     "evaluation.classification_report",
+    "expert.learning",
     "expert.rules_settings",
     *(f"expert.rules_{name}" for name in ("course", "generalisation", "learning", "units")),
     "runtime.evaluator",

@@ -117,9 +117,9 @@ class Program:
         for node, kernel, operands, options, first, ended in self._calls:
             try:
                 result = kernel(np, *[values[place] for place in operands], **options)
-            except MemoryError as error:
-                raise _too_large(node) from error
             except Exception as error:
+                if _is_too_large(error):
+                    raise _too_large(node) from error
                 error.add_note(f'in the kernel of "{node.operator.name}"')
                 raise
             results = result if len(node.types) > 1 else (result,)
@@ -142,6 +142,12 @@ def wrapped(np: Any, value: Any, dtype: DataType) -> Any:
 
 def _size(node: OperatorNode) -> int:
     return sum(type.nbytes for type in node.types)
+
+
+def _is_too_large(error: Exception) -> bool:
+    """Return whether memory is lacking, or an array is beyond the addresses of a 32-bit Python."""
+    beyond = ("Maximum allowed dimension exceeded", "array is too big")
+    return isinstance(error, MemoryError) or str(error).startswith(beyond)
 
 
 def _too_large(node: OperatorNode) -> BackendError:
@@ -228,7 +234,9 @@ class KernelBackend(Backend):
             check_data(type, data)
         try:
             held = Held(self._array(type, data))
-        except MemoryError as error:
+        except (MemoryError, ValueError) as error:
+            if not _is_too_large(error):
+                raise
             raise _no_memory("an input or output is", type, type.nbytes) from error
         self._tensors[held] = type.nbytes
         return DeviceTensor(type, held)
