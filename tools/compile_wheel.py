@@ -20,7 +20,7 @@ PROGRAM = ROOT / "tools" / "bytecode.py"
 SOON = (
     *("charts/", "compiler/infinite.py", "core/lru_cache.py", "diagram/", "evaluation/"),
     *(f"data/{name}.py" for name in ("encoding", "light")),
-    *(f"expert/{name}.py" for name in ("chains", "course", "hindsight", "paths")),
+    *(f"expert/{name}.py" for name in ("chains", "course", "hindsight", "learning", "paths")),
     "expert/rules_",
     *(f"formats/{name}.py" for name in ("foreign", "name_map", "safetensors")),
     *("language/", "notation/", "runtime/", "snapshots/", "trainer/", "training/"),
