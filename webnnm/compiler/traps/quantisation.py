@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Untried, Values, litert
 from webnnm.compiler.traps.trap import Trap, is_operator
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
@@ -16,6 +16,18 @@ TURNING = frozenset(
     {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}
 )
 """Operators for which the browser changes the shape or order of a constant."""
+
+FUSED = frozenset(
+    {
+        "averagePool2d",
+        "conv2d",
+        "convTranspose2d",
+        "instanceNormalization",
+        "maxPool2d",
+        "resample2d",
+    }
+)
+"""Operators that the browser joins with a quantisation behind them."""
 
 BEYOND = 512.0
 """How far from 0 no 8-bit integer is, whatever the zero point."""
@@ -86,6 +98,32 @@ def _copied(b: GraphBuilder, node: Node) -> Replacement | None:
     if scale is None or count(scale.shape) == 1:
         return None
     return again(b, node, b.concat([x], axis=0))
+
+
+def _unfused(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A quantisation of what was computed in floats, and only moved since → one of a copy.
+
+    The browser looks for the scale of the first operand, to compute in integers.
+    """
+    if not isinstance(node, OperatorNode):
+        return None
+    x, *others = node.operands
+    source = _before_moves(x)
+    if source is None or source.operator.name not in FUSED:
+        return None
+    before = _before_moves(source.operands[0])
+    if before is not None and before.operator.name == "dequantizeLinear":
+        return None
+    assert x is not None
+    return again(b, node, b.concat([x], axis=0), *others)
+
+
+def _before_moves(operand: Operand | None) -> OperatorNode | None:
+    """Return the operator that computed an operand, before its shape or order changed."""
+    node = operand and operand.node
+    while isinstance(node, OperatorNode) and node.operator.name in ("reshape", "transpose"):
+        node = node.operands[0] and node.operands[0].node
+    return node if isinstance(node, OperatorNode) else None
 
 
 def _unscaled(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -250,6 +288,13 @@ TRAPS = (
             ),
         ),
         rule=_unscaled,
+    ),
+    Trap(
+        operators=frozenset({"quantizeLinear"}),
+        reason="what convolutions and others compute in floats would end the page's process where "
+        "it is quantised; a copy is quantised",
+        evidence=Untried("where the fault shows, the page is lost", litert),
+        rule=_unfused,
     ),
     Trap(
         operators=frozenset({"reshape", "transpose"}),

@@ -600,3 +600,19 @@ def test_filters_with_a_scale_per_channel_are_copied(axis: int, copies: int) -> 
     feeds = {"x": np.arange(50, dtype="float32").reshape(1, 2, 5, 5)}
     expected, found = (evaluate(g, feeds)["y"] for g in (graph, fitted))
     np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("of_integers", [False, True])
+def test_what_is_computed_in_floats_is_quantised_from_a_copy(of_integers: bool) -> None:
+    """A browser that computes quantised pictures in integers gets no copy in between."""
+    b = GraphBuilder()
+    scale, zero = b.constant(0.5, "float32"), b.constant(3, "uint8")
+    x = b.input("x", "uint8" if of_integers else "float32", [1, 2, 4, 4])
+    x = b.dequantize_linear(x, scale, zero) if of_integers else x
+    y = b.transpose(b.average_pool2d(x, window_dimensions=[2, 2]), permutation=[0, 2, 3, 1])
+    graph = b.build({"y": b.quantize_linear(y, scale, zero)})
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    assert ("concat" in names(fitted)) is not of_integers
+    values = np.arange(32).reshape(1, 2, 4, 4)
+    expected, found = (evaluate(g, {"x": values})["y"] for g in (graph, fitted))
+    np.testing.assert_array_equal(found, expected)
