@@ -284,7 +284,7 @@ def test_a_folder_is_served_until_ctrl_c(site: Path) -> None:
         text=True,
     ) as program:
         assert program.stdout is not None and program.stderr is not None
-        watch = threading.Timer(30, program.kill)
+        watch = threading.Timer(300, program.kill)
         watch.start()
         told = strict(program.stdout.readline())
         assert told["folder"] == str(site)
