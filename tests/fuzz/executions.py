@@ -109,7 +109,8 @@ def intervals(graph: Graph, feeds: Arrays, runs: int = RUNS) -> dict[str, Interv
     graph = computable(graph)
     with np.errstate(all="ignore"):
         found = [computed(graph, feeds, Namespace(wide=wide)) for wide in (False, True)]
-        found += [_Lossy().outputs(graph, feeds), _Overflowing().outputs(far, feeds)]
+        found.append(_Lossy().outputs(graph, feeds))
+        found += [_Overflowing(sum).outputs(far, feeds) for sum in (np.nan, np.inf, -np.inf)]
         found += [_Widened().outputs(graph, feeds), _Unadded().outputs(graph, feeds)]
         found += [_Disturbed(seed).outputs(graph, feeds) for seed in range(runs)]
     return {
@@ -406,7 +407,15 @@ class _Unadded(_Execution):
 
 
 class _Overflowing(_Execution):
-    """An execution that loses what inner steps of an operator, such as squares, may lose."""
+    """An execution that loses what inner steps of an operator, such as squares, may lose.
+
+    `sum` is what a sum is that may overflow: a product that is added before it is rounded does not
+    overflow itself, so that the term that did decides.
+    """
+
+    def __init__(self, sum: float) -> None:
+        super().__init__()
+        self._sum = sum
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         found = super()._results(node, operands)
@@ -442,11 +451,13 @@ class _Overflowing(_Execution):
         if name in SUMS and is_float(dtype):
             # In another order, or before a scale, the sum of some terms may be infinite.
             sizes = self._sizes(*_unscaled(node, operands))
-            return [np.where(sizes > MOST[dtype], np.nan, found[0])]
+            return [np.where(sizes > MOST[dtype], self._sum, found[0])]
         return found
 
     def _lost(self, value: Any, dtype: DataType) -> Any:
-        return np.where(np.abs(value) > MOST[dtype] ** 0.5, np.nan, value)
+        lost = np.abs(value) > MOST[dtype] ** 0.5
+        kept = np.isinf(value) & np.isinf(self._sum)
+        return np.where(lost & ~kept, np.nan, value)
 
 
 def _unscaled(node: OperatorNode, operands: list[Any]) -> tuple[OperatorNode, list[Any]]:
