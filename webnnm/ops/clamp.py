@@ -47,6 +47,8 @@ def nearest_bounds(dtype: DataType, min_value: float, max_value: float) -> tuple
 
     >>> nearest_bounds("uint4", -1.5, 200)
     (0, 15)
+    >>> nearest_bounds("int4", 0.25, 0.75)
+    (1, 1)
     """
     low, high = _range(dtype)
     # In this order, NaN, which is not a bound, yields to the bounds of the type.
@@ -54,7 +56,10 @@ def nearest_bounds(dtype: DataType, min_value: float, max_value: float) -> tuple
     if dtype == "float16":  # bounds beyond its range limit nothing
         largest = FLOAT_INFO[dtype].max
         first, last = (math.copysign(math.inf, n) if abs(n) > largest else n for n in (first, last))
-    return (first, last) if is_float(dtype) else (math.ceil(first), math.floor(last))
+    if is_float(dtype):
+        return first, last
+    # Where no integer lies between the bounds, the lower one decides, as max after min has it.
+    return math.ceil(first), max(math.ceil(first), math.floor(last))
 
 
 def _stablehlo(h: Any, x: Any, *, min_value: float, max_value: float) -> Any:

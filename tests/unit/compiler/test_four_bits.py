@@ -63,6 +63,7 @@ CASES: dict[str, Callable[[GraphBuilder, Any], Operand | dict[str, Operand]]] = 
     "product": lambda b, t: ends(b, t) * ends(b, t, "z"),
     "clamp": lambda b, t: b.clamp(ends(b, t), min_value=-3.5, max_value=5),
     "clamp from beyond": lambda b, t: b.clamp(ends(b, t), min_value=200, max_value=200),
+    "clamp between integers": lambda b, t: b.clamp(ends(b, t), min_value=0.25, max_value=0.75),
     "clamp to below": lambda b, t: b.clamp(ends(b, t), min_value=-200, max_value=-100),
     "pad": lambda b, t: b.pad(ends(b, t), [2], [1], value=5),
     "rows of a constant": lambda b, t: b.gather(table(b, t), b.constant([1, 0, 1], "int32")),

@@ -17,6 +17,14 @@ TURNING = frozenset(
 )
 """Operators for which the browser changes the shape or order of a constant."""
 
+COMPARING = frozenset(
+    {
+        *("equal", "notEqual", "greater", "greaterOrEqual", "lesser", "lesserOrEqual"),
+        *("max", "min"),
+    }
+)
+"""Operators that the browser computes with the integers of two dequantised tensors."""
+
 FUSED = frozenset(
     {
         "averagePool2d",
@@ -76,6 +84,15 @@ def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
     return again(b, node, *operands)
 
 
+def _compare_copies(b: GraphBuilder, node: Node) -> Replacement | None:
+    """A comparison of dequantised tensors → one with copies of constants in blocks."""
+    if not isinstance(node, OperatorNode):
+        return None
+    sources = [operand.node for operand in node.operands if operand is not None]
+    dequantised = all(is_operator(source, "dequantizeLinear") for source in sources)
+    return _unpacked(b, node) if dequantised else None
+
+
 def _by_filters(node: OperatorNode) -> bool:
     """Return whether the weights of a convolution have one scale per filter, or one in all."""
     weights = node.operands[1]
@@ -100,7 +117,7 @@ def _copied(b: GraphBuilder, node: Node) -> Replacement | None:
     return again(b, node, b.concat([x], axis=0))
 
 
-def _unfused(b: GraphBuilder, node: Node) -> Replacement | None:
+def _quantise_a_copy(b: GraphBuilder, node: Node) -> Replacement | None:
     """A quantisation of what was computed in floats, and only moved since → one of a copy.
 
     The browser looks for the scale of the first operand, to compute in integers.
@@ -178,6 +195,15 @@ def _in_range(b: GraphBuilder, node: Node) -> Replacement | None:
     _, zeros = over_blocks(b, x, b.cast(zero_point, type=x.dtype))
     near = b.where(b.equal(rows, rows), near, -(zeros * scales))
     return again(b, node, b.reshape(near, new_shape=x.shape), scale, zero_point)
+
+
+def _in_range_of_blocks(b: GraphBuilder, node: Node) -> Replacement | None:
+    """quantizeLinear(x) by constants in blocks → that of x near the range of the integers."""
+    assert isinstance(node, OperatorNode)
+    _, scale, _ = node.operands
+    assert scale is not None
+    blocks = isinstance(scale.node, ConstantNode) and count(scale.shape) > 1
+    return _in_range(b, node) if blocks else None
 
 
 def _is_packed(operand: Operand | None) -> bool:
@@ -290,11 +316,18 @@ TRAPS = (
         rule=_unscaled,
     ),
     Trap(
+        operators=COMPARING,
+        reason="a constant that is dequantised in blocks would end the browser's process where it "
+        "is compared with another dequantised tensor; a copy is compared",
+        evidence=Untried("where the fault shows, the device or the page is lost", litert),
+        rule=_compare_copies,
+    ),
+    Trap(
         operators=frozenset({"quantizeLinear"}),
         reason="what convolutions and others compute in floats would end the page's process where "
         "it is quantised; a copy is quantised",
         evidence=Untried("where the fault shows, the page is lost", litert),
-        rule=_unfused,
+        rule=_quantise_a_copy,
     ),
     Trap(
         operators=frozenset({"reshape", "transpose"}),
@@ -344,5 +377,22 @@ GUARDS = (
             ),
         ),
         rule=_in_range,
+    ),
+    Trap(
+        operators=frozenset({"quantizeLinear"}),
+        reason="numbers far out of range would become the least or the largest integer by chance "
+        "where constants quantise in blocks; they become the nearest integer",
+        evidence=(
+            Probe(
+                lambda g: g.quantizeLinear(
+                    g.tensor([[-3e38, 1.0], [3e9, 3e38]]),
+                    g.constant([[0.5, 0.25]]),
+                    g.constant([[3, 4]], "uint8"),
+                ),
+                Values([[0, 8], [255, 255]], "uint8"),
+                alone=True,
+            ),
+        ),
+        rule=_in_range_of_blocks,
     ),
 )

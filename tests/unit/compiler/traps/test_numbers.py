@@ -75,9 +75,9 @@ def test_powers_of_integers_of_four_bits_have_negative_exponents(constant: bool)
     assert evaluate(fitted, feeds)["y"].tolist() == [0, -1, 1, 1, 5, 0, 1]
 
 
-def guarded(graph: Graph, name: str) -> Graph:
-    """Return a graph after the guard of one operator."""
-    (trap,) = (trap for trap in GUARDS if name in trap.operators)
+def guarded(graph: Graph, name: str, place: int = 0) -> Graph:
+    """Return a graph after a guard of one operator, the first of them."""
+    trap = [trap for trap in GUARDS if name in trap.operators][place]
 
     def rule(b: GraphBuilder, node: Node) -> Replacement | None:
         return trap.rule(b, node) if is_operator(node, name) else None
@@ -616,3 +616,40 @@ def test_what_is_computed_in_floats_is_quantised_from_a_copy(of_integers: bool) 
     values = np.arange(32).reshape(1, 2, 4, 4)
     expected, found = (evaluate(g, {"x": values})["y"] for g in (graph, fitted))
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("scales", [[0.5], [0.5, 0.75, 1.0]])
+def test_constants_dequantised_in_blocks_are_compared_as_copies(scales: list[float]) -> None:
+    b = GraphBuilder()
+    scale = b.constant(scales, "float32", [1, len(scales)])
+    zero = b.constant([1] * len(scales), "int8", [1, len(scales)])
+    known = b.dequantize_linear(b.constant([0, 1, 2, 3, 4, 5], "int8", [2, 3]), scale, zero)
+    x = b.dequantize_linear(b.input("x", "int8", [2, 3]), scale, zero)
+    graph = b.build({"y": b.greater(known, x), "z": b.max(known, known)})
+    fitted = out_of_traps(graph, quantisation.TRAPS)
+    assert names(fitted).count("concat") == (0 if len(scales) == 1 else 2)
+    feeds = {"x": np.asarray([[5, 4, 3], [2, 1, 0]])}
+    for name, value in evaluate(graph, feeds).items():
+        np.testing.assert_array_equal(evaluate(fitted, feeds)[name], value)
+
+
+@pytest.mark.parametrize("scales", [[0.5], [0.5, 0.25]])
+def test_large_numbers_are_quantised_in_blocks_to_the_nearest_integer(scales: list[float]) -> None:
+    """On a device whose integers wrap around where constants quantise in blocks."""
+    b = GraphBuilder()
+    scale, zero = b.constant(scales, "float32"), b.constant([3] * len(scales), "uint8")
+    x = np.asarray([3e38, 3e9, -3e38, 1.0], np.float32)
+    graph = b.build({"y": b.quantize_linear(b.input("x", "float32", [4]), scale, zero)})
+    fitted = guarded(graph, "quantizeLinear", 1)
+    assert (fitted is graph) == (len(scales) == 1)
+
+    def wrapping(b: GraphBuilder, node: Node) -> Operand | None:
+        if not is_operator(node, "quantizeLinear") or len(scales) == 1:
+            return None
+        x, *others = node.operands
+        assert x is not None
+        return b.quantize_linear(b.where(b.greater(b.abs(x), 1e9), -x, x), *others)
+
+    expected = evaluate(graph, {"x": x})["y"].tolist()
+    assert expected[:3] == [255, 255, 0]
+    assert evaluate(rewrite(fitted, wrapping), {"x": x})["y"].tolist() == expected
