@@ -36,12 +36,12 @@ fuzz: ## random graphs, texts, files and tables for five minutes; ARGS="--minute
 operators: ## record the conformance of both backends, write docs/operators.md anew
 	@$(SETUP) site
 	@$(VENV)/python -m tools.operators
-	@$(VENV)/python -m tools.documents
+	@$(VENV)/python -m tools.generated
 
 .PHONY: documents
 documents: ## write the generated documents anew, from the source
 	@$(SETUP) tools
-	@$(VENV)/python -m tools.documents
+	@$(VENV)/python -m tools.generated
 
 .PHONY: docs
 docs: ## build the documentation site into build/docs; links and anchors are checked

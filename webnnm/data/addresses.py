@@ -38,7 +38,7 @@ async def open_url(
 
 
 def _redirects() -> Any:
-    """Return a handler of redirects that follows those that `allowed` tells, and refuses others."""
+    """Return a handler that follows the redirects that `may_redirect` allows, and refuses others."""
     from urllib.error import HTTPError
     from urllib.request import HTTPRedirectHandler
 
@@ -46,7 +46,7 @@ def _redirects() -> Any:
         def redirect_request(
             self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
         ) -> Any:
-            if not allowed(req.full_url, newurl):
+            if not may_redirect(req.full_url, newurl):
                 reason = f"it redirects to another origin, {newurl[:200]}"
                 raise HTTPError(req.full_url, code, reason, headers, fp)
             return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -54,15 +54,15 @@ def _redirects() -> Any:
     return Redirects
 
 
-def allowed(address: str, target: str) -> bool:
+def may_redirect(address: str, target: str) -> bool:
     """Return whether a guarded request may be redirected: within an origin, or by https alone.
 
     Hosts of models send to where they store large files. By https they can send to no service
     within a network that has no certificate for its name.
 
-    >>> allowed("https://huggingface.co/m/resolve/main/w.bin", "https://cdn.example/w.bin")
+    >>> may_redirect("https://huggingface.co/m/resolve/main/w.bin", "https://cdn.example/w.bin")
     True
-    >>> allowed("https://huggingface.co/m/resolve/main/w.bin", "http://192.168.0.1/w.bin")
+    >>> may_redirect("https://huggingface.co/m/resolve/main/w.bin", "http://192.168.0.1/w.bin")
     False
     """
     origin, other = urlsplit(address)[:2], urlsplit(target)[:2]

@@ -103,7 +103,7 @@ def skill_by_heart(history: HistoryFacts, name: str) -> float | None:
     return other if gap else None
 
 
-def known_skills(predictions: Mapping[str, PredictionFacts]) -> list[float]:
+def skills_of(predictions: Mapping[str, PredictionFacts]) -> list[float]:
     """Return the skills of all outputs that have one."""
     found = [skill(known) for known in predictions.values()]
     return [known for known in found if known is not None]

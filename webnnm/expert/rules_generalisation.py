@@ -12,10 +12,10 @@ from webnnm.expert.course import chance, monitored, relative
 from webnnm.expert.facts import Facts, HistoryFacts
 from webnnm.expert.learning import (
     FEW_EPOCHS,
-    known_skills,
     pools_at_chance,
     scores_of,
     skill_by_heart,
+    skills_of,
     tokens_hint,
     unlike_losses,
 )
@@ -127,7 +127,7 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
     if not risen or last.loss > best.loss or relative(history, best) > 1 or unlike_losses(history):
         return None
     kept = history.settings.get("restore_best", True)
-    handled = kept and min(known_skills(history.held_out), default=0.0) >= USEFUL
+    handled = kept and min(skills_of(history.held_out), default=0.0) >= USEFUL
     return Hit(
         message=f"the validation loss rose from {best.val_loss:.3g} in epoch {best.epoch} to "
         f"{last.val_loss:.3g}, the training loss fell from {best.loss:.3g} to {last.loss:.3g}",

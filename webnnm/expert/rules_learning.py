@@ -26,12 +26,12 @@ from webnnm.expert.learning import (
     LEARNT,
     UNLEARNT,
     hardly_predicted,
-    known_skills,
     learnt_nothing,
     orderless_pools,
     placeless_pools,
     pools_at_chance,
     scores_of,
+    skills_of,
     tokens_hint,
 )
 from webnnm.expert.rule import Hit, after, grouped, listed
@@ -164,7 +164,7 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     known = [history.held_out]
     if not course(history, validation=True):
         known.append(history.predictions)
-    if any(min(known_skills(rows), default=0.0) >= LEARNT for rows in known):
+    if any(min(skills_of(rows), default=0.0) >= LEARNT for rows in known):
         return None
     total, rate = history.settings.get("epochs", last), history.settings.get("lr", 0.0)
     made = updates(facts, history)

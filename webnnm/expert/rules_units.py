@@ -12,7 +12,7 @@ from typing import Any
 
 from webnnm.expert.course import course, highest_rate, percent, usual_rate
 from webnnm.expert.facts import Facts, HistoryFacts
-from webnnm.expert.learning import LEARNT, UNLEARNT, known_skills
+from webnnm.expert.learning import LEARNT, UNLEARNT, skills_of
 from webnnm.expert.rule import Hit, after, grouped
 
 DEAD, SATURATED = 0.5, 0.75
@@ -56,7 +56,7 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
         for layer, share in history.dead.items()
         if share > DEAD and before.get(layer, 0.0) <= DEAD
     }
-    skills = known_skills(history.predictions)
+    skills = skills_of(history.predictions)
     hit = _by_rate(
         history,
         {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},

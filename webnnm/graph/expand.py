@@ -241,7 +241,7 @@ class Expander:
             features=[],
             operator=operator,
             rules=operator.layer,
-            expanded=self._vertices,
+            all_layers=self._vertices,
             chain=scope.chain,
             calls=scope.calls,
         )

@@ -40,7 +40,7 @@ class Source:
 
     def __init__(self, vertex: Vertex, result: int = 0) -> None:
         is_layer = isinstance(vertex, LayerVertex)
-        self._vertices: Sequence[Vertex] = vertex.expanded if is_layer else (vertex,)
+        self._vertices: Sequence[Vertex] = vertex.all_layers if is_layer else (vertex,)
         self._number = vertex.number if is_layer else 0
         self.result = result
 
@@ -114,13 +114,13 @@ class LayerVertex(Vertex):
 
     `operands` begin with the flow; `tensors` are tensor-valued options; `places` the spans of
     written options and operands; `chain` the blocks that led here, the root first, and `calls` the
-    calls of those after it; `parameters` the slots that hold parameters. `expanded` are all layers
-    of the document, which this one joins as `number`.
+    calls of those after it; `parameters` the slots that hold parameters. `all_layers` are those of
+    the document, which this one joins as `number`.
     """
 
     operator: AnyOperator
     rules: LayerRules
-    expanded: list[LayerVertex] = field(repr=False)
+    all_layers: list[LayerVertex] = field(repr=False)
     number: int = field(init=False)
     name: str = ""
     label: str = ""
@@ -136,8 +136,8 @@ class LayerVertex(Vertex):
     parameters: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self.number = len(self.expanded)
-        self.expanded.append(self)
+        self.number = len(self.all_layers)
+        self.all_layers.append(self)
 
     def sources(self) -> Iterator[Source]:
         """Yield every source that the layer depends on."""
