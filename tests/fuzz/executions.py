@@ -463,13 +463,17 @@ class _Overflowing(_Execution):
 def _unscaled(node: OperatorNode, operands: list[Any]) -> tuple[OperatorNode, list[Any]]:
     """Return a product and its operands without the scales below 1 that may be applied behind it.
 
-    ONNX Runtime (MatMulScaleFusion) and XLA move factors of operands there.
+    ONNX Runtime (MatMulScaleFusion) and XLA move factors of operands there. A scale above 1 may be
+    applied to an operand first, which then overflows.
     """
     if node.operator.name not in ("gemm", "matmul"):
         return node, operands
     if node.operator.name == "gemm":
         alpha = max(abs(node.options["alpha"]), 1.0)
         node = replace(node, options={**node.options, "alpha": alpha})
+        most = MOST[node.types[0].dtype] / alpha
+        first = [np.where(np.abs(x) > most, np.inf, x) for x in operands[:2]]
+        operands = [*first, *operands[2:]]
     factors = [_scale(o) for o in node.operands[:2]]
     scaled = [x / factor for x, factor in zip(operands, factors, strict=False)]
     return node, [*scaled, *operands[2:]]

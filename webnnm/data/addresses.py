@@ -38,7 +38,7 @@ async def open_url(
 
 
 def _redirects() -> Any:
-    """Return a handler that follows the redirects that `may_redirect` allows, and refuses others."""
+    """Return a handler that follows redirects that `may_redirect` allows, and refuses others."""
     from urllib.error import HTTPError
     from urllib.request import HTTPRedirectHandler
 
