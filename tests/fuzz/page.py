@@ -28,7 +28,7 @@ GRAPHS_OF_A_PAGE = 2000
 
 
 class Browser:
-    """The Chromium of a project, opened at its first graph, and again when it lost one."""
+    """The Chromium of a project, opened at its first graph, and anew after one that ended it."""
 
     def __init__(self, project: str) -> None:
         self._project = project
@@ -39,8 +39,13 @@ class Browser:
 
     def answer(self, job: Job) -> tuple[Answer, bool]:
         """Run a graph on WebNN; return its answer, and whether the context survived it."""
-        answer, there = self._wait(self._answer(job))
         self._runs += 1
+        try:
+            answer, there = self._wait(self._answer(job))
+        except BaseException:
+            # A page that crashed or hangs answers no later graph either.
+            self._wait(self._close())
+            raise
         if not there or self._runs % GRAPHS_OF_A_PAGE == 0:
             self._wait(self._close())
         return answer, there
