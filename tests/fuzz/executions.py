@@ -388,7 +388,7 @@ class _Lossy(_Execution):
 
 
 class _Unadded(_Execution):
-    """An execution that leaves out additions of 0, as XLA does: −0 stays what it is.
+    """An execution that leaves out additions of 0, as XLA and LiteRT do: −0 stays what it is.
 
     NaN has the other sign: operations are free to give it either.
     """
@@ -403,6 +403,9 @@ class _Unadded(_Execution):
         if node.operator.name == "add" and is_float(node.types[0].dtype):
             x, y = np.broadcast_arrays(*operands)
             return [np.where(y == 0, x, np.where(x == 0, y, found[0]))]
+        if node.operator.name == "logSoftmax":
+            # From every element the largest and the logarithm of a sum are subtracted.
+            return [np.where((found[0] == 0) & (operands[0] == 0), operands[0], found[0])]
         return found
 
 
