@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm import Dataset, GraphBuilder, NNModel, TextDataset, backend
 from webnnm.core.arrays import HostArray
-from webnnm.graph.autodiff import gradients
+from webnnm.graph.transforms.autodiff import gradients
 
 # What other contestants do not do is turned off: seed search, decay, clipping, loss weights.
 EQUAL: dict[str, Any] = {

@@ -95,7 +95,7 @@ def pictures(model, look):
     `look` is what `model.inspect` found.
     """
     from webnnm import charts
-    from webnnm.graph.vertices import InputVertex, ParameterVertex
+    from webnnm.graph.elaboration.vertices import InputVertex, ParameterVertex
 
     found = []
     for layer in model.network.order:

@@ -10,7 +10,7 @@ from pyscript import js_import, when, window
 from services import services
 
 from webnnm import ModelError, parse
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 
 PAUSE_BEFORE_CHECK = 0.3
 COMPONENT = "./components/editor.js"

@@ -15,7 +15,7 @@ from share import LONGEST, UnfitLink, modest, take
 from trainer import review_of, where
 
 from webnnm import NNModel, WebNNMError, parse
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.page_modules import load_rest
 
 LABELS = ("blue", "orange")
@@ -64,7 +64,7 @@ class Playground:
 
     def offer_features(self):
         """Offer a check box for each feature that a model may be told."""
-        from webnnm.data.plane import FEATURES
+        from webnnm.data.examples.plane import FEATURES
 
         for number, name in enumerate(FEATURES):
             box = make("div", class_="check")

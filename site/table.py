@@ -87,8 +87,8 @@ class TablePage:
 
     async def read(self, content, name):
         """Return a table and what its columns hold; the page draws itself in between."""
-        from webnnm.data.csv_table import read_slices
-        from webnnm.data.description import describe_column
+        from webnnm.data.tables.csv_table import read_slices
+        from webnnm.data.tables.description import describe_column
 
         about = element("about")
         reading, pauses = read_slices(content), Pauses()
@@ -413,7 +413,7 @@ class TablePage:
 
     def test_rows(self):
         """Return the cells of the rows of the test, by column: numbers as numbers."""
-        from webnnm.data.column_reading import read_column
+        from webnnm.data.tables.column_reading import read_column
 
         rows = [self.dataset.kept[row] for row in self.dataset.rows("testing")]
         numbers = {*self.columns.numbers()}

@@ -67,10 +67,10 @@ SOON = (
     "training.probe_step",
     "evaluation.compare",
     "evaluation.classification_report",
-    "expert.learning",
-    "expert.rules_settings",
-    *(f"expert.rules_{name}" for name in ("course", "generalisation", "learning", "units")),
-    "runtime.evaluator",
+    "expert.facts.learning",
+    "expert.rules.settings",
+    *(f"expert.rules.{name}" for name in ("course", "generalisation", "learning", "units")),
+    "runtime.testing.evaluator",
     "snapshots.snapshot",
 )
 """Modules of webnnm that a training, its test and its keeping need, not the start of a page."""

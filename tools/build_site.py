@@ -12,7 +12,7 @@ from tools import compile_wheel, components, element_page, models, pyodide, whee
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.docs import documents
 from tools.page_parts import write_parts
-from webnnm.formats import service_worker
+from webnnm.cli import service_worker
 from webnnm.transformers.chat_template import ARCHIVE
 
 PAGES = ROOT / "site"
@@ -92,7 +92,7 @@ def write_service_worker(site: Path) -> None:
 def write_explanations(site: Path) -> None:
     """Write the docstrings of the expert system's rules, which pages do not have."""
     from webnnm.cli.explain import explanation
-    from webnnm.expert.rules import RULES
+    from webnnm.expert.rules.registry import RULES
 
     found = {rule.id: explanation(rule) for rule in RULES.values()}
     texts = {

@@ -19,9 +19,9 @@ FOLDER = ROOT / "dist" / "compiled"
 PROGRAM = ROOT / "tools" / "bytecode.py"
 SOON = (
     *("charts/", "compiler/infinite.py", "core/lru_cache.py", "diagram/", "evaluation/"),
-    *(f"data/{name}.py" for name in ("encoding", "light")),
-    *(f"expert/{name}.py" for name in ("chains", "course", "hindsight", "learning", "paths")),
-    "expert/rules_",
+    *("data/pictures/pixel_scale.py", "data/tables/encoding.py"),
+    *(f"expert/facts/{name}.py" for name in ("chains", "course", "hindsight", "learning", "paths")),
+    "expert/rules/",
     *(f"formats/{name}.py" for name in ("foreign", "name_map", "safetensors")),
     *("language/", "notation/", "runtime/", "snapshots/", "trainer/", "training/"),
 )

@@ -14,7 +14,7 @@ from tools.expert import condition
 from tools.operators import table
 from webnnm.cli.error_meanings import GROUPS, MEANINGS
 from webnnm.core.finding import AREAS
-from webnnm.expert.rules import RULES
+from webnnm.expert.rules.registry import RULES
 
 PAGE = ROOT / "docs" / "errors.md"
 PACKAGE = ROOT / "webnnm"

@@ -10,8 +10,8 @@ from tools.common import ROOT
 from tools.operators import table
 from webnnm.cli.explain import explanation
 from webnnm.core.finding import AREAS
-from webnnm.expert.rule import Rule
-from webnnm.expert.rules import RULES
+from webnnm.expert.rules.registry import RULES
+from webnnm.expert.rules.rule import Rule
 
 PAGE = ROOT / "docs" / "expert.md"
 RULES_PAGE = ROOT / "docs" / "rules.md"
@@ -19,7 +19,7 @@ RULES_PAGE = ROOT / "docs" / "rules.md"
 INTRODUCTION = """\
 # The expert system
 
-<!-- Written by `make documents`: change the rules in webnnm/expert, not this file. -->
+<!-- Written by `make documents`: change the rules in webnnm/expert/rules, not this file. -->
 
 Before training, {count} rules look at the model, its data and the settings. Each reports what it
 found once, with the layers and the number that triggered it, and what to do about it. Some decide a
@@ -34,8 +34,8 @@ the review before training.
 Severities: **error**, training cannot succeed; **warning**, it will probably go wrong; **advice**,
 it could go better; **info**, what was decided and why.
 
-A rule is a small function in a module of `webnnm/expert/`: its docstring starts with the condition,
-its decorator has the id, the severity, the remedy and what the rule does by itself.
+A rule is a small function in a module of `webnnm/expert/rules/`: its docstring starts with the
+condition, its decorator has the id, the severity, the remedy and what the rule does by itself.
 [Rules](rules.md) explains each rule, with an example, and when to ignore it; so does
 `webnnm explain E504`.
 """
@@ -44,7 +44,7 @@ its decorator has the id, the severity, the remedy and what the rule does by its
 RULES_INTRODUCTION = """\
 # The rules of the expert system
 
-<!-- Written by `make documents`: change the rules in webnnm/expert, not this file. -->
+<!-- Written by `make documents`: change the rules in webnnm/expert/rules, not this file. -->
 
 What each rule looks at, where its threshold comes from, a model or training that triggers it, what
 to do, and when to ignore it. `webnnm explain E504` prints the same; [the expert system](expert.md)
@@ -144,7 +144,7 @@ def page() -> str:
             for rule in rules
         ]
         head = ["Id", "Severity", "When", 'On "auto"', "Remedy"]
-        sources = " and ".join(f"[{name}.py](../webnnm/expert/{name}.py)" for name in names)
+        sources = " and ".join(f"[{name}.py](../webnnm/expert/rules/{name}.py)" for name in names)
         parts.append(f"## {area}\n\nIn {sources}.\n\n{table(head, rows)}\n")
     return "\n".join([*parts, verdicts()])
 

@@ -13,9 +13,9 @@ from typing import Any
 from tools.common import ROOT
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE
-from webnnm.graph.expand import COMMON
-from webnnm.graph.initialise import INITIALISERS
-from webnnm.graph.loss_words import LOSSES
+from webnnm.graph.elaboration.expand import COMMON
+from webnnm.graph.elaboration.initialise import INITIALISERS
+from webnnm.graph.elaboration.loss_words import LOSSES
 from webnnm.language.signatures import choices
 from webnnm.notation import lexer
 from webnnm.notation.declarations import TENSOR_OPTIONS

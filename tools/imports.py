@@ -12,7 +12,7 @@ from tools.common import ROOT
 
 PACKAGE = ROOT / "webnnm"
 PACKAGES = (
-    *("core", "notation", "ops", "graph", "language", "compiler", "formats", "charts"),
+    *("core", "notation", "ops", "graph", "editing", "language", "compiler", "formats", "charts"),
     *("backends", "training", "eager", "data", "evaluation", "runtime", "expert"),
     *("snapshots", "trainer", "transformers", "diagram", "model", "sync", "cli"),
 )

@@ -68,45 +68,37 @@ LATE = (
         for name in ("embedding", "four_bits", "images", "infinite", "ranks", "rematerialisation")
     ),
     f"{PACKAGE}compiler/passes/bias.py",
-    f"{PACKAGE}graph/integers.py",
+    f"{PACKAGE}graph/transforms/integers.py",
+    *(f"{PACKAGE}expert/facts/{name}.py" for name in ("chains", "paths")),
     *(
-        f"{PACKAGE}expert/{name}.py"
+        f"{PACKAGE}expert/rules/{name}.py"
         for name in (
-            "chains",
-            "paths",
-            "rules_layers",
-            "rules_numbers",
-            "rules_outputs",
-            "rules_precision",
-            "rules_rows",
-            "rules_scores",
-            "rules_settings",
-            "rules_stability",
-            "rules_starts",
-            "rules_target",
-            "rules_targets",
-            "rules_words",
+            "device",
+            "initial_values",
+            "layers",
+            "loss_numbers",
+            "outputs",
+            "precision",
+            "rows",
+            "scores",
+            "sequences",
+            "settings",
+            "stability",
+            "targets",
         )
     ),
     *(
-        f"{PACKAGE}runtime/{name}.py"
-        for name in (
-            "answers",
-            "context",
-            "entries",
-            "evaluator",
-            "prediction",
-            "testing",
-            "validation",
-        )
+        f"{PACKAGE}runtime/inference/{name}.py"
+        for name in ("answers", "context", "entries", "prediction")
     ),
+    *(f"{PACKAGE}runtime/testing/{name}.py" for name in ("evaluator", "testing", "validation")),
     *(
         f"{PACKAGE}evaluation/{name}.py"
         for name in ("averages", "classification_report", "compare", "probabilities", "result")
     ),
-    *(f"{PACKAGE}expert/{name}.py" for name in ("course", "hindsight", "learning")),
+    *(f"{PACKAGE}expert/facts/{name}.py" for name in ("course", "hindsight", "learning")),
     *(
-        f"{PACKAGE}expert/rules_{name}.py"
+        f"{PACKAGE}expert/rules/{name}.py"
         for name in ("course", "generalisation", "learning", "units")
     ),
     *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),

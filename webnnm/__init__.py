@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from webnnm.core.errors import NotationError as NotationError
     from webnnm.core.errors import WebNNMError as WebNNMError
     from webnnm.core.finding import Finding as Finding
-    from webnnm.data.csv_dataset import CSVDataset as CSVDataset
-    from webnnm.data.csv_table import read_csv as read_csv
     from webnnm.data.dataset import Dataset as Dataset
-    from webnnm.data.description import describe_table as describe_table
-    from webnnm.data.downloads import forget_downloads as forget_downloads
-    from webnnm.data.images import ImageDataset as ImageDataset
-    from webnnm.data.iris import IrisDataset as IrisDataset
-    from webnnm.data.plane import make_circles as make_circles
-    from webnnm.data.plane import make_moons as make_moons
-    from webnnm.data.plane import make_spirals as make_spirals
-    from webnnm.data.plane import make_xor as make_xor
-    from webnnm.data.plane import plane_features as plane_features
-    from webnnm.data.sound import Microphone as Microphone
-    from webnnm.data.sound import Sound as Sound
-    from webnnm.data.sound import load_sound as load_sound
-    from webnnm.data.stream import StreamDataset as StreamDataset
-    from webnnm.data.suggestion import suggest_model as suggest_model
-    from webnnm.data.table_dataset import TableDataset as TableDataset
-    from webnnm.data.text import TextDataset as TextDataset
+    from webnnm.data.examples.iris import IrisDataset as IrisDataset
+    from webnnm.data.examples.plane import make_circles as make_circles
+    from webnnm.data.examples.plane import make_moons as make_moons
+    from webnnm.data.examples.plane import make_spirals as make_spirals
+    from webnnm.data.examples.plane import make_xor as make_xor
+    from webnnm.data.examples.plane import plane_features as plane_features
+    from webnnm.data.files.downloads import forget_downloads as forget_downloads
+    from webnnm.data.pictures.images import ImageDataset as ImageDataset
+    from webnnm.data.sounds.sound import Microphone as Microphone
+    from webnnm.data.sounds.sound import Sound as Sound
+    from webnnm.data.sounds.sound import load_sound as load_sound
+    from webnnm.data.streams.stream import StreamDataset as StreamDataset
+    from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
+    from webnnm.data.tables.csv_table import read_csv as read_csv
+    from webnnm.data.tables.description import describe_table as describe_table
+    from webnnm.data.tables.suggestion import suggest_model as suggest_model
+    from webnnm.data.tables.table_dataset import TableDataset as TableDataset
+    from webnnm.data.texts.text import TextDataset as TextDataset
     from webnnm.eager import random as random
     from webnnm.eager import xp as xp
     from webnnm.eager.composites import composite as composite
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from webnnm.evaluation.result import TestResult as TestResult
     from webnnm.expert.review import Review as Review
     from webnnm.expert.reviewer import review as review
-    from webnnm.graph.autodiff import gradients as gradients
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
+    from webnnm.graph.transforms.autodiff import gradients as gradients
     from webnnm.model.graph_export import export_onnx as export_onnx
     from webnnm.model.graph_export import export_stablehlo as export_stablehlo
     from webnnm.model.nnmodel import NNModel as NNModel
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from webnnm.model.texts import check as check
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
-    from webnnm.runtime.answers import Prediction as Prediction
+    from webnnm.runtime.inference.answers import Prediction as Prediction
     from webnnm.trainer.training import Training as Training
 
 __version__ = "0.1.0"
@@ -92,19 +92,19 @@ _OFFERED = {
     "charts": "charts",
     "core.errors": "BackendError ContextLost DataError ModelError NotationError WebNNMError",
     "core.finding": "Finding",
-    "data.csv_dataset": "CSVDataset",
-    "data.csv_table": "read_csv",
+    "data.tables.csv_dataset": "CSVDataset",
+    "data.tables.csv_table": "read_csv",
     "data.dataset": "Dataset",
-    "data.description": "describe_table",
-    "data.downloads": "forget_downloads",
-    "data.images": "ImageDataset",
-    "data.iris": "IrisDataset",
-    "data.plane": "make_circles make_moons make_spirals make_xor plane_features",
-    "data.sound": "Microphone Sound load_sound",
-    "data.stream": "StreamDataset",
-    "data.suggestion": "suggest_model",
-    "data.table_dataset": "TableDataset",
-    "data.text": "TextDataset",
+    "data.tables.description": "describe_table",
+    "data.files.downloads": "forget_downloads",
+    "data.pictures.images": "ImageDataset",
+    "data.examples.iris": "IrisDataset",
+    "data.examples.plane": "make_circles make_moons make_spirals make_xor plane_features",
+    "data.sounds.sound": "Microphone Sound load_sound",
+    "data.streams.stream": "StreamDataset",
+    "data.tables.suggestion": "suggest_model",
+    "data.tables.table_dataset": "TableDataset",
+    "data.texts.text": "TextDataset",
     "eager": """check_gradients checkpoint composite cond custom_gradient fori_loop grad hessian
         jacfwd jacrev jit jvp optimizer random scan schedule tree_leaves tree_map value_and_grad vjp
         vmap while_loop xp""",
@@ -113,7 +113,7 @@ _OFFERED = {
     "evaluation.result": "TestResult",
     "expert.review": "Review",
     "expert.reviewer": "review",
-    "graph.autodiff": "gradients",
+    "graph.transforms.autodiff": "gradients",
     "graph.builder": "GraphBuilder",
     "model.graph_export": "export_onnx export_stablehlo",
     "model.nnmodel": "NNModel",
@@ -123,7 +123,7 @@ _OFFERED = {
     "model.searching": "search",
     "model.texts": "check format_model",
     "notation": "parse",
-    "runtime.answers": "Prediction",
+    "runtime.inference.answers": "Prediction",
     "trainer.training": "Training",
 }
 """Module → public names. They are imported on first use: a page pays only for what it touches."""

@@ -19,9 +19,9 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType, byte_length, is_float
 from webnnm.core.errors import ContextLost, WebNNMError
 from webnnm.core.shapes import count
-from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
+from webnnm.graph.transforms.autodiff import backward
 
 
 class Packed(NamedTuple):

@@ -12,7 +12,7 @@ PROGRAM = f"""
 import hashlib
 from pyodide.code import run_js
 from webnnm import DataError, forget_downloads
-from webnnm.data.downloads import Downloads
+from webnnm.data.files.downloads import Downloads
 
 # Counts requests and the bytes that come; a connection ends where `most` bytes have come.
 run_js('''

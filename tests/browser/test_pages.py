@@ -26,7 +26,7 @@ from tests.browser.site_pages import (
     write_model,
 )
 from webnnm import parse
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 in_one_browser = pytest.mark.projects("webnn")

@@ -23,7 +23,7 @@ from tests.browser.taught_pages import (
     train,
 )
 from webnnm import NNModel
-from webnnm.formats.wav import packed
+from webnnm.data.sounds.wav import packed
 
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")

@@ -16,7 +16,7 @@ from tests.browser.test_model_pages import (
     ready,
 )
 from tests.unit.transformers.tiny_whisper import files
-from webnnm.formats.wav import packed
+from webnnm.data.sounds.wav import packed
 
 SAID = (
     "And so my fellow Americans ask not what your country can do for you "

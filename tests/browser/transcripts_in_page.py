@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.unit.transformers.tiny_whisper import files
 from webnnm import Sound, from_pretrained
-from webnnm.formats.wav import packed
+from webnnm.data.sounds.wav import packed
 
 
 async def transcripts(backend: str) -> dict[str, Any]:

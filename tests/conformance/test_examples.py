@@ -15,10 +15,10 @@ from tests.places import INVALID, SPEC, VALID
 from webnnm import ops
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import WebNNMError
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Operand
-from webnnm.graph.vertices import Network
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document, Layers, Reference

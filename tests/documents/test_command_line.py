@@ -45,7 +45,7 @@ def test_commands_print_what_the_guide_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "webnnm" / "data" / "iris.csv", "iris.csv")
+    shutil.copy(ROOT / "webnnm" / "data" / "examples" / "iris.csv", "iris.csv")
     Path("theirs.safetensors").write_bytes(theirs())
     checker = doctest.OutputChecker()
     code, ran = 0, set[str]()

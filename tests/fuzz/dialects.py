@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.frame import Target
 from webnnm import DataError, describe_table, read_csv
-from webnnm.data.column_reading import read_column
+from webnnm.data.tables.column_reading import read_column
 
 Case = dict[str, Any]
 """The `file` in base64; `names` of the columns or null; `columns`, what each holds."""

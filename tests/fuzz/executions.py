@@ -23,7 +23,7 @@ from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, again, rewrite
 from webnnm.ops.remainder import ROUNDS
 from webnnm.ops.resample2d import between
 

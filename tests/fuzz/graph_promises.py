@@ -29,7 +29,7 @@ from webnnm.backends.kernels import array_of
 from webnnm.backends.reference import Namespace
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
-from webnnm.graph.rewrite import moved
+from webnnm.graph.transforms.rewrite import moved
 
 Arrays = Mapping[str, Any]
 

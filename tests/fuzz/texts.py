@@ -14,15 +14,15 @@ from webnnm.compiler.plan import lower
 from webnnm.core.dtypes import FORMATS, DataType, byte_length
 from webnnm.core.errors import NotationError, WebNNMError
 from webnnm.core.shapes import count
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.initialise import initialisers
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.initialise import initialisers
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, InputNode
-from webnnm.graph.vertices import Network
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.runtime.objectives import objectives
+from webnnm.runtime.testing.objectives import objectives
 from webnnm.trainer.decisions import update_settings
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS

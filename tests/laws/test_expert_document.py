@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools import expert
 from webnnm.cli.explain import explanation
-from webnnm.expert.rules import RULES
+from webnnm.expert.rules.registry import RULES
 
 
 def test_rules_say_when_they_hold() -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import webnnm
-from webnnm.runtime.context import InferenceContext
+from webnnm.runtime.inference.context import InferenceContext
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

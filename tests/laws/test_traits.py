@@ -19,9 +19,9 @@ TRAITS = frozenset(
     )
 )
 OTHERS = {
-    "rules_loss.py": {("softmax", "logSoftmax")},
-    "rules_layers.py": {("softmax", "sigmoid")},
-    "rules_stability.py": {("softmax", "sigmoid")},
+    "loss.py": {("softmax", "logSoftmax")},
+    "layers.py": {("softmax", "sigmoid")},
+    "stability.py": {("softmax", "sigmoid")},
 }
 """Lists of other things that have the same names: the activations of outputs."""
 
@@ -44,8 +44,11 @@ def collections(tree: ast.AST) -> Iterator[list[str]]:
 def modules(root: Path) -> list[Path]:
     """Return the modules that judge layers."""
     package = root / "webnnm"
-    own = [package / "graph" / "initialise.py", package / "training" / "layer_figures.py"]
-    return [*sorted((package / "expert").glob("*.py")), *own]
+    own = [
+        package / "graph" / "elaboration" / "initialise.py",
+        package / "training" / "layer_figures.py",
+    ]
+    return [*sorted((package / "expert").rglob("*.py")), *own]
 
 
 def test_no_list_of_operators_stands_for_a_trait(root: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from webnnm import Dataset, GraphBuilder, ImageDataset, NNModel, StreamDataset, backend
 from webnnm.core.arrays import HostArray
-from webnnm.data.sequences import Sequences
+from webnnm.data.series.sequences import Sequences
 
 np = pytest.importorskip("numpy")
 

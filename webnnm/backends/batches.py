@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 
 

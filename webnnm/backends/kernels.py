@@ -21,8 +21,8 @@ from webnnm.core.dtypes import FORMATS, DataType
 from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
-from webnnm.graph.rewrite import inlined
 from webnnm.graph.scan import Scan
+from webnnm.graph.transforms.rewrite import inlined
 from webnnm.ops.declare.tensors import TensorType
 
 

@@ -11,7 +11,7 @@ from webnnm.core.shapes import count
 from webnnm.formats.onnx.exporting.lowering import expressible
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, rewrite
 from webnnm.ops.cast import float_range
 from webnnm.ops.declare.along import cut
 

@@ -22,8 +22,8 @@ from webnnm.graph.node import (
     OperatorNode,
     dependencies,
 )
-from webnnm.graph.rewrite import Results, moved, rewrite
 from webnnm.graph.scan import Scan
+from webnnm.graph.transforms.rewrite import Results, moved, rewrite
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.ops.quantize import LONG, over_blocks
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.errors import DataError, WebNNMError
-from webnnm.data.csv_dataset import CSVDataset
-from webnnm.data.references import ANYWHERE
-from webnnm.data.source import read_text
+from webnnm.data.files.references import ANYWHERE
+from webnnm.data.files.source import read_text
+from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.evaluation.history import plain
 from webnnm.formats.kinds import (
     BEGINNING,
@@ -32,7 +32,7 @@ from webnnm.notation import parse
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 
 if TYPE_CHECKING:
-    from webnnm.graph.outline import Warning
+    from webnnm.graph.elaboration.outline import Warning
     from webnnm.model.nnmodel import NNModel
     from webnnm.notation.syntax import Document
 

@@ -20,7 +20,7 @@ from webnnm.cli.common import (
     say,
 )
 from webnnm.core.errors import DataError
-from webnnm.data.source import read_text
+from webnnm.data.files.source import read_text
 from webnnm.formats.kinds import ONNX, SNAPSHOT, recognised
 from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import read

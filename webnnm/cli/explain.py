@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from webnnm.cli.common import FINE, CommandError, Parsers, command, print_json
 from webnnm.cli.error_meanings import MEANINGS
 from webnnm.core.errors import suggestion
-from webnnm.expert.failing import PARTS, REMEDY
-from webnnm.expert.rule import Rule
-from webnnm.expert.rules import RULES
+from webnnm.expert.rules.failing import PARTS, REMEDY
+from webnnm.expert.rules.registry import RULES
+from webnnm.expert.rules.rule import Rule
 
 WIDTH = 80
 

@@ -21,7 +21,7 @@ from webnnm.cli.common import (
     print_json,
     table,
 )
-from webnnm.data.csv_dataset import CSVDataset
+from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.model.checking_gradients import ELEMENTS, ROWS, ModelGradients, checked_gradients
 
 

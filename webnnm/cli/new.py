@@ -11,7 +11,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from webnnm.cli import runtime_package
+from webnnm.cli import runtime_package, service_worker
 from webnnm.cli.common import (
     FINE,
     CommandError,
@@ -22,7 +22,6 @@ from webnnm.cli.common import (
     say,
 )
 from webnnm.core.errors import DataError
-from webnnm.formats import service_worker
 from webnnm.snapshots.snapshot import opened, verified
 
 KINDS = {

@@ -14,9 +14,9 @@ from typing import Any, cast
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE, DataType, is_float
 from webnnm.core.naming import snake_case
-from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
+from webnnm.graph.transforms.autodiff import backward
 from webnnm.language.signatures import signature
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Sample, Slot
 

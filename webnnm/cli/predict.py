@@ -24,9 +24,9 @@ from webnnm.cli.common import (
 from webnnm.cli.places import write
 from webnnm.cli.rows import csv_table, inputs_of, json_rows
 from webnnm.core.errors import DataError
-from webnnm.data.source_bytes import read_bytes
+from webnnm.data.files.source_bytes import read_bytes
 from webnnm.evaluation.history import plain
-from webnnm.runtime.answers import Prediction
+from webnnm.runtime.inference.answers import Prediction
 from webnnm.runtime.restored import Restored
 
 

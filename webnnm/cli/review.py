@@ -26,7 +26,7 @@ from webnnm.cli.option_hints import as_options, options_of
 from webnnm.core.errors import DataError
 from webnnm.core.finding import SEVERITIES, Finding
 from webnnm.expert.reviewer import NON_FINITE, Draft, review
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 
 
 def add(commands: Parsers) -> None:

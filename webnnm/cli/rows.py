@@ -10,11 +10,11 @@ from typing import Any, cast
 from webnnm.cli.common import asked_for, column, dialect
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.data.column_reading import read_column
-from webnnm.data.columns import Table, table_of
-from webnnm.data.csv_table import read_csv
 from webnnm.data.dataset import Dataset
-from webnnm.data.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
+from webnnm.data.tables.column_reading import read_column
+from webnnm.data.tables.columns import Table, table_of
+from webnnm.data.tables.csv_table import read_csv
+from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
 from webnnm.formats.safetensors import parsed
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored

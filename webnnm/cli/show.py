@@ -31,10 +31,10 @@ from webnnm.formats.onnx.described import description, inputs, nodes, value_rows
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
 from webnnm.formats.safetensors import parsed
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, OperatorNode
-from webnnm.graph.vertices import Network
 from webnnm.model.graph_text import graph_text
 from webnnm.model.report import summary
 

@@ -20,7 +20,7 @@ from webnnm.cli.common import (
 )
 from webnnm.cli.rows import csv_table, labelled
 from webnnm.data.field import SUBSETS
-from webnnm.data.source_bytes import read_bytes
+from webnnm.data.files.source_bytes import read_bytes
 from webnnm.evaluation.result import TestResult
 from webnnm.runtime.restored import Restored
 

@@ -20,7 +20,7 @@ from webnnm.cli.common import (
 from webnnm.cli.option_hints import OF_FILES, as_options
 from webnnm.cli.places import write
 from webnnm.core.errors import ModelError
-from webnnm.graph.outline import Warning
+from webnnm.graph.elaboration.outline import Warning
 from webnnm.model.texts import check, format_model
 
 

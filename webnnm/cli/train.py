@@ -40,7 +40,7 @@ from webnnm.trainer.progress import display
 from webnnm.trainer.screen import Screen
 
 if TYPE_CHECKING:
-    from webnnm.data.csv_dataset import CSVDataset
+    from webnnm.data.tables.csv_dataset import CSVDataset
     from webnnm.trainer.training import Training
 
 COURSES = (".csv", ".json", ".svg")

@@ -15,7 +15,7 @@ from webnnm.core.dtypes import DataType, integer_range, is_data_type, is_float
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import again, moved
+from webnnm.graph.transforms.rewrite import again, moved
 from webnnm.ops.clamp import nearest_bounds
 from webnnm.ops.declare.tensors import TensorType
 

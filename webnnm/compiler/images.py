@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.core.dtypes import DataType, integer_range, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decomposed
 
 
 def dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:

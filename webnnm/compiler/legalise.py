@@ -18,7 +18,7 @@ from webnnm.core.dtypes import FORMATS, DataType
 from webnnm.core.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import (
+from webnnm.graph.transforms.rewrite import (
     Replacement,
     Rule,
     again,
@@ -225,7 +225,7 @@ class Legaliser:
             if cast is not None:
                 self._note(node, f"{dtype} computed as {wider}, {why}")
                 return _through_casts(b, node, cast, wider)
-        from webnnm.graph.integers import of_others
+        from webnnm.graph.transforms.integers import of_others
 
         found = decomposed(b, node) or of_others(b, node)
         if found is not None:

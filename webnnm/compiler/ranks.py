@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from webnnm.core.shapes import Shape, broadcast, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.graph.rewrite import again
+from webnnm.graph.transforms.rewrite import again
 
 Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
 

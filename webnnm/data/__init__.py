@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from webnnm.data.batch import Batch as Batch
-    from webnnm.data.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.dataset import Dataset as Dataset
+    from webnnm.data.examples.iris import IrisDataset as IrisDataset
     from webnnm.data.field import Field as Field
-    from webnnm.data.images import ImageDataset as ImageDataset
-    from webnnm.data.iris import IrisDataset as IrisDataset
-    from webnnm.data.standardize import Standardization as Standardization
-    from webnnm.data.stream import StreamDataset as StreamDataset
-    from webnnm.data.table_dataset import TableDataset as TableDataset
-    from webnnm.data.text import TextDataset as TextDataset
+    from webnnm.data.pictures.images import ImageDataset as ImageDataset
+    from webnnm.data.preparation.standardize import Standardization as Standardization
+    from webnnm.data.streams.stream import StreamDataset as StreamDataset
+    from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
+    from webnnm.data.tables.table_dataset import TableDataset as TableDataset
+    from webnnm.data.texts.text import TextDataset as TextDataset
 
 _HOME = {
     "Batch": "batch",
-    "CSVDataset": "csv_dataset",
+    "CSVDataset": "tables.csv_dataset",
     "Dataset": "dataset",
     "Field": "field",
-    "ImageDataset": "images",
-    "IrisDataset": "iris",
-    "Standardization": "standardize",
-    "StreamDataset": "stream",
-    "TableDataset": "table_dataset",
-    "TextDataset": "text",
+    "ImageDataset": "pictures.images",
+    "IrisDataset": "examples.iris",
+    "Standardization": "preparation.standardize",
+    "StreamDataset": "streams.stream",
+    "TableDataset": "tables.table_dataset",
+    "TextDataset": "texts.text",
 }
 """Public name → module. Names are imported on first use: a page pays only for what it touches."""
 

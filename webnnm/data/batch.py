@@ -10,7 +10,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS, byte_length
 from webnnm.core.random import Purpose, Stream, permutations
 from webnnm.core.shapes import count
-from webnnm.data.sequences import Sequences, lengths_of, masks_of
+from webnnm.data.series.sequences import Sequences, lengths_of, masks_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,15 @@ from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import class_of_rows
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
-from webnnm.data.precision import Loss, lost_values
-from webnnm.data.sequences import Length, check_shared, lengths_of, mask_of
+from webnnm.data.preparation.precision import Loss, lost_values
+from webnnm.data.preparation.standardize import Scale, Unscaled, warn
+from webnnm.data.preparation.statistics import Statistics, measure
+from webnnm.data.series.sequences import Length, check_shared, lengths_of, mask_of
 from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
-from webnnm.data.standardize import Scale, Unscaled, warn
-from webnnm.data.statistics import Statistics, measure
-from webnnm.data.word_labels import number_words
+from webnnm.data.tables.word_labels import number_words
 
 if TYPE_CHECKING:
-    from webnnm.data.augment import Augmentation
+    from webnnm.data.preparation.augment import Augmentation
 
 Arrays = dict[str, HostArray]
 
@@ -130,7 +130,7 @@ class Dataset:
         self._row_count = row_count
         self.sample_weight: HostArray | None = None
         if sample_weight is not None:
-            from webnnm.data.row_weights import checked
+            from webnnm.data.preparation.row_weights import checked
 
             self.sample_weight = checked(sample_weight, row_count, parts[0])
         self._divide(parts)
@@ -272,7 +272,7 @@ class Dataset:
         batches = cut(self._inputs, self._outputs, indices, self.batch_size)
         if self.augmentation is None or subset != "training":
             return batches
-        from webnnm.data.augment import augmented
+        from webnnm.data.preparation.augment import augmented
 
         return augmented(batches, self.augmentation, (self.inputs, self.outputs), epoch, seed)
 
@@ -390,9 +390,9 @@ class Dataset:
         """Convert predictions to class names, or to class numbers if there are no names.
 
         Continuous values, such as those of `predict(…, raw=True)`, are converted to the units of
-        the data. See `webnnm.data.decode.decode`.
+        the data. See `webnnm.data.binding.decode.decode`.
         """
-        from webnnm.data.decode import decode
+        from webnnm.data.binding.decode import decode
 
         block = self._output_block(block)
         if block in self.target_standardization:

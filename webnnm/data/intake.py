@@ -12,9 +12,8 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.data.classes import detect_kind
-from webnnm.data.columns import column_keys, repeated
 from webnnm.data.field import KINDS, Field, Kind
-from webnnm.data.sequences import (
+from webnnm.data.series.sequences import (
     Length,
     check_shared,
     is_ragged,
@@ -23,6 +22,7 @@ from webnnm.data.sequences import (
     positions_of,
     spot,
 )
+from webnnm.data.tables.columns import column_keys, repeated
 
 ONLY_BLOCK = "model"
 """The name of the only input or output if none is given."""
@@ -280,7 +280,7 @@ def _given(
     try:
         values = HostArray.of(value, dtype, copy=True)
     except DataError as error:
-        from webnnm.data.misfit import words_of
+        from webnnm.data.binding.mismatch import words_of
 
         words = words_of(where, value)
         if words is not None:

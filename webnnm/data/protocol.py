@@ -11,7 +11,7 @@ from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError
 from webnnm.data.batch import Batch, row_orders
 from webnnm.data.field import Field
-from webnnm.data.statistics import Statistics
+from webnnm.data.preparation.statistics import Statistics
 
 Arrays = dict[str, HostArray]
 

@@ -13,8 +13,15 @@ from webnnm.diagram.tree import (
     own_parameters,
     representatives,
 )
-from webnnm.graph.autodiff import GRADIENT
-from webnnm.graph.vertices import InputVertex, LayerVertex, Network, Source, Vertex, result_type
+from webnnm.graph.elaboration.vertices import (
+    InputVertex,
+    LayerVertex,
+    Network,
+    Source,
+    Vertex,
+    result_type,
+)
+from webnnm.graph.transforms.autodiff import GRADIENT
 
 MOST_BOXES = 32
 """The number of boxes up to which blocks are opened, the outermost first."""

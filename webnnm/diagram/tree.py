@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from webnnm.core.errors import Span
-from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
+from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from webnnm.eager.errors import ArrayTypeError
 from webnnm.eager.scopes import Scope, Trace, traced
 from webnnm.eager.trees import Structure, count_leaves, flatten, unflatten
 from webnnm.graph.node import Graph, InputNode, Operand
-from webnnm.graph.rewrite import copied
+from webnnm.graph.transforms.rewrite import copied
 from webnnm.ops.declare.tensors import TensorType
 
 

@@ -16,9 +16,9 @@ from webnnm.eager.manipulation import moveaxis
 from webnnm.eager.mapping import vmap
 from webnnm.eager.scopes import PendingGraph, Scope, Trace
 from webnnm.eager.trees import flatten, unflatten
-from webnnm.graph.autodiff import gradients, pullback
 from webnnm.graph.node import Operand
-from webnnm.graph.tangents import tangents as graph_tangents
+from webnnm.graph.transforms.autodiff import gradients, pullback
+from webnnm.graph.transforms.tangents import tangents as graph_tangents
 
 Function = Callable[..., Any]
 """A function of arrays and containers of them."""

@@ -17,11 +17,11 @@ from webnnm.eager.dtypes import is_kind
 from webnnm.eager.errors import ArrayValueError
 from webnnm.eager.scopes import LARGEST_BUILDER, Trace
 from webnnm.eager.trees import flatten, unflatten
-from webnnm.graph.autodiff import pullback
-from webnnm.graph.batching import NO_METHOD
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
-from webnnm.graph.rewrite import copied
+from webnnm.graph.transforms.autodiff import pullback
+from webnnm.graph.transforms.batching import NO_METHOD
+from webnnm.graph.transforms.rewrite import copied
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.batching import several
 from webnnm.ops.declare.operator import Composite, Slot

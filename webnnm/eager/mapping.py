@@ -13,7 +13,7 @@ from webnnm.eager.creation import expanded
 from webnnm.eager.errors import ArrayValueError
 from webnnm.eager.manipulation import axis_of, moveaxis
 from webnnm.eager.trees import flatten, unflatten
-from webnnm.graph.batching import batched
+from webnnm.graph.transforms.batching import batched
 
 Axis = int | None
 

@@ -15,7 +15,7 @@ from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.eager.trees import Structure, flatten, tree_map, unflatten
 from webnnm.eager.types import astype
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph, Operand
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import given, resolve

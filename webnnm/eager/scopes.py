@@ -16,10 +16,10 @@ from webnnm.eager.device import Device, Program, Work
 from webnnm.eager.errors import ArrayValueError, TracedValueError
 from webnnm.eager.small import HostProgram, is_small, number_name
 from webnnm.eager.storage import Storage
-from webnnm.graph.batching import NO_METHOD
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, copied, inlined, rewrite
+from webnnm.graph.transforms.batching import NO_METHOD
+from webnnm.graph.transforms.rewrite import Replacement, copied, inlined, rewrite
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.checks import integer
 from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.core.errors import DataError, Span, suggestion
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
-from webnnm.expert.facts import Facts
-from webnnm.expert.rule import Hit, Rule
-from webnnm.expert.rules import RULES
-from webnnm.expert.rules_capacity import LAMBDA
-from webnnm.graph.vertices import Network
+from webnnm.expert.facts.facts import Facts
+from webnnm.expert.rules.capacity import LAMBDA
+from webnnm.expert.rules.registry import RULES
+from webnnm.expert.rules.rule import Hit, Rule
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.training.optimizers import OPTIMIZERS
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _shown(value: Any) -> bool:
 def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
     """Apply all rules but those that are `off`; these neither report nor decide settings.
 
-    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.graph.elaboration.elaborate import elaborate
     >>> from webnnm.notation import parse
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers dropout(0.8), matmul(w);"
     >>> settings = {"optimizer": "rlion", "lr": 0.01, "gradient_clipping": "auto"}
@@ -245,7 +245,7 @@ def _apply(
         hit = rule.test(facts)
         return [] if hit is None else [_finding(rule, hit, decide(hit.changes), place)]
     except Exception as error:
-        from webnnm.expert.failing import failure
+        from webnnm.expert.rules.failing import failure
 
         return [failure(rule.id, error)]
 
@@ -255,7 +255,7 @@ def _merged(findings: list[Finding], facts: Facts) -> list[Finding]:
     failures = [*facts.failures, *facts.data.failures]
     if not failures and not any(finding.failed for finding in findings):
         return findings
-    from webnnm.expert.failing import merge_failures
+    from webnnm.expert.rules.failing import merge_failures
 
     return sorted(merge_failures([*findings, *failures]), key=lambda finding: finding.id)
 
@@ -269,7 +269,7 @@ def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     """
     if facts.history is None or not facts.history.ended:
         return [*findings]
-    from webnnm.expert.course import skill
+    from webnnm.expert.facts.course import skill
 
     skills = [skill(found) for found in facts.history.held_out.values()]
     if not skills or any(known is None or known < PROVEN for known in skills):

@@ -11,22 +11,22 @@ from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.keywords import keywords
 from webnnm.core.shapes import count
-from webnnm.data.binding import DataBinding, bind, with_targets
+from webnnm.data.binding.binding import DataBinding, bind, with_targets
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import finite
 from webnnm.data.protocol import whole_subset
-from webnnm.expert.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
-from webnnm.expert.gathering import data_facts, gather_facts
+from webnnm.expert.facts.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
+from webnnm.expert.facts.gathering import data_facts, gather_facts
 from webnnm.expert.review import Review, consistent, hindsight, tried
 from webnnm.expert.review import review as apply_rules
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.loss_words import loss_name
-from webnnm.graph.lowering import lower_network
-from webnnm.graph.vertices import LayerVertex, Network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.loss_words import loss_name
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import LayerVertex, Network
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document
-from webnnm.runtime.objectives import Objective, objectives
 from webnnm.runtime.state import ModelState
+from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.training.automatic import by_rows
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
@@ -216,7 +216,7 @@ class Reviewer:
         if settings["optimize_for"] == "edge":  # requested, perhaps when the model was created
             given = {"optimize_for": "edge", **given}
         if history is not None:
-            from webnnm.expert.hindsight import scouting_facts
+            from webnnm.expert.facts.hindsight import scouting_facts
 
             scouting = scouting_facts(history)
         found = apply_rules(self._of(history, given, settings, scouting), off=off)
@@ -255,12 +255,12 @@ class Reviewer:
 
 def with_history(facts: Facts, history: History) -> Facts:
     """Return the facts with the course of a training."""
-    from webnnm.expert.hindsight import history_facts
+    from webnnm.expert.facts.hindsight import history_facts
 
     try:
         return replace(facts, history=history_facts(history))
     except Exception as error:
-        from webnnm.expert.failing import failure
+        from webnnm.expert.rules.failing import failure
 
         return replace(facts, failures=[failure("E900", error)])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
-from webnnm.graph.rewrite import copied
+from webnnm.graph.transforms.rewrite import copied
 from webnnm.ops.declare.tensors import TensorType
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE
 from webnnm.core.naming import camel_case
-from webnnm.graph.loss_words import LOSSES as LOSS_WORDS
+from webnnm.graph.elaboration.loss_words import LOSSES as LOSS_WORDS
 from webnnm.language.names import Names, names_of
 from webnnm.language.places import Place, place_at, words
 from webnnm.language.signatures import (

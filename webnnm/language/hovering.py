@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webnnm import ops
-from webnnm.graph.loss_words import loss_name
-from webnnm.graph.vertices import LayerVertex, Network, Source, result_type
+from webnnm.graph.elaboration.loss_words import loss_name
+from webnnm.graph.elaboration.vertices import LayerVertex, Network, Source, result_type
 from webnnm.language.names import Names, names_of
 from webnnm.language.places import Place, Word, place_at, words
 from webnnm.language.problems import checked

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from webnnm.core.errors import Edit, ModelError, Span, WebNNMError
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.outline import Warning
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.outline import Warning
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.notation import parse
 
 

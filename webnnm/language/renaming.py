@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from webnnm.core.errors import Edit, WebNNMError
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.language.names import USES, Names, names_of
 from webnnm.language.places import Word, words
 from webnnm.language.problems import checked

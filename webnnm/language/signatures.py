@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from webnnm.core.dtypes import PRECEDENCE
 from webnnm.core.naming import camel_case
-from webnnm.graph.expand import COMMON
+from webnnm.graph.elaboration.expand import COMMON
 from webnnm.language.words import LAYER_OPTIONS
 from webnnm.notation.syntax import Dimension, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.declare import values

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from webnnm.core.errors import DataError
-from webnnm.data.references import Reference, read_reference
-from webnnm.data.source_bytes import read_bytes
+from webnnm.data.files.references import Reference, read_reference
+from webnnm.data.files.source_bytes import read_bytes
+from webnnm.editing.low_rank import Adapter, adapted_document, adapters
 from webnnm.formats import peft
 from webnnm.formats.name_map import Names, places
 from webnnm.formats.safetensors import read
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.low_rank import Adapter, adapted_document, adapters
-from webnnm.graph.packing import Packing
+from webnnm.graph.packing.packing import Packing
 from webnnm.notation.syntax import Document
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.refit import refit

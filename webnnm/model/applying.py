@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
-from webnnm.data.binding import check_numbers, tables
+from webnnm.data.binding.binding import check_numbers, tables
 from webnnm.eager.array import Array, bounds, converted, host_array
 from webnnm.eager.calls import computed
 from webnnm.eager.creation import asarray
@@ -17,9 +17,9 @@ from webnnm.eager.device import Device
 from webnnm.eager.dtypes import dtype_of, float32, is_kind
 from webnnm.eager.random import bits, fold_in
 from webnnm.eager.types import astype
-from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
-from webnnm.graph.vertices import Network
 from webnnm.ops.declare.generator import MODULI
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.freezing import multipliers

@@ -26,11 +26,11 @@ from webnnm.core.dtypes import FLOAT_INFO, DataType, is_float
 from webnnm.core.errors import DataError
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import Shape, count
-from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import ConstantNode, Graph, Operand, OperatorNode
-from webnnm.graph.vertices import Network
+from webnnm.graph.transforms.autodiff import backward
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.state import ModelState
 from webnnm.training.forward import OutputLoss, label_forms

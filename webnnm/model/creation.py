@@ -90,6 +90,6 @@ async def _model_text(given: Mapping[str, Any]) -> str:
         raise DataError("NNM715", f"give exactly one of source, url and path; {listed} given")
     if places[0] == "source":
         return given["source"]
-    from webnnm.data.source import read_text
+    from webnnm.data.files.source import read_text
 
     return await read_text(given[places[0]])

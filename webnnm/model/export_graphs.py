@@ -9,9 +9,9 @@ from typing import TypeVar
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, ModelError, WebNNMError, suggestion
 from webnnm.formats.sizes import Size, size_of
-from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
-from webnnm.graph.vertices import Network
 from webnnm.training.batch_step import batch_loss, batch_step, called
 from webnnm.training.forward import OutputLoss
 from webnnm.training.step_settings import StepSettings

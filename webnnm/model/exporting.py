@@ -14,7 +14,7 @@ from webnnm.expert.reviewer import Reviewer, half_network
 from webnnm.formats.onnx.exporting.file import write_model
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.formats.stablehlo.lowering import graph_text
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.model.export_graphs import (
     ExportedGraph,
     check_kind,

@@ -10,10 +10,10 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.model.prompts import prompts, takes_prompts
 from webnnm.model.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
-from webnnm.runtime.context import InferenceContext
+from webnnm.runtime.inference.context import InferenceContext
 from webnnm.runtime.state import ModelState
 from webnnm.transformers.inputs import check_inputs, read_inputs
 

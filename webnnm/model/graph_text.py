@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from webnnm.core.naming import camel_case
 from webnnm.core.shapes import count
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 
 

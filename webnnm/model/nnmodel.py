@@ -18,10 +18,10 @@ from webnnm.core.keywords import keywords
 from webnnm.core.naming import by_javascript_name
 from webnnm.evaluation.history import History
 from webnnm.expert.reviewer import Reviewer, given_then
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
-from webnnm.graph.outline import Warning
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.outline import Warning
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.model.creation import create_settings, model_document
 from webnnm.model.report import layer_rows, parameter_count, summary, view
 from webnnm.runtime.occupancy import Occupancy
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from webnnm.evaluation.importance import PermutationImportance
     from webnnm.evaluation.rate_range import RateRange
     from webnnm.evaluation.result import TestResult
-    from webnnm.expert.profile import Profile
+    from webnnm.expert.facts.profile import Profile
     from webnnm.formats.name_map import Names
     from webnnm.model.applying import NetworkFunction
     from webnnm.model.keywords import CreateSettings, Hyperparameters
     from webnnm.runtime.checkpoint import Checkpoint
-    from webnnm.runtime.compilation import Compilation
-    from webnnm.runtime.context import InferenceContext
-    from webnnm.runtime.prediction import Predictor
+    from webnnm.runtime.inference.compilation import Compilation
+    from webnnm.runtime.inference.context import InferenceContext
+    from webnnm.runtime.inference.prediction import Predictor
     from webnnm.trainer.inspection import Inspection
     from webnnm.trainer.scout import Scouting
     from webnnm.trainer.training import Training
@@ -97,7 +97,7 @@ class NNModel:
 
     @cached_property
     def _predictor(self) -> Predictor:
-        from webnnm.runtime.prediction import Predictor
+        from webnnm.runtime.inference.prediction import Predictor
 
         return Predictor(self.network, self.create_context, self.state.known_data)
 
@@ -515,7 +515,7 @@ class NNModel:
         self, batch_size: int = 1, sequence_length: int | Mapping[str, int] | None = None
     ) -> InferenceContext:
         """Return an inference context for batches of this size."""
-        from webnnm.runtime.context import InferenceContext
+        from webnnm.runtime.inference.context import InferenceContext
 
         context = InferenceContext(
             self.network,
@@ -796,7 +796,7 @@ class NNModel:
         Raises `DataError` NNM705 if the subset is empty or unknown, NNM712 while the model is being
         trained.
         """
-        from webnnm.runtime.testing import tested
+        from webnnm.runtime.testing.testing import tested
 
         self.state.binding()
         with self.state.occupancy.by("a test"):
@@ -868,7 +868,7 @@ class NNModel:
         scores, NNM705 if the subset is empty or unknown, NNM712 while the model is being trained,
         NNM714 without a dataset.
         """
-        from webnnm.runtime.importance import importances
+        from webnnm.runtime.testing.importance import importances
 
         self.state.binding()
         with self.state.occupancy.by("a test"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.data.references import Reference, Roots, read_path, read_reference, refer
+from webnnm.data.files.references import Reference, Roots, read_path, read_reference, refer
 from webnnm.formats.atomic import write_atomically
 from webnnm.formats.kinds import BEGINNING, is_safetensors
 from webnnm.formats.onnx import tensors
@@ -29,7 +29,7 @@ async def read_onnx(source: Any, references: Roots = None) -> tuple[ModelProto, 
     if isinstance(source, Reference):
         data, source = await read_reference(source), source.location
     elif isinstance(source, (str, Path)):
-        from webnnm.data.source_bytes import read_bytes
+        from webnnm.data.files.source_bytes import read_bytes
 
         data = await read_bytes(source)
     else:

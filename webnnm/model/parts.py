@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from webnnm.backends.base import Backend
 from webnnm.core.awaiting import awaited
 from webnnm.core.errors import DataError, ModelError
-from webnnm.graph.counterparts import counterparts
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.joining import clashes, joined_document, link, link_layers
-from webnnm.graph.splitting import split_document
-from webnnm.graph.vertices import Network
+from webnnm.editing.counterparts import counterparts
+from webnnm.editing.joining import clashes, joined_document, link, link_layers
+from webnnm.editing.splitting import split_document
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.model.nnmodel import NNModel
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document

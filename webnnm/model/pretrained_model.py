@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import awaited, awaited_methods
 from webnnm.core.errors import DataError, WebNNMError
-from webnnm.data.downloads import Downloads, Progress
+from webnnm.data.files.downloads import Downloads, Progress
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.name_map import Names, assigned
 from webnnm.model.nnmodel import NNModel

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
-from webnnm.graph.vertices import InputVertex
+from webnnm.graph.elaboration.vertices import InputVertex
 
 POINTS, LABELS, BOXES, MASKS = "input_points", "input_labels", "input_boxes", "input_masks"
 HAS_MASKS, OUTPUTS = "has_input_masks", "output_tokens"

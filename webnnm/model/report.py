@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count, show
-from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
+from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex
 
 MOST_NAMED = 4
 """How many parameters of a layer the table names; a graph from a file may have hundreds."""
@@ -17,7 +17,7 @@ MOST_NAMED = 4
 def summary(network: Network, running_on: str) -> str:
     """Return a table of layers with their shapes and parameters.
 
-    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.graph.elaboration.elaborate import elaborate
     >>> from webnnm.notation import parse
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> print(summary(elaborate(parse(text)), "NumPy"))

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from webnnm.data.encoding import NumberEncoder
-from webnnm.runtime.answers import Prediction
+from webnnm.data.tables.encoding import NumberEncoder
+from webnnm.runtime.inference.answers import Prediction
 
 if TYPE_CHECKING:
-    from webnnm.data.form import Form
-    from webnnm.data.standardize import Standardization
-    from webnnm.graph.vertices import InputVertex
+    from webnnm.data.binding.form import Form
+    from webnnm.data.preparation.standardize import Standardization
+    from webnnm.graph.elaboration.vertices import InputVertex
     from webnnm.model.nnmodel import NNModel
 
 DIGITS = 3

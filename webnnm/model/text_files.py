@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from webnnm.core.errors import DataError, ModelError, suggestion
-from webnnm.data.references import Roots, refer
+from webnnm.data.files.references import Roots, refer
 from webnnm.formats.onnx.part import ModelFile as OpenedFile
 from webnnm.formats.onnx.reader import read_model
 from webnnm.model.onnx_files import read_onnx, read_onnx_file

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.errors import ModelError, separate
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.outline import Warning
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.outline import Warning
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document, ModelFile

@@ -8,8 +8,8 @@ from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import Shape
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.part import part, vertices_before
-from webnnm.graph.vertices import InputVertex, Network, Output
+from webnnm.graph.elaboration.part import part, vertices_before
+from webnnm.graph.elaboration.vertices import InputVertex, Network, Output
 
 WEIGHTS, PICTURES = "zeroshot_weights", "image_embeds"
 """Outputs whose product measures how well texts and pictures match."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import count
 from webnnm.data.protocol import AnyDataset
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, OperatorNode
-from webnnm.graph.vertices import Network
 from webnnm.training.automatic import LEAST_EPOCHS, UPDATES
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
     """Return how long NumPy would take for a default training, or for 100 inferences.
 
     >>> from webnnm import parse
-    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.graph.elaboration.elaborate import elaborate
     >>> text = "m:input shape=[784]; m:output shape=[10]; m:layers matmul(w), softmax();"
     >>> round(seconds_on_numpy(elaborate(parse(text)), None), 2)
     0.01

@@ -10,7 +10,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import plain
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.schedules import Schedule

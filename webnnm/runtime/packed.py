@@ -15,13 +15,13 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.gguf import has_numpy
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.packed_parameters import packings, read_in_float16
-from webnnm.graph.packing import BLOCK, LEAST, SCALE, WHOLE, Packing
+from webnnm.graph.packing.packed_parameters import packings, read_in_float16
+from webnnm.graph.packing.packing import BLOCK, LEAST, SCALE, WHOLE, Packing
 from webnnm.ops.declare.tensors import TensorType
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend, Executable
-    from webnnm.graph.vertices import ParameterVertex
+    from webnnm.graph.elaboration.vertices import ParameterVertex
     from webnnm.runtime.state import ModelState
 
 MOST = "most"

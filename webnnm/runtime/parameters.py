@@ -12,8 +12,8 @@ from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, count, show
 from webnnm.core.waiting import to_the_end
-from webnnm.graph.initialise import initialisers
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.initialise import initialisers
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.training.initialisation import initial_bytes, initial_graph

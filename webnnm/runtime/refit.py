@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from webnnm.backends.base import DeviceTensor
 from webnnm.core.arrays import HostArray
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation.syntax import Document
 from webnnm.runtime.parameters import KIND, ParameterStore
 from webnnm.runtime.state import ModelState

@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from webnnm.data.binding import DataBinding
+from webnnm.data.binding.binding import DataBinding
+from webnnm.data.binding.form import Form
 from webnnm.data.field import Field
-from webnnm.data.form import Form
-from webnnm.data.standardize import Standardization
+from webnnm.data.preparation.standardize import Standardization
 
 if TYPE_CHECKING:
-    from webnnm.data.dialect import Dialect
-    from webnnm.data.encoding import Encoder
-    from webnnm.data.number_format import NumberFormat
-    from webnnm.runtime.answers import Answers
+    from webnnm.data.tables.dialect import Dialect
+    from webnnm.data.tables.encoding import Encoder
+    from webnnm.data.tables.number_format import NumberFormat
+    from webnnm.runtime.inference.answers import Answers
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ def _chosen(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
 
 def known(binding: DataBinding) -> Restored:
     """Return what is known about a model's data from its dataset."""
-    from webnnm.runtime.answers import Answers
+    from webnnm.runtime.inference.answers import Answers
 
     dataset = binding.dataset
     by_block = {block: bound.field for block, bound in binding.inputs.items()}

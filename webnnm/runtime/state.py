@@ -9,15 +9,15 @@ from typing import Any
 
 from webnnm.backends.base import Backend
 from webnnm.core.errors import DataError
-from webnnm.data.binding import DataBinding, bind, with_targets
+from webnnm.data.binding.binding import DataBinding, bind, with_targets
+from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.protocol import AnyDataset
-from webnnm.data.standardize import Standardization
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
-from webnnm.runtime.objectives import Objective, objectives
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import ParameterStore
 from webnnm.runtime.restored import Restored, known
+from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.training.forward import OutputLoss
 
 SETTLED = frozenset({"backend", "batch_size", "network", "seed", "sequence"})

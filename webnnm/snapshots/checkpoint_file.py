@@ -11,7 +11,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import plain
 from webnnm.formats.safetensors import invalid
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import RESUMABLE, Checkpoint
 from webnnm.training.clipping import CLIP_STATE

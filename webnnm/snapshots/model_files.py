@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.formats.onnx.part import ModelFile, opened
 from webnnm.formats.onnx.tensors import External
 from webnnm.formats.safetensors import File, StoredTensor, invalid
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 
 FILE = "file/"
 """Tensors with the bytes of files: file/name, with the names of the text."""

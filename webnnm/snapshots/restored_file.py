@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count
-from webnnm.data import dialect
-from webnnm.data.encoding import LabelEncoder, from_dict, to_dict
+from webnnm.data.binding.form import Form
 from webnnm.data.field import KINDS, Field
-from webnnm.data.form import Form
-from webnnm.data.light import Light
-from webnnm.data.number_format import format_from_dict, format_to_dict
-from webnnm.data.standardize import SCALES, Standardization
+from webnnm.data.pictures.pixel_scale import Light
+from webnnm.data.preparation.standardize import SCALES, Standardization
+from webnnm.data.tables import dialect
+from webnnm.data.tables.encoding import LabelEncoder, from_dict, to_dict
+from webnnm.data.tables.number_format import format_from_dict, format_to_dict
 from webnnm.formats.safetensors import StoredTensor, invalid
-from webnnm.runtime.answers import Answers
-from webnnm.runtime.entries import check_fits
+from webnnm.runtime.inference.answers import Answers
+from webnnm.runtime.inference.entries import check_fits
 from webnnm.runtime.restored import Restored
 
 if TYPE_CHECKING:
-    from webnnm.data.encoding import Encoder
-    from webnnm.graph.vertices import Network
+    from webnnm.data.tables.encoding import Encoder
+    from webnnm.graph.elaboration.vertices import Network
 
 NORM = "norm/"
 """Tensors with the scales of inputs: norm/block/mean, norm/block/std."""

@@ -14,7 +14,7 @@ from webnnm.core.finding import Finding
 from webnnm.evaluation.history import plain
 from webnnm.expert.review import Review
 from webnnm.expert.reviewer import Reviewer, half_network
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
 from webnnm.trainer.resident import ResidentTraining
@@ -140,7 +140,7 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
         names: list[str] = []
         shares = None
         if state.has_dataset:
-            from webnnm.runtime.class_weights import shares_of_labels
+            from webnnm.runtime.testing.class_weights import shares_of_labels
 
             binding = state.binding()
             names = binding.dataset.labels(binding.outputs[name].field) or []

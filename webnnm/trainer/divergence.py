@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from webnnm.core.errors import DataError
 from webnnm.core.finding import Finding
-from webnnm.expert.rules import RULES
+from webnnm.expert.rules.registry import RULES
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.training.scaling import MOST_OVERFLOWS
 from webnnm.training.totals import Totals

@@ -11,7 +11,7 @@ from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.core.arrays import HostArray, zeros
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import Checkpoint

@@ -11,7 +11,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.data.batch import take
-from webnnm.data.binding import DataBinding
+from webnnm.data.binding.binding import DataBinding
 from webnnm.data.dataset import Dataset
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.losses import Labels
@@ -149,7 +149,7 @@ async def epoch_blocks(
         dataset = binding.dataset
         data: Arrays = {}
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
-            from webnnm.data.epoch_arrays import epoch_arrays
+            from webnnm.data.preparation.epoch_arrays import epoch_arrays
 
             changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
             data = _named(*binding.bound(*changed, feed.labels), {}, feed.dtypes)

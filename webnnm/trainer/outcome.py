@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.core.shapes import count
-from webnnm.graph.initialise import WEIGHTS
-from webnnm.runtime.objectives import assess_all, has_reports
+from webnnm.graph.elaboration.initialise import WEIGHTS
 from webnnm.runtime.state import ModelState
+from webnnm.runtime.testing.objectives import assess_all, has_reports
 from webnnm.trainer.sampled_rows import Arrays, SampledRows, run_on, sampled_rows, types_of
 from webnnm.training.forward import OutputLoss
 from webnnm.training.outcome_step import outcome_step

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray, zeros
-from webnnm.graph.lowering import PARAMETER_PREFIX
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.double_buffer import (
@@ -36,7 +36,7 @@ from webnnm.training.step_settings import (
 from webnnm.training.totals import Totals
 
 if TYPE_CHECKING:
-    from webnnm.runtime.validation import Validation
+    from webnnm.runtime.testing.validation import Validation
 
 REPEATED = 1.0
 """The maximum number of seconds of repeated steps to return to a known one."""
@@ -339,7 +339,7 @@ class ResidentTraining:
     async def validate(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the losses and metrics over the validation subset."""
         if not self._validation:
-            from webnnm.runtime.validation import Validation
+            from webnnm.runtime.testing.validation import Validation
 
             self._validation = Validation(self._state, self._made.losses, self._made.batch)
         return await self._validation.run(self._parameters(self.current))

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.runtime.checkpoint import Checkpoint
-from webnnm.runtime.objectives import Objective
 from webnnm.runtime.state import ModelState
+from webnnm.runtime.testing.objectives import Objective
 from webnnm.training.forward import OutputLoss
 from webnnm.training.losses import LOSSES, LossSettings
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from webnnm.backends.base import DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.scout import pilot_rows

@@ -11,12 +11,12 @@ from webnnm.backends.base import DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.random import Purpose, Stream
-from webnnm.data.binding import DataBinding
+from webnnm.data.binding.binding import DataBinding
 from webnnm.data.classes import class_of_rows
 from webnnm.data.dataset import Dataset
 from webnnm.data.split import split_rows
-from webnnm.expert.facts import ScoutingFacts
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.expert.facts.facts import ScoutingFacts
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.state import ModelState
 from webnnm.training.forward import OutputLoss, label_forms

@@ -355,7 +355,7 @@ class Training(Unfinished):
         except (WebNNMError, ImportError) as error:
             self._warn(f"the results of the training could not be measured: {error}")
         except Exception as error:
-            from webnnm.expert.failing import failure
+            from webnnm.expert.rules.failing import failure
 
             failures = [failure("E900", error)]
         found = [*self._reviewer.hindsight(history), *failures]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, Operand
-from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
 from webnnm.training.scaling import all_finite

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import Lowered
+from webnnm.graph.elaboration.lowering import Lowered
 from webnnm.graph.node import Operand
 from webnnm.training.losses import Labels, Loss, LossSettings, is_of_labels
 from webnnm.training.output_activation import activation_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from webnnm.graph.annotate import parameter_depths
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.annotate import parameter_depths
+from webnnm.graph.elaboration.vertices import Network
 
 BUCKETS = (0.0, 0.1, 0.5, 0.9, 1.0)
 """The multipliers that `freeze` assigns, so that few constants are compiled in."""

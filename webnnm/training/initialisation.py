@@ -10,7 +10,7 @@ from webnnm.core.dtypes import DataType
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.initialise import Initialiser
+from webnnm.graph.elaboration.initialise import Initialiser
 from webnnm.graph.node import Graph, Operand
 from webnnm.ops.declare.generator import MODULI, skipped
 from webnnm.ops.declare.tensors import TensorType

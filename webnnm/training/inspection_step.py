@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
-from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss
 from webnnm.training.probe_step import measured

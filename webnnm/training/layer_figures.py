@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webnnm.graph.lowering import Lowered
+from webnnm.graph.elaboration.lowering import Lowered
+from webnnm.graph.elaboration.vertices import LayerVertex
 from webnnm.graph.node import Operand
-from webnnm.graph.vertices import LayerVertex
 
 SILENT = 1e-6
 """Values this close to 0 count as 0: gelu is not exactly 0."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, show
-from webnnm.graph.loss_words import loss_name
+from webnnm.graph.elaboration.loss_words import loss_name
 from webnnm.training.losses import DEFAULTS, LOSSES, Alpha, Labels, Loss, LossSettings
 from webnnm.training.output_activation import OutputActivation
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.loss_words import LOSSES as WORDS
+from webnnm.graph.elaboration.loss_words import LOSSES as WORDS
 from webnnm.graph.node import Operand
 from webnnm.training.output_activation import ActivatedOutput, OutputActivation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webnnm.graph.vertices import LayerVertex, Network
+from webnnm.graph.elaboration.vertices import LayerVertex, Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss
 from webnnm.training.layer_figures import saturated_units

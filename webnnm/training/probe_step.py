@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.core.shapes import count
-from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.initialise import WEIGHTS
-from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
+from webnnm.graph.elaboration.initialise import WEIGHTS
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, Lowered, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.scan import Scan
-from webnnm.graph.vertices import Network
+from webnnm.graph.transforms.autodiff import backward
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss, losses_of, row_mask
 from webnnm.training.layer_figures import dead_units, mean_of

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from webnnm.core.shapes import Shape
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered, lower_network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, Lowered, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.scan import Scan
-from webnnm.graph.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.fetching import Fetched, Slices, Source
 from webnnm.training.forward import Losses, OutputLoss, losses_of, row_mask

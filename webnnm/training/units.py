@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.graph.vertices import LayerVertex, Network, ParameterVertex
+from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex
 
 HEAVY = ("weight", "projection", "recurrent")
 """Roles of parameters that make a layer a weight layer."""
@@ -34,7 +34,7 @@ def product_units(rank: int, inner: int) -> tuple[int, ...]:
 def clipped_units(network: Network) -> dict[str, tuple[int, ...]]:
     """Return which parameters are clipped unit by unit: parameter → the dimensions of its units.
 
-    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.graph.elaboration.elaborate import elaborate
     >>> from webnnm.notation import parse
     >>> text = "m:input shape=[4]; m:output shape=[3];"
     >>> text += "m:layers matmul(w, shape=[5]), add(b), relu(), matmul(w), add(b), softmax();"
@@ -66,7 +66,7 @@ def before_heads(network: Network) -> set[str]:
 
     These are those of the last weight layers, and all between them and the outputs, such as biases.
 
-    >>> from webnnm.graph.elaborate import elaborate
+    >>> from webnnm.graph.elaboration.elaborate import elaborate
     >>> from webnnm.notation import parse
     >>> text = "m:input shape=[4]; m:output shape=[3];"
     >>> text += "m:layers matmul(w, shape=[5]), relu(), matmul(w), add(b), softmax();"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from webnnm.core.errors import DataError, WebNNMError
-from webnnm.graph.autodiff import backward
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import PARAMETER_PREFIX, Lowered
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, Lowered
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Operand
-from webnnm.graph.vertices import Network
+from webnnm.graph.transforms.autodiff import backward
 from webnnm.training.clipping import CLIP_STATE, clip_globally, clip_units, global_norm
 from webnnm.training.optimizers import Numbers, Optimizer
 from webnnm.training.regularisation import penalty, regularised

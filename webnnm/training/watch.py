@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.core.dtypes import is_float
-from webnnm.graph.lowering import Lowered
+from webnnm.graph.elaboration.lowering import Lowered
 from webnnm.graph.node import Operand
 from webnnm.training.forward import Losses
 

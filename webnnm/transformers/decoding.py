@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network
 from webnnm.graph.node import Graph, Operand, OperatorNode
-from webnnm.graph.vertices import InputVertex, LayerVertex, Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.beams import ORDER, likelihoods, searched
 from webnnm.transformers.choice import (

@@ -12,7 +12,7 @@ from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
 from webnnm.transformers.beams import PLACES, VALUES, Beams, Search, told

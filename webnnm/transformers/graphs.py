@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
 from webnnm.core.lru_cache import LruCache
-from webnnm.graph.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
 from webnnm.transformers.decoding import EMITTED, PLACE, ROUND, TOKEN, Kind, Language

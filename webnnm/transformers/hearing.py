@@ -8,8 +8,8 @@ from typing import Any
 from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.data.resampling import resampled
-from webnnm.data.sound import RATE, Sound, load_sound
+from webnnm.data.sounds.resampling import resampled
+from webnnm.data.sounds.sound import RATE, Sound, load_sound
 from webnnm.graph.builder import GraphBuilder
 from webnnm.transformers.log_mel import HOP, log_mel
 

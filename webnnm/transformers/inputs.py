@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
-from webnnm.graph.vertices import InputVertex
+from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.ops.rotary import DIGIT
 from webnnm.transformers.architectures.rotary_rates import longest
 

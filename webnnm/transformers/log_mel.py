@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.data.framing import framed_product
-from webnnm.data.sound import RATE
+from webnnm.data.sounds.framing import framed_product
+from webnnm.data.sounds.sound import RATE
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 

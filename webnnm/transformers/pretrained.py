@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
-from webnnm.data.downloads import Downloads
-from webnnm.data.references import Roots, read_path, refer
-from webnnm.data.source import read_text
+from webnnm.data.files.downloads import Downloads
+from webnnm.data.files.references import Roots, read_path, refer
+from webnnm.data.files.source import read_text
 from webnnm.formats import ctranslate2, gguf
 from webnnm.formats.fields import Fields
 from webnnm.formats.safetensors import File, StoredTensor, read

@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.texts import end_tokens

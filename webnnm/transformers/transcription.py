@@ -17,7 +17,7 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import Unfinished
-from webnnm.data.sound import RATE
+from webnnm.data.sounds.sound import RATE
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 from webnnm.transformers.hearing import Features, Stream

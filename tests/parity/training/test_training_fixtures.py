@@ -8,7 +8,7 @@ import pytest
 
 from tests.parity.training import fixtures
 from tests.parity.training.runs import LOSSES, RUNS, Outcome, Run, difference, steps, train
-from webnnm.graph.loss_words import LOSSES as WORDS
+from webnnm.graph.elaboration.loss_words import LOSSES as WORDS
 from webnnm.training.optimizers import OPTIMIZERS
 
 recorded = cache(fixtures.read)

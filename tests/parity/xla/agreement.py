@@ -23,10 +23,10 @@ from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.protocol import whole_subset
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
-from webnnm.graph.vertices import Network
 from webnnm.notation import parse
 from webnnm.ops.declare.operator import Looped
 from webnnm.training.batch_step import COUNT, RATE, UNSCALE, batch_loss, batch_step

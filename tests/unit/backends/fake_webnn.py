@@ -17,7 +17,7 @@ from webnnm.core.naming import snake_case
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
-from webnnm.graph.rewrite import Rule, rewrite
+from webnnm.graph.transforms.rewrite import Rule, rewrite
 
 np = pytest.importorskip("numpy")
 

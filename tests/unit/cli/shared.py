@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
-IRIS = str(ROOT / "webnnm" / "data" / "iris.csv")
+IRIS = str(ROOT / "webnnm" / "data" / "examples" / "iris.csv")
 
 SOFTMAX = """model:input shape=[4];
 model:output shape=[3];

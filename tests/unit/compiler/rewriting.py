@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from webnnm.compiler.traps import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, OperatorNode
-from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, rewrite
 
 
 def out_of_traps(graph: Graph, traps: Sequence[Trap]) -> Graph:

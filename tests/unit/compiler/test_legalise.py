@@ -20,7 +20,7 @@ from webnnm.compiler.ranks import merged
 from webnnm.core.errors import BackendError, Span
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand, OperatorNode
-from webnnm.graph.rewrite import rewrite
+from webnnm.graph.transforms.rewrite import rewrite
 
 
 @pytest.fixture(scope="module")

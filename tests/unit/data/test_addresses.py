@@ -15,7 +15,7 @@ import pytest
 import webnnm
 from tests.unit.transformers.folders import CONFIG, sharded, write
 from webnnm import DataError
-from webnnm.data.addresses import may_redirect
+from webnnm.data.files.addresses import may_redirect
 
 HUB = "https://huggingface.co/someone/model/resolve/main/"
 STORE = "https://cas-bridge.xethub.hf.co/"

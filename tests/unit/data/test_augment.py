@@ -11,8 +11,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.random import Stream
 from webnnm.data import Dataset
-from webnnm.data.epoch_arrays import epoch_arrays
-from webnnm.data.sequences import Sequences
+from webnnm.data.preparation.epoch_arrays import epoch_arrays
+from webnnm.data.series.sequences import Sequences
 
 Arrays = dict[str, HostArray]
 Changed = tuple[Mapping[str, Any], Mapping[str, Any]]

@@ -8,12 +8,12 @@ import pytest
 
 from webnnm import NNModel
 from webnnm.core.errors import DataError, ModelError
-from webnnm.data.binding import bind
+from webnnm.data.binding.binding import bind
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
-from webnnm.data.stream import StreamDataset
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.vertices import Network
+from webnnm.data.streams.stream import StreamDataset
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.notation import parse
 
 ALL = {"split": (1, 0, 0)}

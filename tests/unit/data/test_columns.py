@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.column_reading import Column, read_column
-from webnnm.data.columns import MISSING, Table, as_number, table_of
+from webnnm.data.tables.column_reading import Column, read_column
+from webnnm.data.tables.columns import MISSING, Table, as_number, table_of
 
 
 class Series:

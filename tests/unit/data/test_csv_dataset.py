@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.csv_dataset import CSVDataset
-from webnnm.data.table_dataset import TableDataset
+from webnnm.data.tables.csv_dataset import CSVDataset
+from webnnm.data.tables.table_dataset import TableDataset
 
 PETS = """name,weight,coat,kind
 # of the neighbours

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.csv_table import read_csv
+from webnnm.data.tables.csv_table import read_csv
 
 
 def cells(text: str, **options: Any) -> list[list[str]]:

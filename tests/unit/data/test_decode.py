@@ -8,7 +8,7 @@ import pytest
 
 from webnnm.core.errors import DataError
 from webnnm.data import Field
-from webnnm.data.decode import decode
+from webnnm.data.binding.decode import decode
 
 SPECIES = ["setosa", "versicolor", "virginica"]
 ONE_HOT = Field((3,), "float32", kind="onehot", classes=3)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.downloads import Downloads
+from webnnm.data.files.downloads import Downloads
 
 CONTENT = bytes(range(256)) * 10_000
 HASH = hashlib.sha256(CONTENT).hexdigest()

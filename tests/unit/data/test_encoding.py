@@ -9,8 +9,8 @@ from array import array
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.column_reading import Column
-from webnnm.data.encoding import (
+from webnnm.data.tables.column_reading import Column
+from webnnm.data.tables.encoding import (
     LabelEncoder,
     NumberEncoder,
     OneHotEncoder,

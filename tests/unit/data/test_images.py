@@ -9,8 +9,8 @@ import pytest
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.data.images import ImageDataset
-from webnnm.data.pictures import pictures
+from webnnm.data.pictures.images import ImageDataset
+from webnnm.data.pictures.pixels import pictures
 
 ALL = {"split": (1, 0, 0)}
 GREY = HostArray("uint8", (2, 2, 3), bytes(range(0, 240, 20)))

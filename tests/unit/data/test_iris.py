@@ -8,7 +8,7 @@ import pytest
 
 from webnnm.core.errors import DataError
 from webnnm.data import Field, IrisDataset
-from webnnm.data.iris import FEATURES, parse
+from webnnm.data.examples.iris import FEATURES, parse
 
 HEADER = ",".join([*FEATURES, "species"])
 

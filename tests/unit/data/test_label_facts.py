@@ -12,8 +12,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
 from webnnm.core.random import Stream
+from webnnm.data.binding.label_facts import label_facts
 from webnnm.data.field import Field, Kind
-from webnnm.data.label_facts import label_facts
 from webnnm.training.loss_choice import LabelFacts, choose, settle
 
 

@@ -9,7 +9,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data import Field
-from webnnm.data.matching import Slot, bind
+from webnnm.data.binding.matching import Slot, bind
 
 
 def test_fields_bind_by_name_or_because_they_are_the_only_ones() -> None:

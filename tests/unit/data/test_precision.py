@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, NNModel, TableDataset, review
-from webnnm.data.encoding import NumberEncoder
+from webnnm.data.tables.encoding import NumberEncoder
 
 ALL: dict[str, Any] = {"split": (1, 0, 0)}
 MINUTES = [1.7e9 + 60 * k for k in range(200)]

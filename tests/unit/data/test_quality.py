@@ -12,8 +12,8 @@ from tests.work import calls
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Stream
 from webnnm.data import Dataset, IrisDataset
-from webnnm.data.quality import ClassFacts, DataQuality, FeatureFacts, measure_quality
-from webnnm.data.standardize import elements_of
+from webnnm.data.preparation.quality import ClassFacts, DataQuality, FeatureFacts, measure_quality
+from webnnm.data.preparation.standardize import elements_of
 
 
 def uniform(rows: int, width: int, seed: int = 0) -> HostArray:
@@ -221,7 +221,7 @@ def test_a_dataset_without_training_rows() -> None:
 
 
 def test_of_very_many_elements_some_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    from webnnm.data import quality as module
+    from webnnm.data.preparation import quality as module
 
     monkeypatch.setattr(module, "MOST_ELEMENTS", 200)
     values = array("f", uniform(1000, 2).values())
@@ -237,7 +237,7 @@ def test_of_very_many_elements_some_rows_are_measured(monkeypatch: pytest.Monkey
 def test_ten_thousand_rows_of_a_hundred_columns_are_read_once_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from webnnm.data import quality as module
+    from webnnm.data.preparation import quality as module
 
     elements = 0
 

@@ -18,7 +18,7 @@ import webnnm
 from tests.unit.transformers.folders import CONFIG, sharded, write
 from webnnm import DataError, ModelError, NNModel
 from webnnm.core.arrays import HostArray
-from webnnm.data.references import read_path, read_reference, refer
+from webnnm.data.files.references import read_path, read_reference, refer
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.messages import (
     GraphProto,

@@ -9,7 +9,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field, Standardization
-from webnnm.data.standardize import extent, fit
+from webnnm.data.preparation.standardize import extent, fit
 
 
 def table(**options: Any) -> Dataset:

@@ -10,7 +10,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset
-from webnnm.data.sequences import Sequences, is_ragged
+from webnnm.data.series.sequences import Sequences, is_ragged
 
 ALL = {"split": (1, 0, 0)}
 WORDS = [[3, 1, 2], [5], [4, 4]]

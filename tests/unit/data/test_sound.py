@@ -12,8 +12,8 @@ import pytest
 
 from webnnm import BackendError, DataError, Microphone, Sound, backend, load_sound
 from webnnm.core.arrays import HostArray
-from webnnm.data.resampling import resampled
-from webnnm.formats.wav import packed
+from webnnm.data.sounds.resampling import resampled
+from webnnm.data.sounds.wav import packed
 
 ON_DESKTOP = sys.platform != "emscripten"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.source import read_text
-from webnnm.data.source_bytes import read_bytes
+from webnnm.data.files.source import read_text
+from webnnm.data.files.source_bytes import read_bytes
 
 desktop = pytest.mark.desktop
 

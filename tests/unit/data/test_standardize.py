@@ -7,7 +7,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field, IrisDataset, Standardization
-from webnnm.data.standardize import fit, moments
+from webnnm.data.preparation.standardize import fit, moments
 
 
 async def test_iris_is_standardised_as_scikit_learn_does() -> None:

@@ -20,8 +20,8 @@ from webnnm.data.protocol import (
     orders_of,
     whole_subset,
 )
-from webnnm.data.sequences import Sequences
-from webnnm.data.stream import StreamDataset
+from webnnm.data.series.sequences import Sequences
+from webnnm.data.streams.stream import StreamDataset
 
 PAIR = {"x": Field((2,), "float32")}
 NUMBER = {"y": Field((), "float32")}

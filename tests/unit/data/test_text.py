@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.data.binding import bind
-from webnnm.data.text import TextDataset
-from webnnm.graph.elaborate import elaborate
+from webnnm.data.binding.binding import bind
+from webnnm.data.texts.text import TextDataset
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 
 ALL: dict[str, Any] = {"split": (1, 0, 0)}

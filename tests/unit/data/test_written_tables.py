@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, describe_table, read_csv
-from webnnm.data.column_reading import read_column
+from webnnm.data.tables.column_reading import read_column
 
 NO_BREAK, NARROW = "\u00a0", "\u202f"
 

@@ -8,7 +8,7 @@ from tests.places import VALID
 from tests.unit.notation.test_examples import examples
 from webnnm.diagram.boxes import Box, Drawing
 from webnnm.diagram.networks import network_drawing
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 
 REPEATED = """

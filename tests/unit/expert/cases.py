@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from webnnm import Dataset, review
-from webnnm.expert.facts import (
+from webnnm.expert.facts.facts import (
     DataFacts,
     DeviceFacts,
     Facts,
@@ -14,7 +14,7 @@ from webnnm.expert.facts import (
     OutputFacts,
     ScoutingFacts,
 )
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.training.loss_choice import LabelFacts
 

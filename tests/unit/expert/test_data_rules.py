@@ -28,7 +28,7 @@ from tests.unit.expert.cases import (
 )
 from webnnm import Dataset, TableDataset, TextDataset
 from webnnm.core.arrays import HostArray
-from webnnm.expert.rules import RULES
+from webnnm.expert.rules.registry import RULES
 from webnnm.training.loss_choice import LabelFacts, choose
 
 LINEAR = "matmul(w)"

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.expert.layer_texts import texts
 from webnnm import Dataset, NNModel, WebNNMError, ops, parse, review
 from webnnm.expert.reviewer import LENGTH
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.vertices import Network
 
 WORDS = [name for name, operator in ops.registry().items() if operator.layer is not None]
 TRAINED = 2

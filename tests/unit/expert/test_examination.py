@@ -14,7 +14,7 @@ import pytest
 
 from webnnm import Dataset, IrisDataset, TableDataset, review
 from webnnm.core.arrays import HostArray
-from webnnm.expert.examination import CHECKS, MEASURES, examine
+from webnnm.expert.examination.examination import CHECKS, MEASURES, examine
 
 Table = list[list[float]]
 ROWS = 300

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, review
-from webnnm.expert import gathering, rows
-from webnnm.expert.rows import examined_rows
+from webnnm.expert.examination import rows
+from webnnm.expert.examination.rows import examined_rows
+from webnnm.expert.facts import gathering
 
 SOURCE = "m:input shape=[2]; m:output shape=[]; m:layers matmul(w, shape=[2]), " + (
     "reduceSum(axes=[-1]);"

@@ -20,11 +20,12 @@ from tests.unit.expert.test_training_rules import CASES as TRAINING_CASES
 from webnnm import DataError, Dataset, NNModel
 from webnnm import review as review_text
 from webnnm.core.finding import Finding
-from webnnm.expert import examination, gathering
-from webnnm.expert.failing import STRICT
+from webnnm.expert.examination import examination
+from webnnm.expert.facts import gathering
 from webnnm.expert.review import consistent, review
-from webnnm.expert.rule import FOUND
-from webnnm.expert.rules import AFTER, LATER, RULES
+from webnnm.expert.rules.failing import STRICT
+from webnnm.expert.rules.registry import AFTER, LATER, RULES
+from webnnm.expert.rules.rule import FOUND
 from webnnm.trainer import outcome
 
 CASES: list[Case] = [
@@ -102,7 +103,7 @@ def test_in_tests_a_rule_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("lenient")
 def test_a_condition_that_fails_is_told_by_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LATER, "rules_layers", fail)  # pyrefly: ignore[bad-argument-type]
+    monkeypatch.setitem(LATER, "layers", fail)  # pyrefly: ignore[bad-argument-type]
     assert review_text(POOL).findings == review_text(POOL).findings
 
 

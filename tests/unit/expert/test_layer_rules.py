@@ -18,9 +18,9 @@ from tests.unit.expert.cases import (
     told,
 )
 from webnnm import Dataset
-from webnnm.expert.facts import FeatureFacts, OutputFacts, Suspicion
-from webnnm.expert.rules import LATER, RULES
-from webnnm.graph.elaborate import elaborate
+from webnnm.expert.facts.facts import FeatureFacts, OutputFacts, Suspicion
+from webnnm.expert.rules.registry import LATER, RULES
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.training.loss_choice import LabelFacts
 

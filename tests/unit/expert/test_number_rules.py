@@ -9,11 +9,11 @@ import pytest
 from tests.unit.expert.cases import Case, DataFacts, Facts, facts, numbers
 from webnnm import Dataset, TextDataset, review
 from webnnm.core.errors import DataError
-from webnnm.expert.examination import examine
-from webnnm.expert.facts import OutputFacts
-from webnnm.expert.rules import LATER, RULES
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.initialise import initialisers
+from webnnm.expert.examination.examination import examine
+from webnnm.expert.facts.facts import OutputFacts
+from webnnm.expert.rules.registry import LATER, RULES
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.initialise import initialisers
 from webnnm.notation import parse
 from webnnm.training.loss_choice import LabelFacts
 

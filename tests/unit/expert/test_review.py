@@ -30,8 +30,8 @@ from tests.unit.expert.cases import (
 from webnnm.core.errors import DataError
 from webnnm.core.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.review import AUTOMATIC, Review, review
-from webnnm.expert.rule import listed
-from webnnm.expert.rules import LATER, MODULES, RULES
+from webnnm.expert.rules.registry import LATER, MODULES, RULES
+from webnnm.expert.rules.rule import listed
 
 
 def ids(found: Review) -> list[str]:

@@ -19,7 +19,7 @@ from tests.unit.expert.cases import (
     facts,
 )
 from webnnm.expert.review import review
-from webnnm.expert.rules import LATER, RULES
+from webnnm.expert.rules.registry import LATER, RULES
 from webnnm.training.hyperparameters import resolve
 
 ROWS = {"training": 105, "validation": 20, "testing": 45}
@@ -202,7 +202,7 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
-    assert LATER["rules_settings"](case.before)
+    assert LATER["settings"](case.before)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])

@@ -26,8 +26,8 @@ from tests.unit.expert.cases import (
     model,
     repeated,
 )
-from webnnm.expert.facts import Unsupported
-from webnnm.expert.rules import RULES
+from webnnm.expert.facts.facts import Unsupported
+from webnnm.expert.rules.registry import RULES
 
 LONG = DataFacts(sizes={"training": 90, "validation": 9}, length=150)
 ROWS = DataFacts(sizes={"training": 20_000, "validation": 9})

@@ -10,8 +10,8 @@ import pytest
 
 from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeated
 from webnnm.evaluation.epoch import EpochRecord
-from webnnm.expert.course import chance, doubt, skill
-from webnnm.expert.facts import (
+from webnnm.expert.facts.course import chance, doubt, skill
+from webnnm.expert.facts.facts import (
     DataFacts,
     Facts,
     FeatureFacts,
@@ -21,10 +21,10 @@ from webnnm.expert.facts import (
     ScoutingFacts,
     Suspicion,
 )
-from webnnm.expert.paths import pools_without_order, pools_without_places
+from webnnm.expert.facts.paths import pools_without_order, pools_without_places
 from webnnm.expert.review import hindsight, review
-from webnnm.expert.rules import RULES as EVERY
-from webnnm.graph.elaborate import elaborate
+from webnnm.expert.rules.registry import RULES as EVERY
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.training.loss_choice import LabelFacts
 

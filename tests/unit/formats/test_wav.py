@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from webnnm import DataError
-from webnnm.formats.wav import FLOAT, PCM, packed, read
+from webnnm.data.sounds.wav import FLOAT, PCM, packed, read
 
 
 def file(code: int, bits: int, data: bytes, channels: int = 1, **more: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.texts import model, network
-from webnnm.graph.annotate import Depth, parameter_depths
+from webnnm.graph.elaboration.annotate import Depth, parameter_depths
 
 IRIS = model(
     "dense(shape=[3], activation=relu), dense(shape=[3], activation=softmax)",

@@ -8,8 +8,8 @@ import pytest
 
 from webnnm import GraphBuilder, WebNNMError, gradients
 from webnnm.core.errors import Span
-from webnnm.graph.autodiff import backward
 from webnnm.graph.node import Operand, OperatorNode, dependencies
+from webnnm.graph.transforms.autodiff import backward
 
 
 def values(feeds: dict[str, Any], **outputs: Operand) -> dict[str, Any]:

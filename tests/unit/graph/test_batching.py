@@ -14,9 +14,9 @@ from tests.work import examples
 from webnnm import GraphBuilder, gradients, ops
 from webnnm.backends.reference import evaluate
 from webnnm.core.errors import DataError
-from webnnm.graph.batching import batched
 from webnnm.graph.node import Graph, Operand, OperatorNode
-from webnnm.graph.tangents import tangents
+from webnnm.graph.transforms.batching import batched
+from webnnm.graph.transforms.tangents import tangents
 from webnnm.ops.declare.composite import composed
 
 np = pytest.importorskip("numpy")

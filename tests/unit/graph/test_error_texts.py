@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.graph.texts import fails, model
 from webnnm.core.errors import ModelError, NotationError
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 
 

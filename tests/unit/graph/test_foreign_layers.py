@@ -9,8 +9,8 @@ import pytest
 from tests.unit.graph.texts import fails, network
 from webnnm import ops
 from webnnm.core.spelling import folded
-from webnnm.graph.foreign_layers import HINTS, LAYERS, OPERATORS
-from webnnm.graph.foreign_words import layer_hint
+from webnnm.graph.hints.foreign_layers import HINTS, LAYERS, OPERATORS
+from webnnm.graph.hints.foreign_words import layer_hint
 
 KERAS = """
 Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D

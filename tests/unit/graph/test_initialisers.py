@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tests.unit.graph.texts import fails, model, network
-from webnnm.graph.initialise import Initialiser, initialisers
+from webnnm.graph.elaboration.initialise import Initialiser, initialisers
 
 
 def uniform(radius: float) -> Initialiser:

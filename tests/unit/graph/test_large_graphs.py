@@ -7,8 +7,8 @@ import gc
 import pytest
 
 from tests.unit.graph.texts import model, network, plan
-from webnnm.graph.annotate import depths
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.annotate import depths
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 
 UNIT = "unit:layers matmul(w, shape=[4]), add(b), relu(), residual(skip=3);"
@@ -81,7 +81,7 @@ def test_two_elaborations_give_equal_plans(text: str) -> None:
 
 def test_batch_size_is_not_a_matter_of_elaboration() -> None:
     found = network(model("matmul(w)"))
-    from webnnm.graph.lowering import lower_network
+    from webnnm.graph.elaboration.lowering import lower_network
 
     shapes = [lower_network(found, batch=n).outputs["m"].shape for n in (1, 7)]
     assert shapes == [(1, 3), (7, 3)]

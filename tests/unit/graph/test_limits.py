@@ -12,8 +12,8 @@ from tests.unit.graph.texts import MARK, codes, fails, model, network
 from webnnm.core import errors, spelling
 from webnnm.core.errors import BackendError, ModelError
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import lower_network
-from webnnm.graph.vertices import LayerVertex
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import LayerVertex
 from webnnm.ops.declare.tensors import OperatorError
 
 MANY = 1000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from webnnm import DataError
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.low_rank import adapted_document, adapters
+from webnnm.editing.low_rank import adapted_document, adapters
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 

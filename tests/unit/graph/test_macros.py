@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.texts import codes, fails, labels, model, network, operators, parameters
-from webnnm.graph.expand import Expander
+from webnnm.graph.elaboration.expand import Expander
 
 DENSE = "dense:layers matmul(w), add(b), activation();"
 
@@ -316,7 +316,7 @@ def test_bombs_are_refused_before_they_are_expanded(
 
 
 def test_bombs_by_bound_words_end_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.graph.expansion_size.MAX_REPEATED", 300)
+    monkeypatch.setattr("webnnm.graph.elaboration.expansion_size.MAX_REPEATED", 300)
     blocks = ["a:layers f(repeat=20);", "b:layers c(repeat=20);", "c:layers tanh();"]
     fails("NNM303", model("a(f=b)", *blocks), says="more than 30")
 

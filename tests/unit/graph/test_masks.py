@@ -11,7 +11,7 @@ from tests.unit.graph.texts import model, network
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import DataError, ModelError
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import Lowered, lower_network
+from webnnm.graph.elaboration.lowering import Lowered, lower_network
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops import register, unregister
 from webnnm.ops.declare.layer import BuildView, LayerRules

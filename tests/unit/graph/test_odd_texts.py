@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.graph.texts import model, network
 from webnnm.core.errors import WebNNMError
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from webnnm import GraphBuilder, backend
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Purpose, Stream
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.packed_parameters import packings
-from webnnm.graph.packing import Packing
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.packing.packed_parameters import packings
+from webnnm.graph.packing.packing import Packing
 from webnnm.notation import parse
 from webnnm.runtime.packed import Packed, Packer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.texts import calls, fails, labels, model, names, network, parameters
-from webnnm.graph.vertices import ConstantVertex, InputVertex, ParameterVertex
+from webnnm.graph.elaboration.vertices import ConstantVertex, InputVertex, ParameterVertex
 
 
 def operand(text: str, label: str) -> object:

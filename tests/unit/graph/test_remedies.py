@@ -7,9 +7,9 @@ import pytest
 from tests.unit.graph.texts import fails, network
 from webnnm import ops
 from webnnm.core.spelling import folded
-from webnnm.graph.foreign_layers import LAYERS
-from webnnm.graph.foreign_words import LOSSES, OPTIONS
-from webnnm.graph.loss_words import loss_name
+from webnnm.graph.elaboration.loss_words import loss_name
+from webnnm.graph.hints.foreign_layers import LAYERS
+from webnnm.graph.hints.foreign_words import LOSSES, OPTIONS
 
 VECTOR = "m:input shape=[4];\nm:output shape=[3];\nm:layers "
 IMAGE = "m:input shape={channels:1, height:28, width:28};\nm:output shape=[10];\nm:layers "

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.graph.texts import model, network
 from webnnm.core.errors import ModelError
-from webnnm.graph.expand import MAX_ERRORS
+from webnnm.graph.elaboration.expand import MAX_ERRORS
 
 
 def told(text: str) -> list[tuple[str, int]]:

@@ -9,9 +9,9 @@ import pytest
 
 from webnnm.compiler.plan import Plan, lower
 from webnnm.core.errors import WebNNMError
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
-from webnnm.graph.vertices import Network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.notation import parse
 
 MARK = "¦"

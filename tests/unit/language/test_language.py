@@ -6,9 +6,9 @@ import pytest
 
 from webnnm import ops
 from webnnm.core.errors import WebNNMError
-from webnnm.graph.expand import COMMON
-from webnnm.graph.initialise import INITIALISERS
-from webnnm.graph.loss_words import LOSSES
+from webnnm.graph.elaboration.expand import COMMON
+from webnnm.graph.elaboration.initialise import INITIALISERS
+from webnnm.graph.elaboration.loss_words import LOSSES
 from webnnm.language import answers, words
 from webnnm.language.completion import complete
 from webnnm.language.formatting import formatted

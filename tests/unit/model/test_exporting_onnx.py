@@ -20,7 +20,7 @@ from webnnm import DataError, GraphBuilder, ModelError, NNModel
 from webnnm.backends.reference import evaluate
 from webnnm.formats.onnx.exporting.file import write_model
 from webnnm.formats.onnx.exporting.lowering import graph_model
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.model.export_graphs import inference_graph, train_graph
 
 TAGS = """

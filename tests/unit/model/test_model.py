@@ -10,7 +10,7 @@ import pytest
 
 from webnnm import DataError, Dataset, IrisDataset, ModelError, NNModel
 from webnnm.core.errors import BackendError
-from webnnm.runtime.prediction import MOST_GRAPHS
+from webnnm.runtime.inference.prediction import MOST_GRAPHS
 
 np = pytest.importorskip("numpy")
 

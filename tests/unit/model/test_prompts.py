@@ -8,7 +8,7 @@ import pytest
 
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.model.prompts import Prompts, prompts, takes_prompts
 from webnnm.notation import parse
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from webnnm.core.arrays import HostArray
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.model.graph_text import graph_text
 from webnnm.model.report import summary, view
 from webnnm.notation import parse

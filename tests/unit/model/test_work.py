@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from webnnm import Dataset, parse
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.model.work import multiplications, seconds_on_numpy
 
 LSTM = (

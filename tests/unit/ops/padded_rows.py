@@ -11,9 +11,9 @@ from tests.unit.ops.cases import np
 from webnnm import gradients
 from webnnm.backends.reference import evaluate
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import Lowered, lower_network
+from webnnm.graph.elaboration.lowering import Lowered, lower_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.graph.vertices import Network
 
 PADDING = 3
 GARBAGE = 7.5

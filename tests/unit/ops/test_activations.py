@@ -11,7 +11,7 @@ from tests.unit.graph.texts import fails, network
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
 
 X = [-3.0, -1.0, -0.0, 0.0, 1.0, 3.0]
 

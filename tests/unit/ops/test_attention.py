@@ -10,9 +10,9 @@ from tests.unit.graph.texts import fails, model, network, parameters, run
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, ModelError
 from webnnm.backends.reference import evaluate
-from webnnm.graph.annotate import Depth, parameter_depths
-from webnnm.graph.initialise import initialisers
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.annotate import Depth, parameter_depths
+from webnnm.graph.elaboration.initialise import initialisers
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.ops.declare.relative import relative_bias
 
 rng = np.random.default_rng(0)

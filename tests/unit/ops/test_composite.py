@@ -13,7 +13,7 @@ from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, WebNNMError, composite, gradients, ops
 from webnnm.backends.reference import evaluate
 from webnnm.core.naming import snake_case
-from webnnm.graph.initialise import initialisers
+from webnnm.graph.elaboration.initialise import initialisers
 from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.declare.operator import Composite, Option, Slot
 

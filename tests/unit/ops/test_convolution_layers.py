@@ -7,7 +7,7 @@ import pytest
 from tests.unit.graph.texts import calls, network, parameters, run
 from tests.unit.ops.cases import np
 from tests.unit.ops.test_convolution import applied, drawn
-from webnnm.graph.initialise import fans
+from webnnm.graph.elaboration.initialise import fans
 
 
 def text(layers: str, input: str, output: str) -> str:

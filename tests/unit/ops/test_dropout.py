@@ -11,7 +11,7 @@ from tests.unit.graph.texts import calls, model, network
 from tests.unit.ops.cases import np
 from webnnm import Dataset, IrisDataset, NNModel
 from webnnm.backends.reference import evaluate
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.ops.declare.generator import MODULI, MULTIPLIERS
 
 SIZE = 400

@@ -12,7 +12,7 @@ from webnnm import GraphBuilder
 from webnnm.backends.kernels import computable
 from webnnm.backends.reference import evaluate
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.rewrite import again, rewrite
+from webnnm.graph.transforms.rewrite import again, rewrite
 from webnnm.ops import factors, linear_systems
 from webnnm.ops.declare.tensors import OperatorError
 

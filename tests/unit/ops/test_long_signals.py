@@ -7,7 +7,7 @@ from webnnm.backends.reference import evaluate
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode
-from webnnm.graph.rewrite import inlined
+from webnnm.graph.transforms.rewrite import inlined
 from webnnm.ops.declare.checks import MOST_NUMBERS
 from webnnm.ops.declare.windows import Windows
 from webnnm.ops.pool2d import real_cells

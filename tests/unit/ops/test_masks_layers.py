@@ -15,7 +15,7 @@ from tests.unit.ops.padded_rows import (
 )
 from webnnm.core.errors import ModelError
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
 
 WORDS = {"words": (5, 2, 1, 4)}
 BOTH = {"words": (5, 2, 1, 4), "keys": (3, 4, 6, 1)}

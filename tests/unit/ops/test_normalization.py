@@ -12,7 +12,7 @@ from tests.unit.ops.gradient import check_gradients, functional
 from tests.work import seeds
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
-from webnnm.graph.initialise import initialisers
+from webnnm.graph.elaboration.initialise import initialisers
 from webnnm.graph.node import OperatorNode
 
 IMAGE = "shape={channels:3, height:4, width:5}"

@@ -14,7 +14,7 @@ from tests.work import seeds
 from webnnm import Dataset, NNModel
 from webnnm.backends.reference import evaluate
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.lowering import Lowered, lower_network
+from webnnm.graph.elaboration.lowering import Lowered, lower_network
 
 ROWS, BATCH = 10, 4
 ON_INPUT = """

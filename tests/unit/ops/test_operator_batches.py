@@ -10,9 +10,9 @@ import pytest
 from tests.unit.ops.cases import CASES, Case, build, draw, np
 from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import is_float
-from webnnm.graph.batching import batched
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import OperatorNode
+from webnnm.graph.transforms.batching import batched
 
 SIZE = 3
 

@@ -11,8 +11,8 @@ from tests.unit.graph.texts import fails, model, network, parameters, run
 from tests.unit.ops.cases import np
 from webnnm import GraphBuilder, WebNNMError, gradients
 from webnnm.backends.reference import evaluate
-from webnnm.graph.initialise import initialisers
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.initialise import initialisers
+from webnnm.graph.elaboration.lowering import lower_network
 
 TABLE = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
 TOKENS = "int32 shape=[] sequence=true"

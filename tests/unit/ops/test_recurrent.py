@@ -22,7 +22,7 @@ from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.traps.recurrent import TRAPS
 from webnnm.graph.node import OperatorNode
-from webnnm.graph.rewrite import inlined, rewrite
+from webnnm.graph.transforms.rewrite import inlined, rewrite
 
 DIRECTIONS = {"forward": [False], "backward": [True], "both": [False, True]}
 

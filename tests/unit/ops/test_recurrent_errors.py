@@ -9,7 +9,7 @@ import pytest
 from tests.unit.graph.texts import fails, network
 from webnnm import GraphBuilder
 from webnnm.core.errors import ModelError
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.ops.declare.tensors import OperatorError
 
 LSTM = ((4, 3, 2), (1, 20, 2), (1, 20, 5))

@@ -20,8 +20,8 @@ from tests.unit.ops.recurrences import (
 )
 from webnnm import Dataset, NNModel
 from webnnm.core.errors import ModelError
-from webnnm.graph.initialise import Initialiser, initialisers
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.initialise import Initialiser, initialisers
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.node import OperatorNode
 
 SEQUENCE = "shape=[2] sequence=true"

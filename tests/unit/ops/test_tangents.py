@@ -12,7 +12,7 @@ from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import computable, evaluate
 from webnnm.core.errors import WebNNMError
 from webnnm.graph.node import ConstantNode, Graph
-from webnnm.graph.tangents import tangents
+from webnnm.graph.transforms.tangents import tangents
 
 
 def left_over(graph: Graph) -> list[bytes]:

@@ -10,10 +10,10 @@ import pytest
 from webnnm import ops, parse
 from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import FLOAT
-from webnnm.expert.profile import profile
+from webnnm.expert.facts.profile import profile
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.initialise import initialisers
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.initialise import initialisers
 from webnnm.ops.declare.activation import is_activation
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator
 

@@ -10,7 +10,7 @@ from tests.unit.training.trained import create
 from webnnm import DataError, Dataset, NNModel, TableDataset
 from webnnm.core.random import Purpose, Stream
 from webnnm.evaluation.importance import PermutationImportance
-from webnnm.runtime import importance
+from webnnm.runtime.testing import importance
 
 np = pytest.importorskip("numpy")
 

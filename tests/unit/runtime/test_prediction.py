@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel
-from webnnm.runtime.evaluator import PREDICTION_BATCH
-from webnnm.runtime.prediction import BUCKETS, MOST_LENGTHS
+from webnnm.runtime.inference.prediction import BUCKETS, MOST_LENGTHS
+from webnnm.runtime.testing.evaluator import PREDICTION_BATCH
 
 np = pytest.importorskip("numpy")
 

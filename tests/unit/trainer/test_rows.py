@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, NNModel
-from webnnm.data.epoch_arrays import epoch_arrays
+from webnnm.data.preparation.epoch_arrays import epoch_arrays
 
 np = pytest.importorskip("numpy")
 

@@ -9,7 +9,7 @@ import pytest
 
 from webnnm import Dataset, NNModel
 from webnnm.core.errors import ContextLost
-from webnnm.runtime.evaluator import Evaluator
+from webnnm.runtime.testing.evaluator import Evaluator
 from webnnm.training.schedules import Schedule
 
 np = pytest.importorskip("numpy")
@@ -209,6 +209,6 @@ async def test_a_validation_subset_that_is_too_large_goes_there_each_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
-    monkeypatch.setattr("webnnm.runtime.evaluator.HELD_BYTES", 10)
+    monkeypatch.setattr("webnnm.runtime.testing.evaluator.HELD_BYTES", 10)
     found = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
     assert [r.val_loss for r in found.epochs] == [r.val_loss for r in expected.epochs]

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.training.trained import PLAIN, create
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.runtime.class_weights import class_weights
+from webnnm.runtime.testing.class_weights import class_weights
 from webnnm.training.loss_choice import LabelFacts
 
 np = pytest.importorskip("numpy")

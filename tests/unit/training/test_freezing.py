@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.training.trained import PLAIN, classes, create, network, values
 from webnnm.core.errors import DataError
-from webnnm.graph.annotate import parameter_depths
+from webnnm.graph.elaboration.annotate import parameter_depths
 from webnnm.training.forward import OutputLoss
 from webnnm.training.freezing import bucket, multipliers
 from webnnm.training.losses import LOSSES

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from webnnm.graph.initialise import Initialiser
+from webnnm.graph.elaboration.initialise import Initialiser
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.initialisation import initial_bytes, initial_graph
 

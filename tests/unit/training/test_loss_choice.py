@@ -10,8 +10,8 @@ import pytest
 
 from webnnm import parse
 from webnnm.core.errors import DataError, ModelError
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.loss_words import loss_numbers
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.loss_words import loss_numbers
 from webnnm.training.loss_choice import LabelFacts, choose, reference_loss, settle
 from webnnm.training.losses import LOSSES
 

@@ -21,7 +21,7 @@ from tests.unit.training.losses import (
     softmax,
 )
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.loss_words import LOSSES as WORDS
+from webnnm.graph.elaboration.loss_words import LOSSES as WORDS
 from webnnm.training.losses import LOSSES, LossSettings, default_loss, is_fused
 from webnnm.training.output_activation import activation_of
 

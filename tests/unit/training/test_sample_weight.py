@@ -9,8 +9,8 @@ import pytest
 from tests.unit.training.trained import PLAIN, create
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.data.stream import StreamDataset
-from webnnm.data.table_dataset import TableDataset
+from webnnm.data.streams.stream import StreamDataset
+from webnnm.data.tables.table_dataset import TableDataset
 
 np = pytest.importorskip("numpy")
 

@@ -293,7 +293,7 @@ async def test_a_single_start_is_measured_without_trial_steps() -> None:
 
 def test_pilot_rows_are_stratified() -> None:
     from tests.unit.training.trained import network
-    from webnnm.data.binding import bind
+    from webnnm.data.binding.binding import bind
 
     which = [0] * 200 + [1] * 100 + [2] * 20
     data = Dataset([[float(k)] * 4 for k in range(320)], np.eye(3)[which].tolist(), split=(1, 0, 0))

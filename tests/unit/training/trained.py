@@ -10,9 +10,9 @@ import pytest
 from webnnm.backends.reference import evaluate
 from webnnm.data.dataset import Dataset
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elaborate import elaborate
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, Operand
-from webnnm.graph.vertices import Network
 from webnnm.model.nnmodel import NNModel
 from webnnm.notation import parse
 

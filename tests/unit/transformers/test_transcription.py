@@ -17,7 +17,7 @@ from tests.places import SHARED
 from tests.unit.transformers.tiny_whisper import VOCABULARY, WORDS, files
 from webnnm import DataError, Sound
 from webnnm.core.arrays import HostArray
-from webnnm.formats.wav import packed
+from webnnm.data.sounds.wav import packed
 from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.transcription import Limits, Transcribing
 from webnnm.transformers.voice import has_speech

@@ -8,7 +8,7 @@ from webnnm.compiler.passes.layout import FILTERS
 from webnnm.compiler.passes.pending_transposes import reshaped
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import rewrite_from
+from webnnm.graph.transforms.rewrite import rewrite_from
 
 
 def with_biases(graph: Graph) -> Graph:

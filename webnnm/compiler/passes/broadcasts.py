@@ -8,7 +8,7 @@ from webnnm.compiler.passes.pending_transposes import reshaped
 from webnnm.core.shapes import broadcast, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, again, rewrite
 from webnnm.ops.declare.operator import AnyOperator
 
 _WAYS = ("expand", "reshape")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import rewrite
+from webnnm.graph.transforms.rewrite import rewrite
 
 FEWEST = 4096
 """Results with fewer elements are left alone."""

@@ -11,7 +11,7 @@ from typing import Any
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import rewrite
+from webnnm.graph.transforms.rewrite import rewrite
 
 MOST_FOLDED = 64
 """Constants with more elements are left to the device."""

@@ -10,7 +10,7 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import rewrite
+from webnnm.graph.transforms.rewrite import rewrite
 
 CLAMPS = ("clamp", "relu")
 MOST_COMPARED = 64

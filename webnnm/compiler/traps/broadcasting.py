@@ -6,7 +6,7 @@ from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.rewrite import again
+from webnnm.graph.transforms.rewrite import again
 
 
 def _expanded_input(b: GraphBuilder, node: Node) -> Operand | None:

@@ -9,7 +9,7 @@ from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node
-from webnnm.graph.rewrite import Replacement
+from webnnm.graph.transforms.rewrite import Replacement
 
 POOLS = frozenset({"averagePool2d", "l2Pool2d", "maxPool2d"})
 

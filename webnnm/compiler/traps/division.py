@@ -8,7 +8,7 @@ from webnnm.core.dtypes import SIGNED, is_float
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again
+from webnnm.graph.transforms.rewrite import Replacement, again
 
 SUMS = frozenset({"reduceL1", "reduceSum", "reduceSumSquare"})
 

@@ -9,7 +9,7 @@ from webnnm.compiler.traps.trap import Trap
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decomposed
 from webnnm.ops.declare.indices import distinct, known_elements, known_positions
 from webnnm.ops.declare.known import known_values
 

@@ -13,7 +13,7 @@ from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE, DataType, is_floa
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decomposed
 from webnnm.ops.cast import float_range
 from webnnm.ops.declare.known import known_values
 
@@ -141,7 +141,7 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
 
 def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
     """Integer xⁿ → products of squares: floats would lose digits and not wrap around."""
-    from webnnm.graph.integers import of_others
+    from webnnm.graph.transforms.integers import of_others
 
     return of_others(b, node) if isinstance(node, OperatorNode) else None
 

@@ -10,7 +10,7 @@ from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, again, decomposed
 
 TURNING = frozenset(
     {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}

@@ -8,7 +8,7 @@ from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement
+from webnnm.graph.transforms.rewrite import Replacement
 from webnnm.ops.declare.indices import three
 
 MAX_RANK = 6

@@ -6,7 +6,7 @@ from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
-from webnnm.graph.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decomposed
 
 
 def _peepholes(b: GraphBuilder, node: Node) -> Replacement | None:

@@ -10,7 +10,7 @@ from webnnm.compiler.traps.evidence import Evidence
 from webnnm.core.dtypes import ANY, DataType
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
-from webnnm.graph.rewrite import Replacement
+from webnnm.graph.transforms.rewrite import Replacement
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ from webnnm.compiler.traps.trap import Trap, is_operator
 from webnnm.core.dtypes import is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, again
+from webnnm.graph.transforms.rewrite import Replacement, again
 
 VIEWS = frozenset({"identity", "reshape"})
 """Operators whose result is in the memory of their operand; identities turn values into outputs."""

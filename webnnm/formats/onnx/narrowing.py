@@ -11,7 +11,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, OperatorNode
-from webnnm.graph.rewrite import Replacement, again, rewrite_from
+from webnnm.graph.transforms.rewrite import Replacement, again, rewrite_from
 
 LARGEST = FLOAT_INFO["float32"].max
 SMALLEST = 2.0**-126

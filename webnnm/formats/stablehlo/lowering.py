@@ -18,8 +18,8 @@ from webnnm.formats.stablehlo.writer import Main, module_text
 from webnnm.formats.twins import Twins, lowered, zipped
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
-from webnnm.graph.rewrite import Replacement, rewrite
-from webnnm.graph.rewrite import decomposed as by_other_operators
+from webnnm.graph.transforms.rewrite import Replacement, rewrite
+from webnnm.graph.transforms.rewrite import decomposed as by_other_operators
 from webnnm.ops.declare.operator import Looped, decomposed
 from webnnm.ops.declare.tensors import OperatorError
 

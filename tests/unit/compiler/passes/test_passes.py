@@ -18,7 +18,7 @@ from webnnm.compiler.passes.choices import expanded_choices
 from webnnm.compiler.passes.folding import folded
 from webnnm.compiler.passes.simplify import simplified
 from webnnm.compiler.pipeline import OPTIMISATIONS, Target, transformed
-from webnnm.graph.lowering import lower_network
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.node import Graph, InputNode, Operand
 
 LIMITS = {"preferredInputLayout": "nhwc"}

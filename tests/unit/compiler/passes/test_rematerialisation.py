@@ -13,9 +13,9 @@ from webnnm import GraphBuilder, gradients
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes, rematerialised
 from webnnm.core.naming import snake_case
-from webnnm.graph.elaborate import elaborate
-from webnnm.graph.low_rank import adapted_document
-from webnnm.graph.lowering import lower_network
+from webnnm.editing.low_rank import adapted_document
+from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.node import Operand
 
 

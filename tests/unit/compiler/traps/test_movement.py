@@ -16,9 +16,9 @@ from webnnm.backends.reference import evaluate
 from webnnm.compiler.traps import movement, ranks
 from webnnm.compiler.traps.trap import is_operator
 from webnnm.core.errors import BackendError
-from webnnm.graph.autodiff import gradients
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
+from webnnm.graph.transforms.autodiff import gradients
 
 TRAPS = (*movement.TRAPS, *ranks.TRAPS)
 NAMES = frozenset[str]().union(*(trap.operators for trap in TRAPS))

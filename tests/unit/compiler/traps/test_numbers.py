@@ -17,7 +17,7 @@ from webnnm.compiler.traps import GUARDS, division, logic, numbers, quantisation
 from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand
-from webnnm.graph.rewrite import Replacement, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, rewrite
 from webnnm.ops import registry
 
 RANGE = np.asarray([-(2**31), -7, -3, -2, -1, 0, 1, 2, 3, 5, 253, 65537, 2**31 - 1], np.int32)

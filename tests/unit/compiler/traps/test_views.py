@@ -13,7 +13,7 @@ from webnnm.compiler.traps import views
 from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, OperatorNode
-from webnnm.graph.rewrite import inlined
+from webnnm.graph.transforms.rewrite import inlined
 from webnnm.ops.bitwise import bitwise_and
 
 

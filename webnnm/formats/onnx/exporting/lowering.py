@@ -19,9 +19,9 @@ from webnnm.formats.open_constants import Repeated, pattern
 from webnnm.formats.sizes import Size
 from webnnm.formats.twins import Twins, lowered, zipped
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.integers import power
 from webnnm.graph.node import ConstantNode, Graph, Node, OperatorNode
-from webnnm.graph.rewrite import Replacement, decomposed, rewrite
+from webnnm.graph.transforms.integers import power
+from webnnm.graph.transforms.rewrite import Replacement, decomposed, rewrite
 from webnnm.ops.declare.tensors import OperatorError
 
 

@@ -1,0 +1,1 @@
+"""Datasets and networks: `binding.bind` says which field feeds which input, in which form."""

@@ -1,0 +1,161 @@
+"""The original form of an input's rows, and how they become a field's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError
+from webnnm.data.field import Field
+from webnnm.data.shaped import rows_of
+from webnnm.data.tables.columns import Table, column_keys, table_of
+
+if TYPE_CHECKING:
+    from webnnm.data.pictures.pixel_scale import Light
+    from webnnm.data.tables.encoding import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form in which a dataset was given an input.
+
+    >>> form = Form(Field((2,), "float32", features=("width", "height")))
+    >>> form.rows("input", {"height": 5, "width": 3}).tolist()
+    [[3.0, 5.0]]
+
+    Attributes: `field`; `light`, if the rows are pictures; `letters`, the characters that the
+    numbers 0, 1, … stand for, if the rows are text; `encoders` of the columns, if they are rows
+    of a table.
+    """
+
+    field: Field
+    light: Light | None = None
+    letters: Sequence[str] = ()
+    encoders: Sequence[Encoder] = ()
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns that a table must have, or () if their order decides."""
+        return [encoder.name for encoder in self.encoders] or self.field.features
+
+    def plain(self, where: str, values: Any) -> Any:
+        """Return pictures and rows of tables as an array, texts as lists of numbers.
+
+        Anything else is returned unchanged. Raises `DataError` NNM702 for pictures of another size,
+        NNM706 for an unknown character or word, NNM710 for a missing column, NNM713 for a cell that
+        is empty or not a number.
+        """
+        if self.letters:
+            return _numbers_of(where, values, self.letters)
+        if self.light is not None:
+            from webnnm.data.pictures.pixels import pictures
+
+            return self.light.of(where, pictures(where, values, self.field))
+        if _is_series(values) and {*self.columns} <= {*map(str, values.index)} and self.columns:
+            values = values.to_dict()
+        if self.encoders or is_table(values):
+            return self._encoded(values)
+        return values
+
+    def rows(self, where: str, values: Any) -> HostArray:
+        """Return the rows of an input without positions, or a single row, as `[rows, …]`."""
+        found = HostArray.of(self.plain(where, values))
+        return rows_of(where, found, self.field.shape, self.field.names)
+
+    def _encoded(self, values: Any) -> HostArray:
+        from webnnm.data.tables.encoding import NumberEncoder, encode_rows
+
+        table = _as_table(values)
+        encoders = self.encoders
+        if table is None:
+            width = sum(len(encoder.features) for encoder in encoders)
+            shape = tuple(getattr(values, "shape", ()))
+            if len(encoders) != width and shape[-1:] == (width,):  # what `encode` returned
+                return HostArray.of(values)
+            rows = values.tolist() if hasattr(values, "tolist") else values
+            return encode_rows(encoders, _several(rows))
+        by_name = all(name in table.names for name in self.columns)
+        if not encoders:
+            if self.field.features and (by_name or not _unnamed(table)):
+                encoders = [NumberEncoder(name) for name in self.field.features]
+            else:  # its order decides
+                encoders = [NumberEncoder(name) for name in table.names]
+        elif not by_name and _unnamed(table):
+            return encode_rows(encoders, list(zip(*table.columns, strict=True)))
+        return encode_rows(encoders, table)
+
+
+def is_table(value: Any) -> bool:
+    """Return whether something is columns with names, or rows of cells with names.
+
+    >>> is_table({"width": [1, 2]}), is_table([{"width": 1}]), is_table([[1, 2]])
+    (True, True, False)
+    """
+    if isinstance(value, (list, tuple)):
+        return bool(cast("Sequence[Any]", value)) and isinstance(value[0], Mapping)
+    if isinstance(value, (Mapping, Table)):
+        return True
+    return column_keys(value) is not None
+
+
+def numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
+    """Return numbers as an array of at least one row; errors name the input."""
+    try:
+        found = HostArray.of(values, dtype)
+    except DataError as error:
+        raise DataError(error.code, f"{where}: {error.message}", hint=error.hint) from error
+    if found.shape[:1] == (0,):
+        raise DataError("NNM702", f"{where} has no rows", hint="[rows, features…]")
+    return found
+
+
+def _as_table(value: Any) -> Table | None:
+    """Return anything with named columns as a table, None for rows without names."""
+    if not is_table(value):
+        return None
+    if isinstance(value, Mapping) and not any(map(_is_column, cast("Any", value).values())):
+        value = [value]
+    return table_of(value)
+
+
+def _is_series(value: Any) -> bool:
+    """Return whether something may be a row of a pandas data frame."""
+    return hasattr(value, "to_dict") and hasattr(value, "index") and not hasattr(value, "columns")
+
+
+def _is_column(value: Any) -> bool:
+    if isinstance(value, str) or getattr(value, "shape", None) == ():  # a cell
+        return False
+    return hasattr(value, "__len__") or hasattr(value, "to_py")
+
+
+def _unnamed(table: Table) -> bool:
+    """Return whether the columns have only numbers as names, or none at all."""
+    return table.first_row == 1 or all(name.isdecimal() for name in table.names)
+
+
+def _several(rows: Any) -> list[Any]:
+    """Return rows of cells; a single row becomes the only one."""
+    given: list[Any] = list(rows) if isinstance(rows, (list, tuple)) else [rows]
+    plain = [row.tolist() if hasattr(row, "tolist") else row for row in given]
+    return [plain] if plain and not isinstance(plain[0], (list, tuple)) else plain
+
+
+def _numbers_of(where: str, values: Any, letters: Sequence[str]) -> Any:
+    """Return texts as lists of the numbers of their characters."""
+    texts: Sequence[Any] = [values] if isinstance(values, str) else values
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        return values  # numbers already
+    known = {letter: number for number, letter in enumerate(letters)}
+    for row, text in enumerate(texts):
+        for place, letter in enumerate(text):
+            if letter not in known:
+                raise DataError(
+                    "NNM706",
+                    f"{where}, row {row}: character {place} {letter!r} is not in the dataset's",
+                    hint=f"known characters: {''.join(letters)!r}",
+                )
+    return [[known[letter] for letter in text] for text in texts]

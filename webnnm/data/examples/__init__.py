@@ -1,0 +1,1 @@
+"""Datasets that need no file: Iris, and points in the plane."""

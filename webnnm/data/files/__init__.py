@@ -1,0 +1,1 @@
+"""Bytes from paths and addresses, and what files may refer to."""

@@ -1,0 +1,1 @@
+"""Rows before training: scaling, augmentation, weights, and what statistics say about them."""

@@ -1,0 +1,103 @@
+"""Augmentation: random changes to training batches, different in every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import show
+from webnnm.data.batch import Batch, take
+from webnnm.data.field import Field
+from webnnm.data.intake import finite
+from webnnm.data.series.sequences import like
+
+Arrays = dict[str, HostArray]
+Augmentation = Callable[[Arrays, Arrays, Stream, int], tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""`function(inputs, outputs, stream, epoch) -> (inputs, outputs)`, see `Dataset.augment`."""
+
+
+def augmented(
+    batches: Iterable[Batch],
+    function: Augmentation,
+    fields: tuple[Mapping[str, Field], Mapping[str, Field]],
+    epoch: int,
+    seed: int,
+) -> Iterator[Batch]:
+    """Yield the batches of an epoch as changed by a function, see `augment_batch`."""
+    for number, batch in enumerate(batches):
+        yield augment_batch(batch, function, fields, (seed, epoch, number))
+
+
+def augment_batch(
+    batch: Batch,
+    function: Augmentation,
+    fields: tuple[Mapping[str, Field], Mapping[str, Field]],
+    place: tuple[int, int, int],
+) -> Batch:
+    """Return a batch as changed by a function.
+
+    >>> def double(inputs, outputs, stream, epoch):
+    ...     return {"x": [2 * value for value in inputs["x"].values()]}, outputs
+    >>> batch = Batch(2, 1, {"x": HostArray.of([3, 0])}, {})
+    >>> fields = {"x": Field((), "float32")}, {}
+    >>> augment_batch(batch, double, fields, (0, 0, 0)).inputs["x"].tolist()
+    [6.0, 0.0]
+
+    The function gets the valid rows, without padding rows, and a stream of random numbers that
+    depends only on `place`: seed, epoch and number of the batch. `fields` are the inputs and
+    outputs of the dataset. Raises `DataError` NNM702 for another shape, NNM707 for a number that
+    is not finite, NNM710 for an unknown block.
+    """
+    seed, epoch, number = place
+    stream = Stream(seed, Purpose.SHUFFLING, epoch, "augment", number)
+    valid = range(batch.valid_count)
+    given = [
+        {block: values.rows(valid) for block, values in side.items()}
+        for side in (batch.inputs, batch.outputs)
+    ]
+    changed = function(given[0], given[1], stream, epoch)
+    try:
+        inputs, outputs = changed
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            "NNM702", "the augmentation did not return a pair", hint="return inputs, outputs"
+        ) from error
+    return replace(
+        batch,
+        inputs=_checked("input", inputs, batch.inputs, fields[0], batch),
+        outputs=_checked("output", outputs, batch.outputs, fields[1], batch),
+    )
+
+
+def _checked(
+    role: str,
+    changed: Mapping[str, Any],
+    given: Mapping[str, HostArray],
+    fields: Mapping[str, Field],
+    batch: Batch,
+) -> Arrays:
+    """Return what was changed in the form of the batch; blocks left out stay as they were."""
+    for block in changed:
+        if block not in given:
+            hint = suggestion(block, given) or f"available: {', '.join(given)}"
+            raise DataError("NNM710", f'the augmentation returned an {role} "{block}"', hint=hint)
+    result = dict(given)
+    for block, value in changed.items():
+        where = f'augmented {role} "{block}"'
+        values = HostArray.of(value, fields[block].dtype)
+        expected = (batch.valid_count, *given[block].shape[1:])
+        if values.shape != expected:
+            raise DataError(
+                "NNM702",
+                f"{where} has the shape {show(values.shape)}, the batch {show(expected)}",
+                hint="augmentation must not change the number of rows or their shape",
+            )
+        finite(where, values)
+        valid = range(batch.valid_count)
+        # Everything after the end of a sequence is zero again.
+        result[block] = take(like(values, given[block].rows(valid)), valid, batch.batch_size)
+    return result

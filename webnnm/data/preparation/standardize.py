@@ -1,0 +1,303 @@
+"""Scales fields by statistics of their training rows: z = (x - mean)/std."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
+from itertools import chain, cycle
+from operator import add, mul, sub, truediv
+from typing import Any, Literal, get_args
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import Shape, count, show
+from webnnm.data.field import Field
+from webnnm.data.preparation.precision import Loss, lost_values
+from webnnm.data.series.sequences import like, measured
+
+SMALLEST_STD = 1e-8
+"""A feature that varies less than this is treated as constant: its std counts as 1."""
+
+COARSE = 2.0**-14
+"""If a standard deviation is less than this share of the mean, float32 has fewer than about a
+thousand steps in it."""
+
+LOOKED_AT, FAR = 64, 3.0
+"""How many rows show the units of numbers, and how many deviations from the training rows are too
+many."""
+
+CHANNELS = ("channel", "channels")
+
+EXACT = ("float64", "int64", "uint64", "int32", "uint32")
+"""Types that float32 rounds."""
+
+Scale = Literal["standard", "minmax"]
+"""To mean 0 and standard deviation 1, or to 0 … 1."""
+
+SCALES: tuple[Scale, ...] = get_args(Scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Standardization:
+    """Means and standard deviations of the elements of a row (spec G.4).
+
+    >>> fitted = Standardization((10.0, 0.0), (2.0, 1.0))
+    >>> fitted.apply(HostArray.of([[12, 5], [8, 5]])).tolist()
+    [[1.0, 5.0], [-1.0, 5.0]]
+    >>> fitted.undo(HostArray.of([1, 5])).tolist()
+    [12.0, 5.0]
+
+    Attributes: `mean` and `std`, population values in float64; `repeat`, how many neighbouring
+    elements share a pair of them (1, or the pixels of a channel if channels come first); `scale`,
+    what the pair is. For "minmax" `mean` is the minimum and `std` the range: the same formula
+    scales the training rows to 0 … 1.
+    """
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    repeat: int = 1
+    scale: Scale = "standard"
+
+    def apply(self, values: HostArray) -> HostArray:
+        """Return (x - mean)/std in float32, with the shape unchanged, for one or more rows."""
+        means, stds = self._figures(values)
+        flat = array("f", map(truediv, map(sub, values.values(), means), stds))
+        return HostArray("float32", values.shape, flat)
+
+    def undo(self, values: HostArray) -> HostArray:
+        """Return z·std + mean, the inverse of `apply`.
+
+        In float32, or in float64 if float32 has too few steps within a standard deviation.
+        """
+        means, stds = self._figures(values)
+        coarse = any(abs(m) * COARSE > s for m, s in zip(self.mean, self.std, strict=True))
+        flat = array("d" if coarse else "f", map(add, map(mul, values.values(), stds), means))
+        return HostArray("float64" if coarse else "float32", values.shape, flat)
+
+    def doubts(self, values: HostArray, *, own: bool, applied: HostArray | None = None) -> bool:
+        """Return whether numbers declared as standardised (`own`) or not seem to be the opposite.
+
+        >>> Standardization((1000.0,), (10.0,)).doubts(HostArray.of([990, 1005]), own=True)
+        True
+
+        They do if they are far from the training rows, and would not be in the other units.
+        `applied` is the result of `apply` for them, if it is already known.
+        """
+        width = len(self.mean) * self.repeat
+        size = min(count(values.shape), LOOKED_AT * width)
+        if not size or size % width:
+            return False
+        given = values.values()[:size]
+
+        def scaled() -> Sequence[float]:
+            sample = self.apply(HostArray.of(list(given))) if applied is None else applied
+            return sample.values()[:size]
+
+        said = self._distance(given if own else scaled())
+        return said > FAR and self._distance(scaled() if own else given) <= said / 2
+
+    def _distance(self, flat: Sequence[float]) -> float:
+        """Return how far standardised numbers are from the training rows, in deviations."""
+        if self.scale == "minmax":  # as wide as a uniform distribution
+            flat = [(value - 0.5) * math.sqrt(12) for value in flat]
+        total = sum(map(mul, flat, flat))
+        return math.sqrt(total / len(flat)) if math.isfinite(total) else 0.0
+
+    def _figures(self, values: HostArray) -> tuple[Iterator[float], Iterator[float]]:
+        """Return the mean and the deviation of every element of the rows, repeated endlessly."""
+        if count(values.shape) % (len(self.mean) * self.repeat):
+            raise DataError(
+                "NNM702",
+                f"{show(values.shape)} does not divide into rows of "
+                f"{len(self.mean) * self.repeat} elements",
+            )
+        if self.repeat == 1:
+            return cycle(self.mean), cycle(self.std)
+        mean, std = (
+            [figure for figure in figures for _ in range(self.repeat)]
+            for figures in (self.mean, self.std)
+        )
+        return cycle(mean), cycle(std)
+
+
+@dataclass(frozen=True, slots=True)
+class Unscaled:
+    """Fields and arrays as they were given, and which of them are to be scaled and how.
+
+    >>> given = Unscaled.of({"x": Field((), "float32")}, {"x": HostArray.of([1, 3, 99])}, True)
+    >>> given.scaled([0, 1])[1]["x"].tolist()
+    [-1.0, 1.0, 97.0]
+
+    Attributes: `fields`, `arrays`; `chosen`, block → names of the features that are scaled, None
+    for all of them; `scale`; `lost`, block → columns that lose distinct values as float32, since
+    they are not scaled. Kept by a dataset so that it can be refitted to other training rows.
+    """
+
+    fields: Mapping[str, Field]
+    arrays: Mapping[str, HostArray]
+    chosen: Mapping[str, tuple[str, ...] | None]
+    scale: Scale = "standard"
+    lost: Mapping[str, Mapping[int, Loss]] = dataclass_field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(
+        cls,
+        fields: Mapping[str, Field],
+        arrays: Mapping[str, HostArray],
+        chosen: bool | Iterable[str],
+        scale: Scale = "standard",
+    ) -> Unscaled:
+        """Apply a user's choice: True for all continuous fields, or names of fields and features.
+
+        Raises `DataError` NNM704 for an unknown scale, NNM710 for an unknown name.
+        """
+        if scale not in SCALES:
+            hint = suggestion(str(scale), SCALES) or f"one of {', '.join(SCALES)}"
+            raise DataError("NNM704", f'unknown scale "{scale}"', hint=hint)
+        if isinstance(chosen, str):
+            chosen = [chosen]
+        given: Any = chosen  # whatever a caller may have written
+        names = list(given) if hasattr(given, "__iter__") else []
+        strange = not isinstance(given, bool) and not hasattr(given, "__iter__")
+        if strange or not all(isinstance(name, str) for name in names):
+            hint = "True for all, or a list of names of fields and features"
+            raise DataError("NNM704", f"standardize is {chosen!r}", hint=hint)
+        wanted = set(names)
+        # A feature may have the name of its block.
+        whole = {
+            b for b, field in fields.items() if chosen is True or b in wanted - {*field.features}
+        }
+        known = {*fields, *(name for field in fields.values() for name in field.features)}
+        for name in sorted(wanted - known):
+            hint = suggestion(name, known) or f"available: {', '.join(sorted(known))}"
+            raise DataError("NNM710", f'no field or feature "{name}" to standardise', hint=hint)
+        scaled = {
+            block: None if block in whole else tuple(sorted(wanted))
+            for block, field in fields.items()
+            if field.kind == "continuous" and (block in whole or wanted & {*field.features})
+        }
+        rounded, lost = dict(arrays), dict[str, Mapping[int, Loss]]()
+        for block, values in arrays.items():
+            if block in scaled or fields[block].kind != "continuous" or values.dtype not in EXACT:
+                continue
+            narrow = HostArray.of(values, "float32")
+            if found := lost_values(values, narrow):
+                lost[block] = found
+            if values.dtype == "float64":
+                rounded[block] = like(narrow, values)
+        return cls(dict(fields), rounded, scaled, scale, lost)
+
+    def renamed(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
+        """Return the same under other names; `rename` renames the keys of a dict."""
+        fields, arrays, chosen, lost = map(
+            rename, (self.fields, self.arrays, self.chosen, self.lost)
+        )
+        return Unscaled(fields, arrays, chosen, self.scale, lost)
+
+    def scaled(
+        self, training: Sequence[int]
+    ) -> tuple[dict[str, Field], dict[str, HostArray], dict[str, Standardization]]:
+        """Return fields, arrays and the standardisations fitted to the training rows.
+
+        Arrays that are not scaled are shared; scaled integers become float32. Raises `DataError`
+        NNM705 without training rows.
+        """
+        if self.chosen and not training:
+            raise DataError("NNM705", "there are no training rows to compute statistics from")
+        fields, arrays = dict(self.fields), dict(self.arrays)
+        fitted: dict[str, Standardization] = {}
+        for block, features in self.chosen.items():
+            rows, field = measured(arrays[block].rows(training), fields[block])
+            fitted[block] = fit(rows, field, features, self.scale)
+            arrays[block] = like(fitted[block].apply(arrays[block]), arrays[block])
+            fields[block] = replace(fields[block], dtype="float32")
+        return fields, arrays, fitted
+
+
+def fit(
+    values: HostArray,
+    field: Field,
+    chosen: Sequence[str] | None = None,
+    scale: Scale = "standard",
+) -> Standardization:
+    """Fit the scaling of a field to rows, which should be the training rows.
+
+    >>> fit(HostArray.of([[1, 5], [3, 5]]), Field((2,), "float32"))
+    Standardization(mean=(2.0, 5.0), std=(1.0, 1.0), repeat=1, scale='standard')
+    >>> fit(HostArray.of([1, 5, 2]), Field((), "float32"), scale="minmax").apply(
+    ...     HostArray.of([1, 2, 5])).tolist()
+    [0.0, 0.25, 1.0]
+
+    `chosen` restricts it to features of these names. Images are measured per channel, along the
+    dimension called `channels`, or else the smaller of the first and last of three dimensions.
+    """
+    channel = channel_axis(field)
+    size = count(field.shape) if channel is None else field.shape[channel]
+    repeat = 1 if channel is None else count(field.shape[channel + 1 :])
+    figures = moments if scale == "standard" else extent
+    means, stds = [0.0] * size, [1.0] * size
+    for index in range(size):
+        if chosen is not None and _feature(field, index) not in chosen:
+            continue
+        mean, std = figures(elements_of(values, field.shape, index, repeat, size))
+        means[index], stds[index] = mean, std if std >= SMALLEST_STD else 1.0
+    return Standardization(tuple(means), tuple(stds), repeat, scale)
+
+
+def moments(values: Sequence[float]) -> tuple[float, float]:
+    """Return mean and population standard deviation, in float64 with exact summation.
+
+    >>> moments([1.0, 3.0])
+    (2.0, 1.0)
+    """
+    mean = math.fsum(values) / len(values)
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def extent(values: Sequence[float]) -> tuple[float, float]:
+    """Return the minimum and the range.
+
+    >>> extent([1.0, 3.0])
+    (1.0, 2.0)
+    """
+    low = float(min(values))
+    return low, max(values) - low
+
+
+def elements_of(
+    values: HostArray, shape: Shape, index: int, repeat: int, size: int
+) -> Sequence[float]:
+    """Return the elements of all rows at one of `size` places, each of `repeat` neighbours."""
+    flat, width, period = values.values(), count(shape), size * repeat
+    if width == period and repeat == 1:
+        return flat[index::width]
+    places = (
+        first + neighbour
+        for first in range(index * repeat, width, period)
+        for neighbour in range(repeat)
+    )
+    return list(chain.from_iterable(flat[place::width] for place in places))
+
+
+def channel_axis(field: Field) -> int | None:
+    """Return which dimension of an image holds its channels, None for anything but an image."""
+    for axis, name in enumerate(field.names):
+        if name in CHANNELS and len(field.shape) > 1:
+            return axis
+    if len(field.shape) != 3 or field.names:
+        return None
+    # Unnamed: an image has fewer channels than rows or columns, wherever the channels are.
+    return 0 if field.shape[0] <= field.shape[2] else 2
+
+
+def _feature(field: Field, index: int) -> str:
+    return field.features[index % len(field.features)] if field.features else ""
+
+
+def warn(message: str) -> None:
+    """Warn that numbers seem to be in other units than declared."""
+    warnings.warn(message, UserWarning, stacklevel=3)

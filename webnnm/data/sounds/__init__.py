@@ -1,0 +1,1 @@
+"""Sound: `sound.Sound`, its file format, its frames, its rate."""

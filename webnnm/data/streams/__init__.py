@@ -1,0 +1,1 @@
+"""Datasets larger than memory: `stream.StreamDataset`."""

@@ -1,0 +1,1 @@
+"""Tables: from bytes and texts to columns, from columns to the rows of a dataset."""

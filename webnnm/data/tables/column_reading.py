@@ -1,0 +1,257 @@
+"""Reads the cells of a column as numbers or as words."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from webnnm.core.errors import DataError
+from webnnm.data.tables.columns import MISSING, Table, as_number, check_writable
+from webnnm.data.tables.dialect import Dialect
+from webnnm.data.tables.number_detection import WHOLE, detect_numbers, is_code
+from webnnm.data.tables.number_format import PLAIN, NumberFormat
+
+MOSTLY_NUMBERS = 0.9
+"""If more of the cells than this are numbers, a word among them stands for a missing number."""
+
+_MONTHS = "jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
+DATE = re.compile(
+    r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4}|\d\d?/\d\d?/\d\d"
+    rf"|[0-3]\d\.[01]\d\.\d\d|\d\d?[ .-]+({_MONTHS})[a-z]*[ ,.-]+\d\d(\d\d)?"
+    rf"|({_MONTHS})[a-z]*[ .]+\d\d?,? +\d{{4}})([ T,].*)?",
+    re.IGNORECASE,
+)
+"""What the text of a date looks like."""
+
+FIRST_CELLS = 100
+"""So many cells are looked at before all are."""
+
+FEW_WORDS, MANY_NUMBERS = 3, 10
+"""So few different words among so many different numbers may stand for missing ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The cells of a column, read as numbers or as words.
+
+    Attributes: `name`; `numbers`, NaN where missing, or None for words; `words`, None where
+    missing, or () for numbers; `missing`, the rows without a value; `number_format`, how the
+    numbers are written, and a `note` on another way to read them.
+    """
+
+    name: str
+    numbers: array[float] | None
+    words: Sequence[str | None]
+    missing: Sequence[int]
+    number_format: NumberFormat = PLAIN
+    note: str = ""
+
+    def known_words(self, rows: Sequence[int]) -> list[str]:
+        """Return the words of some rows, without missing cells."""
+        return [word for row in rows if (word := self.words[row]) is not None]
+
+    def of_rows(self, rows: Sequence[int]) -> Column:
+        """Return the column of some rows, in ascending order."""
+        missing = set(self.missing)
+        return Column(
+            self.name,
+            self.numbers and array("d", [self.numbers[row] for row in rows]),
+            [self.words[row] for row in rows] if self.words else (),
+            [place for place, row in enumerate(rows) if row in missing],
+            self.number_format,
+            self.note,
+        )
+
+
+def read_column(
+    table: Table, index: int, numeric: bool | None = None, like: NumberFormat | None = None
+) -> Column:
+    """Read a column as numbers or as words; by default as numbers if most cells are numbers.
+
+    >>> read_column(Table(("a",), (["1", "", "2.5"],)), 0).numbers
+    array('d', [1.0, nan, 2.5])
+    >>> read_column(Table(("a",), (["1.200,50 €", "3,5 €"],)), 0).numbers
+    array('d', [1200.5, 3.5])
+    >>> read_column(Table(("a",), (["red", ""],)), 0).words
+    ['red', None]
+
+    How the numbers are written is found from all cells; `like` is how those of the same column were
+    written elsewhere, and decides if there is doubt. Raises `DataError` NNM713 for a word among
+    numbers, for numbers that may be read in two ways, and for dates, NNM707 for a number that is
+    not finite.
+    """
+    name, cells = table.names[index], table.columns[index]
+    if numeric is False:
+        return _of_words(table, index)
+    numbers, number_format, note = _all_numbers(cells), PLAIN, ""
+    if numbers is None or _needs_care(cells, table.dialect, like):
+        number_format, note = _find_format(table, index, numeric, like)
+        if number_format is None:
+            return _of_words(table, index)
+        known = dict[str, float | None]()
+        found = [_parse(cell, number_format, known) for cell in cells]
+        words = [row for row, number in enumerate(found) if number is None]
+        gaps = sum([number != number for number in found])
+        count = len(found) - len(words) - gaps
+        if numeric is None and count <= len(words):
+            _check_dates(name, [cells[row] for row in words])
+            _check_gaps(name, cells, found)
+            return _of_words(table, index)
+        if words:
+            raise DataError(
+                "NNM713",
+                f'{table.place(words[0], index)} is "{cells[words[0]]}", not a number',
+                hint=_remedy(str(cells[words[0]]), count / len(cells)),
+            )
+        numbers = array("d", [math.nan if number is None else number for number in found])
+    _check_finite(table, index, numbers)
+    missing = [row for row, number in enumerate(numbers) if number != number]
+    if numeric is None and len(missing) == len(numbers):  # nothing says what it is
+        return _of_words(table, index)
+    return Column(name, numbers, (), missing, number_format, note)
+
+
+def _needs_care(cells: Sequence[Any], dialect: Dialect | None, like: NumberFormat | None) -> bool:
+    """Return whether cells that `float` reads may mean something else."""
+    commas = (dialect and dialect.decimal == ",") or (like and like.decimal == ",")
+    texts = _texts(cells)
+    if dialect and dialect.missing_values:
+        return bool(texts)
+    if commas and any("." in text for text in texts):
+        return True
+    # Most columns of numbers show with their first cells that they are no codes.
+    first = [text for text in texts[:FIRST_CELLS] if text.strip().lower() not in MISSING]
+    return all(WHOLE(text.strip()) for text in first) and is_code(
+        [text for text in texts if text.strip().lower() not in MISSING]
+    )
+
+
+def _texts(cells: Sequence[Any]) -> Sequence[str]:
+    """Return the cells that are text."""
+    if {*map(type, cells)} == {str}:
+        return cast("Sequence[str]", cells)
+    return [cell for cell in cells if isinstance(cell, str)]
+
+
+def _find_format(
+    table: Table, index: int, numeric: bool | None, like: NumberFormat | None
+) -> tuple[NumberFormat | None, str]:
+    """Return how the numbers of a column are written, None for words, with a note."""
+    cells, dialect = table.columns[index], table.dialect
+    texts = _texts(cells)
+    told = dialect is not None and "decimal" in dialect.told
+    decimal = dialect.decimal if dialect else ""
+    if like is not None and not told:
+        decimal = like.decimal
+    words = missing_words(dialect) | {*(like.missing if like else ())}
+    found = detect_numbers(texts, words, decimal=decimal, told=told)
+    if found.problem:
+        hint = found.hint
+        if numeric is None:
+            hint += "; categorical=[column] takes the cells as words"
+        raise DataError("NNM713", f"column {table.names[index]}: {found.problem}", hint=hint)
+    own = tuple(sorted(words - MISSING))
+    if found.number_format is not None:
+        extra = found.number_format.missing
+        return replace(found.number_format, missing=tuple(sorted({*own, *extra}))), found.note
+    known = [text for text in texts if text.strip().lower() not in words]
+    if numeric is None and known and len(texts) == len(cells) and is_code(known):
+        return None, ""
+    return replace(PLAIN, missing=own), ""
+
+
+def _parse(cell: Any, number_format: NumberFormat, known: dict[str, float | None]) -> float | None:
+    """Return the number in a cell; `known` are those that were read before."""
+    if not isinstance(cell, str):
+        return as_number(cell)
+    if cell not in known:
+        number = number_format.parse(cell)
+        if number is None and (number_format.decimal == "." or cell.strip().lower() in MISSING):
+            number = as_number(cell)
+        known[cell] = number
+    return known[cell]
+
+
+def missing_words(dialect: Dialect | None) -> frozenset[str]:
+    """Return the words, in lower case, that stand for missing numbers."""
+    return MISSING | {word.strip().lower() for word in (dialect.missing_values if dialect else ())}
+
+
+def _check_finite(table: Table, index: int, numbers: array[float]) -> None:
+    """Refuse numbers that float32 does not hold (NNM707)."""
+    narrow = array("f", numbers)
+    for infinite in (math.inf, -math.inf):
+        if infinite in narrow:
+            row = narrow.index(infinite)
+            raise DataError(
+                "NNM707",
+                f'{table.place(row, index)} is "{table.columns[index][row]}", which is not finite '
+                "in float32",
+                hint="drop the row, or replace the value with a finite number",
+            )
+
+
+def _check_dates(name: str, cells: Sequence[Any]) -> None:
+    """Refuse dates (NNM713): as words, each would be a category that no new row has."""
+    if cells and all(DATE.fullmatch(str(cell).strip()) for cell in cells):
+        raise DataError(
+            "NNM713",
+            f'column "{name}" holds dates, such as {cells[0]}',
+            hint="replace them with numbers, such as days since the first, the month or the hour; "
+            "categorical=[column] treats each date as a category",
+        )
+
+
+def _check_gaps(name: str, cells: Sequence[Any], found: Sequence[float | None]) -> None:
+    """Refuse numbers among very few words, which may stand for missing ones (NNM713)."""
+    words = Counter(
+        [str(c).strip() for c, number in zip(cells, found, strict=True) if number is None]
+    )
+    numbers = {number for number in found if number is not None and number == number}
+    if len(words) <= FEW_WORDS and len(numbers) >= MANY_NUMBERS:
+        shown = ", ".join(f'"{word}" ({times})' for word, times in words.most_common())
+        raise DataError(
+            "NNM713",
+            f"column {name} has {len(numbers)} different numbers, and {shown}",
+            hint=f'missing_values=["{next(iter(words))}"] takes such cells as empty; '
+            "categorical=[column] takes all as words",
+        )
+
+
+def _all_numbers(cells: Sequence[Any]) -> array[float] | None:
+    """Read cells at full speed, None if one of them is not a number in plain spelling."""
+    try:
+        numbers = array("d", map(float, cells))
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return None if "_" in "".join(_texts(cells)) else numbers
+
+
+def _of_words(table: Table, index: int) -> Column:
+    gone = {word.strip() for word in table.dialect.missing_values} if table.dialect else ()
+    words = [_word(cell) for cell in table.columns[index]]
+    if gone:
+        words = [None if word in gone else word for word in words]
+    check_writable(words, lambda row: table.place(row, index))
+    missing = [row for row, word in enumerate(words) if word is None]
+    return Column(table.names[index], None, words, missing)
+
+
+def _word(cell: Any) -> str | None:
+    word = str(cell).strip()
+    # NaN, None and the like are values that libraries use; as text they may be words.
+    gone = not word or (not isinstance(cell, str) and word.lower() in MISSING)
+    return None if gone else word
+
+
+def _remedy(word: str, numbers: float) -> str:
+    if as_number(word.replace(",", ".")) is not None:
+        return "write numbers with a decimal point"
+    if numbers > MOSTLY_NUMBERS:
+        return "leave cells without a number empty, and set missing='mean'"
+    return "correct the cell; categorical=[column] treats all cells of a column as categories"

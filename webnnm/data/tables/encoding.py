@@ -1,0 +1,293 @@
+"""Encoders of columns, fitted to the training rows and applied to all others."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.data.tables.column_reading import Column, read_column
+from webnnm.data.tables.columns import Table, as_number, table_of
+from webnnm.data.tables.number_format import PLAIN, NumberFormat, format_from_dict, format_to_dict
+
+Unknown = Literal["error", "zeros"]
+"""What happens to a word that no training row has."""
+
+UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
+
+MOST_CATEGORIES = 1000
+"""More distinct words than this are not categories but names or numbers of single rows."""
+
+NAMED = 8
+"""The maximum number of words that a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberEncoder:
+    """Passes numbers through; replaces missing numbers with `fill`, if it is not None.
+
+    >>> NumberEncoder("age", fill=30.0).encode(Column("age", array("d", [math.nan, 4]), (), [0]))
+    [array('d', [30.0, 4.0])]
+
+    Attributes: `name` of the column, `fill`, and the `number_format` in which its numbers were
+    written, which decides where those of new rows may be read in two ways.
+    """
+
+    name: str
+    fill: float | None = None
+    number_format: NumberFormat = PLAIN
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the resulting features."""
+        return (self.name,)
+
+    def encode(self, column: Column, place: str = "row") -> list[array[float]]:
+        """Return one number per row. Raises `DataError` NNM713 if one is missing without `fill`."""
+        numbers = array("d", column.numbers or ())
+        if column.missing and self.fill is None:
+            raise _absent(place, column)
+        for row in column.missing:
+            numbers[row] = self.fill or 0.0
+        return [numbers]
+
+    def filled(self, shares: Sequence[float]) -> NumberEncoder:
+        """Return the same encoder with the mean of the training rows for missing numbers."""
+        return replace(self, fill=shares[0])
+
+
+@dataclass(frozen=True, slots=True)
+class OneHotEncoder:
+    """Turns each word into a 1 among zeros, one place for each category.
+
+    >>> colours = OneHotEncoder.fit("colour", ["red", "blue", "red"])
+    >>> colours.features
+    ('colour=blue', 'colour=red')
+    >>> [list(places) for places in colours.encode(Column("colour", None, ["red", "blue"], ()))]
+    [[0.0, 1.0], [1.0, 0.0]]
+
+    Attributes: `name` of the column; `categories`, sorted; `unknown`, "error" or "zeros" for other
+    words; `fill`, the numbers for a missing word, or () if that is an error.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    unknown: Unknown = "zeros"
+    fill: tuple[float, ...] = ()
+
+    @classmethod
+    def fit(cls, name: str, words: Iterable[str], unknown: Unknown = "zeros") -> OneHotEncoder:
+        """Fit the encoder to the words of the training rows.
+
+        Raises `DataError` NNM713 if there are more than 1000 categories, NNM704 for another
+        `unknown`.
+        """
+        if unknown not in UNKNOWN:
+            raise DataError("NNM704", f'unknown="{unknown}"', hint=f"one of {', '.join(UNKNOWN)}")
+        categories = sorted_words(words)
+        if len(categories) > MOST_CATEGORIES:
+            raise DataError(
+                "NNM713",
+                f"column {name} has {len(categories)} different words, such as "
+                f'"{categories[0]}": too many for categories',
+                hint="leave it out with features=[…]",
+            )
+        return cls(name, categories, unknown)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the resulting features."""
+        return tuple(f"{self.name}={category}" for category in self.categories)
+
+    def encode(self, column: Column, place: str = "row") -> list[array[float]]:
+        """Return for each category 0 or 1 per row.
+
+        Raises `DataError` NNM706 for an unknown word if that is an error, NNM713 for a missing
+        word.
+        """
+        if column.missing and not self.fill:
+            raise _absent(place, column)
+        numbers = {category: number for number, category in enumerate(self.categories)}
+        result = [array("f", bytes(4 * len(column.words))) for _ in self.categories]
+        for row, word in enumerate(column.words):
+            if word in numbers:
+                result[numbers[word]][row] = 1.0
+            elif word is not None and self.unknown == "error":
+                raise _unknown(f"{place} {row}, column {self.name}", word, self.categories)
+        for row in column.missing:
+            for values, share in zip(result, self.fill, strict=True):
+                values[row] = share
+        return result
+
+    def filled(self, shares: Sequence[float]) -> OneHotEncoder:
+        """Return the same encoder with the shares of the categories for missing words."""
+        return replace(self, fill=tuple(shares))
+
+
+Encoder = NumberEncoder | OneHotEncoder
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEncoder:
+    """Numbers classes: names in order, 0 … C−1.
+
+    >>> species = LabelEncoder.fit("species", ["virginica", "setosa"])
+    >>> species.classes, species.encode(["virginica"]), species.decode([0])
+    (('setosa', 'virginica'), [1], ['setosa'])
+    >>> LabelEncoder.fit("digit", ["10", "9", "9"]).classes
+    ('9', '10')
+
+    Attributes: `name` of the column; `classes`, sorted as numbers if all of them are, else by code
+    point.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+
+    @classmethod
+    def fit(cls, name: str, words: Iterable[str]) -> LabelEncoder:
+        """Take the classes. Raises `DataError` NNM706 for a single one, or more than 1000."""
+        classes = sorted_words(words)
+        if len(classes) < 2:
+            raise DataError(
+                "NNM706",
+                f'column {name} has the same label in all rows, "{"".join(classes)}"',
+                hint="label= names the column of the labels",
+            )
+        if len(classes) > MOST_CATEGORIES:
+            raise DataError(
+                "NNM706",
+                f"column {name} has {len(classes)} different labels: too many for classes",
+                hint='set task="regression" to treat numbers as numbers',
+            )
+        return cls(name, classes)
+
+    def encode(self, words: Iterable[str], place: str = "row") -> list[int]:
+        """Return the number of each class. Raises `DataError` NNM706 for an unknown word."""
+        numbers = {word: number for number, word in enumerate(self.classes)}
+        result: list[int] = []
+        for row, word in enumerate(words):
+            if word not in numbers:
+                raise _unknown(f"{place} {row}, column {self.name}", word, self.classes)
+            result.append(numbers[word])
+        return result
+
+    def decode(self, numbers: Iterable[int]) -> list[str]:
+        """Return the names of classes. Raises `DataError` NNM706 for a number without a class."""
+        result: list[str] = []
+        for number in numbers:
+            if not 0 <= number < len(self.classes):
+                raise DataError("NNM706", f"class {number} of 0 … {len(self.classes) - 1}")
+            result.append(self.classes[number])
+        return result
+
+
+def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
+    """Return rows of a table, or lists with one cell for each encoder, as float64.
+
+    >>> encode_rows([NumberEncoder("a"), OneHotEncoder("b", ("x", "y"))], [[5, "y"]]).tolist()
+    [[5.0, 0.0, 1.0]]
+
+    Raises `DataError` NNM702 for rows of another length, NNM710 for a missing column, and what the
+    encoders raise.
+    """
+    names = tuple(encoder.name for encoder in encoders)
+    if isinstance(rows, (list, tuple)):
+        given = cast("Sequence[Sequence[Any]]", rows)
+        for number, row in enumerate(given):
+            if not isinstance(row, (list, tuple)) or len(row) != len(names):
+                raise DataError(
+                    "NNM702",
+                    f"row {number} is {row!r}",
+                    hint=f"a row has {len(names)} cells: {', '.join(names)}",
+                )
+        table = Table(names, tuple(zip(*given, strict=True)) or ((),) * len(names))
+    else:
+        table = table_of(rows)
+    places = {name: place for place, name in enumerate(table.names)}
+    values: list[array[float]] = []
+    for encoder in encoders:
+        place = places.get(encoder.name)
+        place = table.index(encoder.name) if place is None else place
+        if isinstance(encoder, NumberEncoder):
+            column = read_column(table, place, True, encoder.number_format)
+        else:
+            column = read_column(table, place, False)
+        values += encoder.encode(column)
+    return side_by_side(values, table.row_count)
+
+
+def side_by_side(columns: Sequence[array[float]], rows: int) -> HostArray:
+    """Return columns as float64 `[rows, columns]`."""
+    flat = array("d", bytes(8 * len(columns) * rows))
+    for place, values in enumerate(columns):
+        flat[place :: len(columns)] = values if values.typecode == "d" else array("d", values)
+    return HostArray("float64", (rows, len(columns)), flat)
+
+
+def sorted_words(words: Iterable[str]) -> tuple[str, ...]:
+    """Return distinct words in order: numbers by value, other words by code point.
+
+    >>> sorted_words(["b", "a", "b"]), sorted_words(["10", "9"])
+    (('a', 'b'), ('9', '10'))
+    """
+    different = sorted(set(words))
+    values = [as_number(word) for word in different]
+    if all(value is not None and math.isfinite(value) for value in values):
+        different.sort(key=float)
+    return tuple(different)
+
+
+def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
+    """Return an encoder as JSON values, to be saved with a model.
+
+    >>> to_dict(LabelEncoder("y", ("no", "yes")))
+    {'name': 'y', 'classes': ['no', 'yes']}
+    """
+    if isinstance(encoder, LabelEncoder):
+        return {"name": encoder.name, "classes": list(encoder.classes)}
+    if isinstance(encoder, NumberEncoder):
+        written = format_to_dict(encoder.number_format)
+        return {"name": encoder.name, "fill": encoder.fill} | (
+            {"format": written} if written else {}
+        )
+    return {
+        "name": encoder.name,
+        "categories": list(encoder.categories),
+        "unknown": encoder.unknown,
+        "fill": list(encoder.fill),
+    }
+
+
+def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
+    """Return the encoder that `to_dict` described.
+
+    >>> from_dict({"name": "age", "fill": 30.0}) == NumberEncoder("age", fill=30.0)
+    True
+    """
+    name = record["name"]
+    if "classes" in record:
+        return LabelEncoder(name, tuple(record["classes"]))
+    if "categories" in record:
+        fill = tuple(record["fill"])
+        return OneHotEncoder(name, tuple(record["categories"]), record["unknown"], fill)
+    return NumberEncoder(name, record["fill"], format_from_dict(record.get("format", {})))
+
+
+def _absent(place: str, column: Column) -> DataError:
+    return DataError(
+        "NNM713",
+        f"{place} {column.missing[0]}, column {column.name} is empty",
+        hint="give a value: no cell was empty when the encoder was fitted",
+    )
+
+
+def _unknown(where: str, word: str, known: Sequence[str]) -> DataError:
+    shown = ", ".join(known[:NAMED]) + (f" … ({len(known)} in all)" if len(known) > NAMED else "")
+    return DataError(
+        "NNM706", f'{where} is "{word}"', hint=suggestion(word, known) or f"known: {shown}"
+    )

@@ -1,0 +1,438 @@
+"""A dataset over the columns of a table: numbers, categories and one label."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import is_integer
+from webnnm.data.classes import one_hot
+from webnnm.data.dataset import Dataset
+from webnnm.data.field import Kind
+from webnnm.data.split import Method, Rows, Split
+from webnnm.data.tables.column_reading import Column, read_column
+from webnnm.data.tables.columns import Table, as_number, table_of
+from webnnm.data.tables.encoding import (
+    Encoder,
+    LabelEncoder,
+    NumberEncoder,
+    OneHotEncoder,
+    encode_rows,
+    side_by_side,
+)
+from webnnm.data.tables.number_detection import is_code
+from webnnm.data.tables.number_format import shape_of
+
+Task = Literal["auto", "classification", "regression"]
+Missing = Literal["error", "drop", "mean"]
+
+FOUND = {"labels", "kinds"}
+"""Options of `Dataset` that are determined by the columns of a table."""
+
+MOST_INTEGER_CLASSES = 20
+"""Integer labels with more distinct values than this are quantities (spec G.5)."""
+
+
+ColumnKind = Literal["numbers", "categories", "target", "classes"]
+
+_KINDS: dict[tuple[bool, bool], ColumnKind] = {
+    (False, False): "numbers",
+    (False, True): "categories",
+    (True, False): "target",
+    (True, True): "classes",
+}
+"""The kind of a column, by whether it is the label and whether it is read as words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnReport:
+    """What was found in a column: its `kind`, the `missing` cells, `categories`, `unknown` words.
+
+    `unknown` counts the cells with a word that no training row has; `written` says how numbers are,
+    if not as in programs.
+    """
+
+    name: str
+    kind: ColumnKind
+    missing: int
+    categories: tuple[str, ...] = ()
+    unknown: int = 0
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """What was found in a table: its `rows`, how many were `dropped`, and its `columns`.
+
+    `written` says how its text is, if not as usual.
+    """
+
+    rows: int
+    dropped: int
+    columns: tuple[ColumnReport, ...]
+    written: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"{self.rows} rows, {self.dropped} of them dropped"]
+        lines += [self.written] if self.written else []
+        for column in self.columns:
+            words = f", {len(column.categories)} values" if column.categories else ""
+            missing = f", {column.missing} missing" if column.missing else ""
+            unknown = f", {column.unknown} unknown in training" if column.unknown else ""
+            numbers = f", {column.written}" if column.written else ""
+            lines.append(f"{column.name}: {column.kind}{words}{missing}{unknown}{numbers}")
+        return "\n".join(lines)
+
+
+class TableDataset(Dataset):
+    """A dataset from a table: feature columns become one input, a label column the output.
+
+    >>> flowers = TableDataset({"width": [1, 2, 3, 4], "colour": ["red", "blue", "red", "blue"],
+    ...     "kind": ["a", "b", "a", "b"]}, split=(1, 0, 0))
+    >>> flowers.inputs["model"].features, flowers.labels()
+    (('width', 'colour=blue', 'colour=red'), ['a', 'b'])
+    >>> flowers.encode({"width": [2.5], "colour": ["red"]}).tolist()
+    [[2.5, 0.0, 1.0]]
+
+    - `table`: a dict from column name to values, a list of dicts from column name to cell, what
+      `read_csv` returned, a pandas DataFrame, or any object with `columns` and `table[name]`.
+    - `features`, `label`: column names, or positions as in a list. By default the last column is
+      the label and all others are features.
+    - `task`: "classification", "regression" or "auto", which selects classification if the labels
+      are words, or integers with at most 20 distinct values. Classes are one-hot, or class numbers
+      with `sparse=True`.
+    - `missing`: what to do with empty cells, among numbers also "?", "na", "nan", "null" and
+      "none": "error", "drop" (leave out their rows) or "mean" (fill in the mean of the training
+      rows, or the class frequencies of a category; rows without a label are left out).
+    - `categorical`: columns to treat as categories although their cells look like numbers.
+    - `sample_weight`: the column of the weights, which then is not a feature; a function of a row
+      (name → cell); or one number for each row of the table: see `Dataset`.
+    - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
+      "error".
+    - `standardize`: True scales the columns of numbers, neither the zeros and ones of categories
+      nor columns that hold only 0 and 1; or names of columns.
+    - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
+
+    A column of words becomes a feature for each distinct word: `inputs["model"].shape` is the shape
+    that the text of the model has to declare.
+
+    Raises the errors of `Dataset`, and `DataError` NNM706 for labels that are not classes, NNM710
+    for unknown columns, NNM713 with row and column for cells that are empty or not numbers.
+
+    Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
+    regression; `report`, what was detected in the columns; `kept`, the numbers of the remaining
+    rows of the table, in order; `dialect`, how the text of the table was written, None if it was
+    none; `label_format`, how the numbers of the label were.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        features: Sequence[str | int] | None = None,
+        label: str | int | None = None,
+        *,
+        task: Task = "auto",
+        missing: Missing = "error",
+        categorical: Sequence[str | int] = (),
+        unknown: Literal["error", "zeros"] = "zeros",
+        sparse: bool = False,
+        split: Sequence[Any] = (0.7, 0, 0.3),
+        seed: int = 0,
+        stratify: bool = True,
+        method: Method = "stratified",
+        name: str = "table",
+        sample_weight: Any = None,
+        **options: Any,
+    ) -> None:
+        _check_word("task", task, ("auto", "classification", "regression"))
+        _check_word("missing", missing, ("error", "drop", "mean"))
+        for option in FOUND & options.keys():
+            hint = "Dataset takes arrays together with what they are"
+            raise DataError("NNM704", f"a TableDataset determines {option} itself", hint=hint)
+        table = table_of(table)
+        apart = table.index(sample_weight) if isinstance(sample_weight, (str, int)) else -1
+        target, chosen = _roles(table, features, label, apart)
+        as_words = {table.index(each) for each in chosen_columns("categorical", categorical)}
+        read = [read_column(table, i, False if i in as_words else None) for i in chosen]
+        read.append(_label_column(table, target, task))
+        rows = _kept_rows(table, read, [*chosen, target], missing)
+        kept = read
+        if len(rows) < table.row_count:
+            kept = [column.of_rows(rows) for column in read]
+        *columns, goal = kept
+        numbers: list[int] | None = None
+        self.label_encoder: LabelEncoder | None = None
+        if goal.numbers is None:
+            words = goal.known_words(range(len(rows)))
+            self.label_encoder = LabelEncoder.fit(goal.name, words)
+            numbers = self.label_encoder.encode(words)
+        training = Split(split, seed, stratify, method).rows(len(rows), numbers)[0]
+        self.encoders: tuple[Encoder, ...]
+        self.encoders, self._holes, values = _encoded(columns, training, unknown)
+        reports = _column_reports(read, kept, [*self.encoders, self.label_encoder])
+        self.kept: Sequence[int] = rows
+        self.dialect = table.dialect
+        self.label_format = goal.number_format
+        written = "" if table.dialect is None or table.dialect.usual else str(table.dialect)
+        self.report = TableReport(table.row_count, table.row_count - len(rows), reports, written)
+        outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
+        weights = None
+        if sample_weight is not None:
+            from webnnm.data.preparation.row_weights import of_table
+
+            weights = of_table(table, sample_weight, rows)
+        if options.get("standardize") is True:
+            options["standardize"] = _quantities(columns)
+        super().__init__(
+            side_by_side(values, len(rows)),
+            outputs,
+            name=name,
+            split=split,
+            seed=seed,
+            stratify=stratify,
+            method=method,
+            labels=self.label_encoder and self.label_encoder.classes,
+            kinds={"model": kind},
+            features=[name for encoder in self.encoders for name in encoder.features],
+            sample_weight=weights,
+            **options,
+        )
+        # The kind follows from the task, which says nothing about what these numbers are.
+        self.outputs = {b: replace(field, declared=False) for b, field in self.outputs.items()}
+
+    def encode(self, rows: Any) -> HostArray:
+        """Return new rows as float32 `[rows, features]`, encoded as `model.predict` does.
+
+        `rows` is a table with the feature columns, or a list of rows with one cell per feature. The
+        result is not standardised. Raises `DataError` NNM702 for rows of the wrong length, NNM706
+        for unknown categories if `unknown="error"`, NNM710 for missing columns, NNM713 for cells
+        that are empty or not numbers.
+        """
+        return encode_rows(self.encoders, rows)
+
+    def _divide(self, parts: Rows) -> None:
+        if self._holes:
+            self._fill(parts[0])
+        super()._divide(parts)
+
+    def _fill(self, training: Sequence[int]) -> None:
+        """Fill missing cells with the means of the training rows."""
+        [(block, values)] = self._given_inputs.arrays.items()
+        width = values.shape[1]
+        flat = array("d", values.values())
+        encoders = list(self.encoders)
+        for hole in self._holes:
+            gone = set(hole.rows)
+            known = [row for row in training if row not in gone]
+            if not known:
+                raise _no_value(encoders[hole.encoder].name)
+            places = range(hole.first, hole.first + hole.width)
+            shares = [
+                math.fsum([flat[row * width + place] for row in known]) / len(known)
+                for place in places
+            ]
+            for row in hole.rows:
+                for place, share in zip(places, shares, strict=True):
+                    flat[row * width + place] = share
+            encoders[hole.encoder] = encoders[hole.encoder].filled(shares)
+        self.encoders = tuple(encoders)
+        filled = HostArray("float64", values.shape, flat)
+        self._given_inputs = replace(self._given_inputs, arrays={block: filled})
+
+
+@dataclass(frozen=True, slots=True)
+class _Hole:
+    """Missing cells of a column: its encoder, the position of its values in a row, the rows."""
+
+    encoder: int
+    first: int
+    width: int
+    rows: Sequence[int]
+
+
+def _roles(
+    table: Table, features: Sequence[str | int] | None, label: str | int | None, apart: int
+) -> tuple[int, list[int]]:
+    """Return the label column and the feature columns; by default all except the one `apart`."""
+    if not table.row_count:
+        raise DataError("NNM705", "the table has no rows")
+    target = table.index(-1 if label is None else label)
+    if features is None:
+        chosen = [index for index in range(len(table.names)) if index not in (target, apart)]
+    else:
+        chosen = [table.index(column) for column in chosen_columns("features", features)]
+    if target in chosen or len(set(chosen)) < len(chosen):
+        twice = target if target in chosen else max(chosen, key=chosen.count)
+        raise DataError("NNM704", f'column "{table.names[twice]}" is used twice')
+    if not chosen:
+        raise DataError(
+            "NNM713",
+            f'there are no features, only the label "{table.names[target]}"',
+            hint="a table needs a label and at least one feature",
+        )
+    return target, chosen
+
+
+def chosen_columns(option: str, columns: Any) -> list[str | int]:
+    """Return the columns that an option names: a list, or a single one (NNM704).
+
+    >>> chosen_columns("features", "width"), chosen_columns("features", None)
+    (['width'], [])
+    """
+    if columns is None:
+        return []
+    given: list[Any] = [columns] if isinstance(columns, str) or is_integer(columns) else []
+    if isinstance(columns, Iterable) and not given:
+        given = list(cast("Iterable[Any]", columns))
+    elif not given:
+        given = [columns]
+    if not all(isinstance(column, str) or is_integer(column) for column in given):
+        hint = "a list of column names or positions"
+        raise DataError("NNM704", f"{option} is {columns!r}", hint=hint)
+    return given
+
+
+def _label_column(table: Table, index: int, task: Task) -> Column:
+    """Read labels: as words if they are classes, as numbers if they are quantities."""
+    if task == "regression":
+        return read_column(table, index, True)
+    column = read_column(table, index, False)
+    different = {word for word in column.words if word is not None}
+    values = {word: as_number(word) for word in different}
+    if None in values.values():
+        shapes = [shape_of(word) for word in different]
+        if task == "auto" and all(shape and shape.unit in ("", "%") for shape in shapes):
+            return read_column(table, index)  # quantities, as people write them
+        if len(different) <= MOST_INTEGER_CLASSES or task != "auto":
+            return column
+        # If most of many labels are numbers, however written, the others are mistakes.
+        return read_column(table, index)
+    integers = all(word.lstrip("+-").isdigit() for word in different)
+    if task == "auto" and not (integers and len(different) <= MOST_INTEGER_CLASSES):
+        return read_column(table, index, True)
+    if integers and is_code(different):
+        return column
+    names = {word: _number_name(value or 0.0) for word, value in values.items()}
+    words = [None if word is None else names[word] for word in column.words]
+    missing = [row for row, word in enumerate(words) if word is None]
+    return Column(column.name, None, words, missing)
+
+
+def _number_name(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _kept_rows(
+    table: Table, columns: Sequence[Column], indices: Sequence[int], missing: Missing
+) -> Sequence[int]:
+    """Return the rows that are left if some have missing cells."""
+    lacking = [(column.missing[0], i) for i, column in enumerate(columns) if column.missing]
+    if not lacking:
+        return range(table.row_count)
+    if missing == "error":
+        row, first = min(lacking)
+        counts = ", ".join(f"{len(columns[i].missing)} of {columns[i].name}" for _, i in lacking)
+        raise DataError(
+            "NNM713",
+            f"{table.place(row, indices[first])} is empty; missing cells: {counts}, in "
+            f"{table.row_count} rows",
+            hint="missing='drop' leaves such rows out, missing='mean' fills the cells",
+        )
+    gone = set(columns[-1].missing)
+    if missing == "drop":
+        gone.update(*(column.missing for column in columns))
+    rows = [row for row in range(table.row_count) if row not in gone]
+    if not rows:
+        raise DataError("NNM705", f"no rows are left: all {table.row_count} have a missing cell")
+    return rows
+
+
+def _fitted(column: Column, training: Sequence[int], unknown: Literal["error", "zeros"]) -> Encoder:
+    if column.numbers is not None:
+        return NumberEncoder(column.name, number_format=column.number_format)
+    words = column.known_words(training)
+    if training and not words:
+        raise _no_value(column.name)
+    # Without training rows there is nothing to separate: all rows determine the categories.
+    words = words or column.known_words(range(len(column.words)))
+    return OneHotEncoder.fit(column.name, words, unknown)
+
+
+def _encoded(
+    columns: Sequence[Column], training: Sequence[int], unknown: Literal["error", "zeros"]
+) -> tuple[tuple[Encoder, ...], list[_Hole], list[array[float]]]:
+    """Fit an encoder to each column; return them, the missing cells, and the encoded columns."""
+    encoders: list[Encoder] = []
+    holes: list[_Hole] = []
+    values: list[array[float]] = []
+    for place, column in enumerate(columns):
+        encoder = _fitted(column, training, unknown)
+        width = len(encoder.features)
+        if column.missing:
+            holes.append(_Hole(place, len(values), width, column.missing))
+            encoder = encoder.filled([0.0] * width)
+        values += encoder.encode(column)
+        encoders.append(encoder)
+    return tuple(encoders), holes, values
+
+
+def _column_reports(
+    read: Sequence[Column],
+    kept: Sequence[Column],
+    encoders: Sequence[Encoder | LabelEncoder | None],
+) -> tuple[ColumnReport, ...]:
+    """Describe columns as they were read, the label last, and the words in the kept rows."""
+    reports: list[ColumnReport] = []
+    for column, left, encoder in zip(read, kept, encoders, strict=True):
+        kind = _KINDS[column is read[-1], column.numbers is None]
+        written = "" if column.number_format.plain else str(column.number_format)
+        report = ColumnReport(column.name, kind, len(column.missing), written=written)
+        if isinstance(encoder, LabelEncoder):
+            report = replace(report, categories=encoder.classes)
+        elif isinstance(encoder, OneHotEncoder):
+            known = {*encoder.categories, None}
+            unknown = sum([word not in known for word in left.words])
+            report = replace(report, categories=encoder.categories, unknown=unknown)
+        reports.append(report)
+    return tuple(reports)
+
+
+def _quantities(columns: Sequence[Column]) -> list[str]:
+    """Return the columns of numbers other than 0 and 1, which answer yes or no."""
+    return [
+        column.name
+        for column in columns
+        if column.numbers is not None
+        and any(n not in (0.0, 1.0) and n == n for n in column.numbers)
+    ]
+
+
+def _outputs(
+    goal: Column, numbers: list[int] | None, encoder: LabelEncoder | None, sparse: bool
+) -> tuple[HostArray, Kind]:
+    if numbers is None or encoder is None:
+        return HostArray.of(array("d", goal.numbers or ()), "float64"), "continuous"
+    if sparse:
+        return HostArray.of(numbers, "int32"), "classes"
+    return one_hot(numbers, len(encoder.classes)), "onehot"
+
+
+def _no_value(name: str) -> DataError:
+    return DataError(
+        "NNM713",
+        f"column {name} has no value in any training row",
+        hint="leave it out with features=[…]",
+    )
+
+
+def _check_word(option: str, word: str, words: Sequence[str]) -> None:
+    if word not in words:
+        hint = suggestion(str(word), words) or f"one of {', '.join(words)}"
+        raise DataError("NNM704", f'{option}="{word}"', hint=hint)

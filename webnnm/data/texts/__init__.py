@@ -1,0 +1,1 @@
+"""Running text for next-token prediction: `text.TextDataset`."""

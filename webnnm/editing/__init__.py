@@ -1,0 +1,1 @@
+"""Changes of model texts: adapters, splitting, joining."""

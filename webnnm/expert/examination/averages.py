@@ -1,0 +1,81 @@
+"""What is suspicious about columns that were computed from the target: its means over groups."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.columns import SURE
+from webnnm.expert.examination.rows import Column, Rows
+from webnnm.expert.facts.facts import Suspicion
+
+VALUES = 10
+"""Fewer values may be the means of their rows by chance."""
+
+GROUPED, MEANS = 0.5, 0.95
+"""Shares: of rows that share their value with others, and of these, of rows whose value is the
+mean."""
+
+NEAR = 0.01
+"""The rounding error of a mean, in deviations of the column."""
+
+VARIED = 0.1
+"""Deviation of the target within groups, relative to all; below it the column gives the target
+away."""
+
+APART = (
+    "Compute it from training rows only, for each of them without itself; or leave it out, and "
+    "pass the group as a category."
+)
+
+
+def averaged(rows: Rows) -> Suspicion | None:
+    """Find columns whose value is the mean of the target of all rows that have this value."""
+    target = _numbers(rows)
+    if target is None or len(rows.training) < SURE:
+        return None
+    texts: list[str] = []
+    for column in rows.columns:
+        for numbers, which in ((rows.subsets["full"], "all"), (rows.training, "training")):
+            groups = _means(column, target, numbers)
+            if groups:
+                what = "class" if rows.classes else "target"
+                texts.append(
+                    f"{column.name} is the mean of the {what} over {which} rows with the same "
+                    f"value, for {groups} values"
+                )
+                break
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, APART) if texts else None
+
+
+def _numbers(rows: Rows) -> Sequence[float] | None:
+    """Return the target in units of the data, or which of two classes a row has; else None."""
+    if rows.quantity is not None:
+        return rows.quantity.given(range(len(rows.quantity.values)))
+    if rows.target is None or {*rows.target} != {0, 1}:
+        return None
+    return rows.target
+
+
+def _means(column: Column, target: Sequence[float], numbers: Sequence[int]) -> int:
+    """Return how many groups of rows have the mean of their targets for a value, 0 if few do."""
+    values = column.of(numbers)
+    if len({*values}) > (1 - GROUPED / 2) * len(values):
+        return 0
+    groups: dict[float, list[float]] = defaultdict(list)
+    for row, value in zip(numbers, values, strict=True):
+        groups[value].append(target[row])
+    several = {value: some for value, some in groups.items() if len(some) > 1}
+    grouped = sum(map(len, several.values()))
+    if len(several) < VALUES or grouped < GROUPED * len(numbers):
+        return 0
+    near = NEAR * moments(values)[1] * column.scale
+    means = within = 0.0
+    for value, some in several.items():
+        mean, std = moments(some)
+        within += len(some) * std**2
+        means += len(some) * (abs(mean - column.raw(value)) <= near)
+    varied = math.sqrt(within / grouped) > VARIED * moments([target[row] for row in numbers])[1]
+    return len(several) if varied and means >= MEANS * grouped else 0

@@ -1,0 +1,382 @@
+"""What is suspicious about single columns of a table, and about how they are related."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice, pairwise
+
+from webnnm.data.preparation.standardize import moments
+from webnnm.data.tables.columns import as_number
+from webnnm.expert.examination.rows import Column, Rows
+from webnnm.expert.examination.statistics import DEPENDENT, combination, correlation, unit
+from webnnm.expert.facts.facts import Suspicion
+
+SURE = 50
+"""With fewer rows a column may predict the label by chance."""
+FEWEST = 30
+"""Among fewer cells none counts as far from the others."""
+
+APART = 2.0
+"""A repeated value is a code if its distance from all others is this many of their ranges."""
+
+MOST_APART = 1.0
+"""0 and −1 may be a measurement: a code only if as far off as nine tenths of the others spread."""
+
+REPEATED = 0.005
+"""At least this share of the rows has a code for missing values; fewer are cells gone wrong."""
+
+STRAY = 100
+"""Cells gone wrong lie this many spreads of nine tenths of the rows away: a heavy tail does not."""
+
+RESOLVED = 50
+"""A deviation of fewer steps of float32 than this loses what the column says."""
+
+COMPARED = 64
+COMPARED_ROWS = 400
+"""Columns and rows whose linear dependence is looked for: 0.1 s."""
+
+MOSTLY_ONE = 0.9
+"""Columns of which more rows have one value are too sparse to call them dependent."""
+
+MOST_CLASSES = 10
+AMONG = 16
+"""The most classes examined one by one, in tables with at most this many columns: it takes time."""
+
+WORDS = (5, 12)
+"""At least this many columns of whole numbers up to this or more may be words, if they are
+alike."""
+
+SPREAD = 1 / 6
+"""Numbers of words spread over their range: evenly drawn ones by 0.29 of it, counts by less."""
+
+RELATED = 0.2
+"""Mean correlation of words that stand next to each other; pixels have 0.5 and more."""
+
+LOOKED_UP = (
+    "If these are ids of words or categories, look them up: int32 input, embedding(table, size={})"
+)
+
+LEVELS = (5, 50)
+EXPLAINED = 0.2
+"""A category as a number: so many values, whose means explain this much more than a line."""
+
+BY_HAND = 0.05
+"""How far at most means and deviations of scaled columns are from 0 and 1."""
+
+NUMERALS = 0.8
+"""More than this share of the categories are numbers: a measurement, with a word or two."""
+
+SCARCE = 10
+"""Training rows per category; names of things that look like numbers occur more often."""
+
+IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)")
+
+
+def counting(rows: Rows) -> Suspicion | None:
+    """Find columns that number the rows, or whose names say that they are identifiers."""
+    texts: list[str] = []
+    apart = False
+    for column in identifiers(rows):
+        name, every = column.name, len(column.values)
+        if numbers_rows(column):
+            first, last = (column.raw(column.values[row]) for row in (0, -1))
+            texts.append(f"{name} numbers the rows, from {first:.6g} to {last:.6g}")
+        else:
+            known = set(column.of(rows.training))
+            tested = column.of(rows.subsets["testing"])
+            shared = sum([value in known for value in tested])
+            if shared and len({*column.values}) < every:
+                apart = True
+                texts.append(f"{name}: {shared} of {len(tested)} testing rows have one of training")
+            else:
+                texts.append(f"{name} is an identifier by its name")
+    remedy = (
+        "Split the rows by it, split=(rows of some, [], rows of others), and drop the column."
+        * apart
+    )
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None
+
+
+def identifiers(rows: Rows) -> list[Column]:
+    """Return the columns that identify rows; none where the rows are split in order."""
+    if len(rows.columns) < 2 or rows.method == "sequential":
+        return []
+    return [each for each in rows.columns if numbers_rows(each) or IDENTIFIER.search(each.name)]
+
+
+def numbers_rows(column: Column) -> bool:
+    """Return whether a column grows by the same step from row to row."""
+    values = column.values
+    step = (values[-1] - values[0]) / max(1, len(values) - 1)
+    slack = 0.05 * abs(step) + 1e-6 * max(abs(values[0]), abs(values[-1]))
+    return (
+        len(values) >= 20
+        and abs(step) > slack
+        and all(abs(value - values[0] - step * row) <= slack for row, value in enumerate(values))
+    )
+
+
+def numerals(rows: Rows) -> Suspicion | None:
+    """Find measurements that were made categorical, number by number."""
+    texts: list[str] = []
+    for name, categories in rows.categories.items():
+        words = [category for category in categories if as_number(category) is None]
+        known = len(categories) - len(words)
+        many = known >= max(LEVELS[0], NUMERALS * len(categories))
+        if many and len(rows.training) < SCARCE * len(categories):
+            others = f", the others {', '.join(words[:3])}" if words else ""
+            texts.append(
+                f"{name}: {known} of {len(categories)} categories are numbers{others}; each has "
+                f"{len(rows.training) / len(categories):.1f} training rows"
+            )
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def codes(rows: Rows) -> Suspicion | None:
+    """Find cells far from all others: codes for missing values, and typing errors."""
+    texts: list[str] = []
+    unsure = True
+    for column in rows.columns:
+        ordered = sorted(column.values)
+        if len(ordered) >= FEWEST:
+            for values, sign in ((ordered, 1), ([-v for v in reversed(ordered)], -1)):
+                found = _far(values, column, sign)
+                if found:
+                    text, certain = found
+                    texts.append(text)
+                    unsure &= not certain
+    if not texts:
+        return None
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, confidence=0.5 if unsure else 0)
+
+
+def _far(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:
+    """Return the message about the smallest of sorted values, and whether it is certain."""
+    size, low = len(values), values[0]
+    times = values.count(low)
+    rest = values[times:]
+    if len(set(rest)) < 5:
+        return None
+    inner = rest[len(rest) // 20], rest[-1 - len(rest) // 20]
+    spread, gap = inner[1] - inner[0], rest[0] - low
+    raw = column.raw(sign * low)
+    lows, highs = (column.raw(sign * value) for value in (rest[0], rest[-1]))
+    others = f"the others lie from {min(lows, highs):.4g} to {max(lows, highs):.4g}"
+    if times >= max(2, REPEATED * size) and gap > APART * (rest[-1] - rest[0]):
+        return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
+    close = 1e-5 * max(abs(lows), abs(highs))
+    coded = sign > 0 and (abs(raw) <= close or abs(raw + 1) <= close)
+    common = times >= max(2, 2 * REPEATED * size) and len(set(rest)) >= 20
+    if coded and common and inner[0] - low > MOST_APART * spread and gap > 0.2 * spread:
+        return f"{times} cells of {column.name} are {raw:.2g}, {others}", False
+    if spread > 0 and gap + inner[0] - rest[0] > STRAY * spread and gap > (rest[-1] - rest[0]) / 2:
+        return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
+    return None
+
+
+def unresolved(rows: Rows) -> Suspicion | None:
+    """Find columns that lose values as float32, or whose differences it could not represent."""
+    texts: list[str] = []
+    for where, columns in rows.lost.items():
+        side, _, block = where.partition(" ")
+        about = rows.fields.get(block) if side == "input" else None
+        for place, loss in columns.items():
+            name = about.features[place] if about and about.features else f"column {place}"
+            texts.append(
+                f"{name if about else 'the target'}: numbers around {loss.largest:.6g} have steps "
+                f"of {loss.step:g}, which leaves {loss.kept} of {loss.distinct} values"
+            )
+    for column in rows.columns:
+        if column.block not in rows.came_as_float32:
+            continue
+        mean, std = moments(column.of(rows.sample))
+        raw, std = column.raw(mean), abs(column.scale) * std
+        if not std or not raw:
+            continue
+        step = 2.0 ** (math.frexp(raw)[1] - 24)
+        if std < RESOLVED * step:
+            texts.append(f"{column.name}: numbers around {raw:.6g} have steps of {step:g}")
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def dependent(rows: Rows) -> Suspicion | None:
+    """Find columns that are the same, up to scale, or combinations of others."""
+    sample = rows.training[:: -(-len(rows.training) // COMPARED_ROWS) or 1]
+    if rows.target is None:  # a model that learns the inputs themselves relies on their dependence
+        return None
+    if not 1 < len(rows.columns) <= COMPARED or len(sample) < 2 * len(rows.columns) + 10:
+        return None
+    texts: list[str] = []
+    kept: list[tuple[Column, list[float], list[float]]] = []
+    basis: list[list[float]] = []
+    for column in rows.columns:
+        values = column.of(sample)
+        common = Counter(values)
+        if max(common.values()) > MOSTLY_ONE * len(values):
+            continue
+        vector = unit(values)
+        parts, rest, left = combination(vector, basis)
+        if left > DEPENDENT:
+            kept.append((column, vector, [*parts, left]))
+            basis.append([value / left for value in rest])
+        # Columns of yes and no are the categories of one; so are those that add up to 1, of which
+        # rows with a missing cell have shares.
+        elif len(common) > 2 or any(_alike(vector, other) for _, other, _ in kept):
+            twin = next((c.name for c, other, _ in kept if abs(_dot(vector, other)) > 1 - 1e-6), "")
+            names = [twin] if twin else _names(parts, kept)
+            if _add_up_to_one([column, *(c for c, *_ in kept if c.name in names)], sample):
+                continue
+            how = "is the same as" if twin else "is a combination of"
+            texts.append(f"{column.name} {how} {', '.join(names)}")
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def _add_up_to_one(columns: Sequence[Column], sample: Sequence[int]) -> bool:
+    """Return whether columns are the shares of categories in every row."""
+    return all(
+        abs(1 - sum([column.raw(column.values[row]) for column in columns])) < 1e-6
+        for row in sample
+    )
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
+    return _dot(one, other) > 1 - 1e-6
+
+
+def _names(
+    parts: Sequence[float], kept: Sequence[tuple[Column, list[float], list[float]]]
+) -> list[str]:
+    """Return the columns that a combination uses: its parts, solved for these columns."""
+    weights = list(parts)
+    for last in reversed(range(len(kept))):
+        triangle = kept[last][2]
+        weights[last] /= triangle[last]
+        for earlier in range(last):
+            weights[earlier] -= weights[last] * triangle[earlier]
+    return [kept[n][0].name for n, weight in enumerate(weights) if abs(weight) > 1e-3][:5]
+
+
+def categories(rows: Rows) -> Suspicion | None:
+    """Find whole numbers whose effect on the target goes up and down: categories."""
+    target = rows.target
+    if target is None:
+        return None
+    labels = [float(target[row]) for row in rows.sample]
+    apart = [labels]
+    if rows.classes and len(known := set(labels)) > 2:
+        if len(known) > MOST_CLASSES or len(rows.columns) > AMONG:
+            return None
+        apart = [[float(label == one) for label in labels] for one in sorted(known)]
+    texts: list[str] = []
+    for column in rows.columns:
+        told = (_up_and_down(rows, column, each) for each in apart)
+        if text := next(filter(None, told), ""):
+            texts.append(text)
+    if not texts:
+        return None
+    remedy = ""
+    if words := _vocabulary(rows.columns):
+        remedy = f"{LOOKED_UP.format(words)}."
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
+
+
+def _vocabulary(columns: Sequence[Column]) -> int:
+    """Return how many words there are if all columns may be words, of the same ones; else 0."""
+    whole = all(
+        (raw := column.raw(value)) > -0.5 and abs(raw - round(raw)) < 1e-3
+        for column in columns
+        for value in islice(column.values, FEWEST)
+    )
+    if len(columns) < WORDS[0] or not whole:
+        return 0
+    highest = [column.raw(max(column.values)) for column in columns]
+    alike = min(highest) > max(highest) / 2 >= WORDS[1] / 2
+    return round(max(highest)) + 1 if alike else 0
+
+
+def vocabulary(rows: Rows) -> Suspicion | None:
+    """Find columns that look like words of one vocabulary: alike, of many values, unrelated.
+
+    Pixels and counts are alike too, but go up and down with their neighbours, or are mostly small.
+    """
+    size = _vocabulary(rows.columns)
+    if not size:
+        return None
+    some = rows.columns[:: -(-len(rows.columns) // AMONG) or 1]
+    columns = [[column.raw(value) for value in column.of(rows.sample)] for column in some]
+    figures = list(map(moments, columns))
+    middle = math.fsum(mean for mean, _ in figures) / len(figures)
+    alike = all(std > SPREAD * size and abs(mean - middle) < std / 2 for mean, std in figures)
+    whole = all(abs(value - round(value)) < 1e-3 for values in columns for value in values)
+    various = min([len({*values}) for values in columns]) >= WORDS[1]
+    related = math.fsum(abs(correlation(*pair)) for pair in pairwise(columns)) / (len(columns) - 1)
+    if not (alike and whole and various) or related > RELATED or len(rows.sample) < SURE:
+        return None
+    return Suspicion("words of one vocabulary", {"size": size})
+
+
+def _up_and_down(rows: Rows, column: Column, labels: Sequence[float]) -> str:
+    """Return the message about a column of whole numbers if its effect goes up and down."""
+    values = column.of(rows.sample)
+    groups: dict[float, list[float]] = {}
+    for value, label in zip(values, labels, strict=True):
+        groups.setdefault(value, []).append(label)
+    if not LEVELS[0] <= len(groups) <= LEVELS[1] or len(groups) > len(values) / 5:
+        return ""
+    if any(abs(column.raw(v) - round(column.raw(v))) > 1e-3 for v in groups):
+        return ""
+    means = [math.fsum(groups[value]) / len(groups[value]) for value in sorted(groups)]
+    least = (max(means) - min(means)) / 4
+    steps = [b - a for a, b in pairwise(means) if abs(b - a) > least]
+    turns = sum(a * b < 0 for a, b in pairwise(steps))
+    explained = _between(groups) - correlation(values, labels) ** 2
+    many = turns >= min(3, max(2, (len(means) - 2) / 2)) and 2 * turns >= len(steps)
+    if not many or explained <= EXPLAINED:
+        return ""
+    times = f"{turns + 1} times"
+    return f"{column.name}: {len(groups)} whole numbers, whose targets go up and down {times}"
+
+
+def _between(groups: dict[float, list[float]]) -> float:
+    """Return the share of the variance between groups, minus what chance gives."""
+    labels = [label for group in groups.values() for label in group]
+    mean = math.fsum(labels) / len(labels)
+    total = math.fsum((label - mean) ** 2 for label in labels)
+    between = math.fsum(
+        len(group) * (math.fsum(group) / len(group) - mean) ** 2 for group in groups.values()
+    )
+    return between / total - (len(groups) - 1) / len(labels) if total else 0.0
+
+
+def scaled_by_hand(rows: Rows) -> bool:
+    """Return whether most training columns are standardised though nothing here scaled them."""
+    if rows.standardization or not rows.columns:
+        return False
+    scaled = 0
+    for column in rows.columns:
+        mean, std = moments(column.of(rows.training))
+        scaled += abs(mean) < BY_HAND and abs(std - 1) < BY_HAND
+    return scaled > len(rows.columns) / 2
+
+
+def shifted(
+    rows: Rows, far: float, columns: Sequence[Column]
+) -> list[tuple[Column, float, float, float]]:
+    """Return columns whose mean in testing is off by this many deviations, with both means."""
+    found: list[tuple[Column, float, float, float]] = []
+    for column in columns:
+        if numbers_rows(column):
+            continue
+        trained, std = moments(column.of(rows.training))
+        tested, _ = moments(column.of(rows.subsets["testing"]))
+        if std and abs(tested - trained) > far * std:
+            apart = abs(tested - trained) / std
+            found.append((column, column.raw(trained), column.raw(tested), apart))
+    return found

@@ -1,0 +1,187 @@
+"""What is suspicious about columns that together give a quantity, as a product or sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from operator import add, mul, sub
+from typing import NamedTuple
+
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.columns import SURE, identifiers
+from webnnm.expert.examination.neighbours import shift_of_windows
+from webnnm.expert.examination.rows import Column, Rows
+from webnnm.expert.examination.statistics import (
+    DEPENDENT,
+    combination,
+    correlation,
+    orthonormal,
+    unit,
+)
+from webnnm.expert.facts.facts import Suspicion
+
+EXACT = 1e-3
+"""A formula leaves at most this share of the variance: computed and rounded values leave less,
+measured values more."""
+
+ALONE = 2e-3
+"""Each column alone, and for a product or quotient their best linear combination, leaves at least
+this share, and `TIMES` as much as the formula: otherwise the formula explains nothing more."""
+
+TIMES = 20
+MOST = 24
+"""This many columns are examined in pairs, first on `FEW` rows: 0.1 s."""
+
+FEW, NEARLY = 24, 0.03
+"""On few rows a formula may leave more than `EXACT`, where the target hardly varies on them."""
+
+PART, EQUAL = 0.02, 1.03
+"""In a total all parts have the same weight, within 3 %; a column with less than a fiftieth of the
+deviation of the whole is not a part."""
+
+COMPARED = 400
+VALUES = 8
+"""A quantity has at least this many values; yes and no times a price is a choice."""
+
+Formula = Callable[[float, float], float]
+
+
+def _divided(one: float, other: float) -> float:
+    return one / other
+
+
+def _with_square(one: float, other: float) -> float:
+    return one * other**2
+
+
+def _by_square(one: float, other: float) -> float:
+    return one / other**2
+
+
+class Form(NamedTuple):
+    """A formula of two columns: how it is written, and whether a linear model is as good."""
+
+    text: str
+    of: Formula
+    linear: bool = False
+    swapped: bool = False
+
+
+FORMS = (
+    Form("{0} + {1}", add, linear=True),
+    Form("{0} − {1}", sub, linear=True),
+    Form("{0} · {1}", mul),
+    Form("{0} / {1}", _divided),
+    Form("{1} / {0}", _divided, swapped=True),
+    Form("{0} · {1}²", _with_square),
+    Form("{1} · {0}²", _with_square, swapped=True),
+    Form("{0} / {1}²", _by_square),
+    Form("{1} / {0}²", _by_square, swapped=True),
+)
+"""What is usually computed: totals and rests, amounts and rates, a body mass index."""
+
+
+def computed(rows: Rows) -> Suspicion | None:
+    """Find two named columns, or parts of a total, that together give a quantity."""
+    target, named = rows.quantity, [*_named(rows)]
+    some = rows.sample[:: -(-len(rows.sample) // COMPARED) or 1]
+    if target is None or not 1 < len(named) <= MOST or len(some) < SURE:
+        return None
+    if shift_of_windows(rows) is not None:  # the next value of a smooth series follows from two
+        return None
+    wanted = [target.raw(value) for value in target.of(some)]
+    values = [[column.raw(value) for value in column.of(some)] for column in named]
+    step = len(some) // FEW
+    first = wanted[::step]
+    best: tuple[float, Form, int, int] | None = None
+    for one, other in combinations(range(len(named)), 2):
+        pair = values[one], values[other]
+        fewer = pair[0][::step], pair[1][::step]
+        for form in FORMS:
+            if _left(form, *fewer, first) > NEARLY:
+                continue
+            left = _left(form, *pair, wanted)
+            told = left <= EXACT and _alone(form, *pair, wanted) >= max(ALONE, TIMES * left)
+            if told and (best is None or left < best[0]):
+                best = left, form, one, other
+    if best is None:
+        return _total([column.name for column in named], values, wanted)
+    left, form, one, other = best
+    names = named[one].name, named[other].name
+    alone = [correlation(values[each], wanted) ** 2 for each in (one, other)]
+    return Suspicion(
+        f"the target is {form.text.format(*names)} (R² {_rounded(1 - left)}), up to scale and "
+        f"offset; {names[0]} alone has R² {alone[0]:.2f}, {names[1]} {alone[1]:.2f}",
+        {"columns": list(names), "r2": 1 - left},
+    )
+
+
+def _total(
+    names: Sequence[str], values: Sequence[Sequence[float]], wanted: Sequence[float]
+) -> Suspicion | None:
+    """Find a quantity that is the sum of three columns and more, some of them with a minus."""
+    whole = unit(wanted)
+    left = combination(whole, orthonormal(values))[2] ** 2
+    if len(names) < 3 or left > EXACT:
+        return None
+    weights: dict[str, float] = {}
+    for place, name in enumerate(names):
+        others = [*values[:place], *values[place + 1 :]]
+        _, rest, length = combination(unit(values[place]), orthonormal(others))
+        if length < DEPENDENT:
+            return None
+        share = math.fsum(map(mul, rest, whole)) / length**2
+        if abs(share) > PART:
+            weights[name] = share / moments(values[place])[1]
+    sizes = [abs(weight) for weight in weights.values()]
+    first = next(iter(weights.values()), 0.0)
+    if len(sizes) < 3 or max(sizes) > EQUAL * min(sizes):
+        return None
+    signs = ["+" if weight * first > 0 else "−" for weight in weights.values()]
+    text = "".join(f" {sign} {name}" for sign, name in zip(signs, weights, strict=True))
+    return Suspicion(
+        f"the target is {text.removeprefix(' + ')} (R² {_rounded(1 - left)}), up to scale and "
+        "offset",
+        {"columns": [*weights], "r2": 1 - left},
+    )
+
+
+def _rounded(r2: float) -> str:
+    """Return an R² that is not rounded up to 1.
+
+    >>> _rounded(0.99996), _rounded(1.0)
+    ('0.9999', '1')
+    """
+    return "1" if 1 - r2 < 1e-9 else f"{math.floor(1e4 * r2) / 1e4:.4f}"
+
+
+def _named(rows: Rows) -> Iterator[Column]:
+    """Yield the quantities among columns that have names, except those that identify rows."""
+    names = {name for about in rows.fields.values() for name in about.features or ()}
+    names -= {column.name for column in identifiers(rows)}
+    for column in rows.columns:
+        if column.name in names and len({*column.of(rows.sample)}) >= VALUES:
+            yield column
+
+
+def _left(
+    form: Form, one: Sequence[float], other: Sequence[float], wanted: Sequence[float]
+) -> float:
+    """Return the share of the variance that a formula leaves, 1 where it has no value."""
+    if form.swapped:
+        one, other = other, one
+    try:
+        found = list(map(form.of, one, other))
+    except (ZeroDivisionError, OverflowError):
+        return 1.0
+    return 1 - correlation(found, wanted) ** 2
+
+
+def _alone(
+    form: Form, one: Sequence[float], other: Sequence[float], wanted: Sequence[float]
+) -> float:
+    """Return the share that a simpler model leaves: one column, or a line of both."""
+    if form.linear:
+        return min(1 - correlation(each, wanted) ** 2 for each in (one, other))
+    return combination(unit(wanted), orthonormal([one, other]))[2] ** 2

@@ -1,0 +1,75 @@
+"""Columns that are the values of one series at different times, as a window over it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.rows import Rows
+
+TRIED = 60
+"""This many pairs of consecutive rows show whether the values of a column move into another."""
+
+CONTINUED = 0.9
+"""This share of them: a few files may follow each other in a table."""
+
+MOST = 64
+NEAR = 1e-4
+"""In deviations; float32 leaves 1e-6 of a value."""
+
+
+class Lags(NamedTuple):
+    """Columns of one series: the names of all, the latest one, and whether the target is its next
+    value."""
+
+    names: frozenset[str]
+    latest: str
+    continued: bool
+
+
+def lags(rows: Rows) -> Lags | None:
+    """Return the columns whose value is in another column one row later, in rows of a table."""
+    size = len(rows.columns[0].values) if rows.columns else 0
+    if not 1 < len(rows.columns) <= MOST or size < 2 * TRIED:
+        return None
+    numbers = range(0, size - 1, -(-(size - 1) // TRIED))
+    here = {column.name: column.given(numbers) for column in rows.columns}
+    spreads = {name: moments(values)[1] for name, values in here.items()}
+    later = [number + 1 for number in numbers]
+    after = {column.name: column.given(later) for column in rows.columns}
+    # What hardly changes from row to row is the same as other such columns.
+    changing = [
+        name for name, std in spreads.items() if not _same(here[name], after[name], NEAR * std)
+    ]
+    moves = {
+        one: [
+            two
+            for two in changing
+            if one != two and _same(here[one], after[two], NEAR * spreads[one])
+        ]
+        for one in changing
+    }
+    names = {one for one, others in moves.items() if others}
+    names |= {two for others in moves.values() for two in others}
+    if not names:
+        return None
+    # The latest values move into other columns, and no column moves into them.
+    reached = {two for others in moves.values() for two in others}
+    latest = sorted(names - reached)
+    target = rows.quantity
+    continued = target is not None and any(
+        _same(target.given(numbers), after[one], NEAR * spreads[one]) for one in latest
+    )
+    return Lags(frozenset(names), latest[0] if len(latest) == 1 else "", continued)
+
+
+def _same(one: Sequence[float], other: Sequence[float], slack: float) -> bool:
+    """Return whether two columns have the same values, but for a few."""
+    allowed = (1 - CONTINUED) * len(one)
+    for a, b in zip(one, other, strict=True):
+        if abs(a - b) > slack:
+            allowed -= 1
+            if allowed < 0:
+                return False
+    return True

@@ -1,0 +1,172 @@
+"""What is suspicious about columns that predict the target alone, or by being filled in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from operator import eq, ne
+
+from webnnm.expert.examination.columns import SURE, identifiers
+from webnnm.expert.examination.neighbours import points_of, three_nearest, voted
+from webnnm.expert.examination.rows import Column, Rows
+from webnnm.expert.examination.statistics import correlation, left_over, ranks
+from webnnm.expert.facts.facts import Suspicion
+
+TELLING = 0.02
+"""A column gives the class away if it is wrong at most this often, relative to guessing by the
+shares of the classes: one row in a hundred of two equal classes. Good features of real tables are
+wrong more often than that."""
+
+SAME_ORDER = 0.9995
+"""A column gives a quantity away if their ranks correlate this much: only a change of units or
+rounding is left."""
+
+EASY = 0.95
+"""If all other columns predict the class of this share of the rows as well, the task is easy."""
+
+SAME, OTHER = 0.95, 0.1
+"""At least this share of the rows of some classes has the value, and at most this share of the
+others: a few are late, or entered for the wrong row."""
+
+ALWAYS, SELDOM, SURE_OF_IT = 1.0, 0.4, 100
+"""Or all of this many rows of some classes have another value, and at most this share of the
+others: it is recorded whenever the answer is yes, and for other reasons too."""
+
+VALUES = 5
+"""A quantity has so many other values; yes and no may be a feature like any other."""
+
+FEWEST = 10
+"""Rows on either side from which on shares are not due to chance."""
+
+WORSE, BEHIND = 3.0, 1.25
+"""All other columns together are wrong this many times as often: otherwise the task is easy, and
+the column is one of several good ones. The second number is for columns that are never missing,
+which hardly happens by chance."""
+
+TRIED = 200
+"""Rows on which the other columns are tried."""
+
+KNOWN = (
+    "Check whether it is known before the target is; leave it out if it is filled in afterwards."
+)
+
+
+def telling(rows: Rows) -> Suspicion | None:
+    """Find columns that alone predict the target; not those that number the rows, even if
+    sorted."""
+    target, sample = rows.target, rows.sample
+    if target is None or len(rows.columns) < 2 or len(sample) < SURE:
+        return None
+    labels = [target[row] for row in sample]
+    if len(set(labels)) < 2:
+        return None
+    apart = {column.name for column in identifiers(rows)}
+    columns = [column for column in rows.columns if column.name not in apart]
+    if rows.classes:
+        wrong = {column.name: _wrong(column.of(sample), labels) for column in columns}
+        leaks = [one for one in columns if wrong[one.name] <= TELLING * _guessed(labels)]
+        if leaks and _by_others(rows, leaks, labels) >= EASY:
+            return None
+        found = [
+            f"{one.name} alone predicts the class of {1 - wrong[one.name]:.1%} of the rows"
+            for one in leaks
+        ]
+    else:
+        places = ranks(labels)
+        orders = {one.name: abs(correlation(ranks(one.of(sample)), places)) for one in columns}
+        found = [
+            f"{name} alone gives the target (rank correlation {order:.4f})"
+            for name, order in orders.items()
+            if order >= SAME_ORDER
+        ]
+    if not found or len(found) > len(columns) / 2:
+        return None
+    return Suspicion("; ".join(found[:5]), {"columns": len(found), "rows": len(sample)})
+
+
+def marking(rows: Rows) -> Suspicion | None:
+    """Find quantities that have one value in nearly all rows of some classes, and others elsewhere.
+
+    An example is the days for which the last bill has been open, 0 for all who did not leave.
+    """
+    target, sample = rows.target, rows.sample
+    if target is None or not rows.classes or len(rows.columns) < 2 or len(sample) < SURE:
+        return None
+    labels = [target[row] for row in sample]
+    left_out = {column.name for column in identifiers(rows)}
+    texts: list[str] = []
+    for column in rows.columns:
+        values = column.of(sample)
+        usual = Counter(values).most_common(1)[0][0]
+        marked = [value != usual for value in values]
+        classes, worse = _classes(marked, labels), WORSE
+        if not classes and usual == min(values):
+            classes, worse = _classes(marked, labels, ALWAYS, SELDOM, SURE_OF_IT), BEHIND
+        if not classes or column.name in left_out or len({*values}) <= VALUES:
+            continue
+        wanted = [float(label in classes) for label in labels]
+        right = sum(map(eq, marked, wanted)) / len(wanted)
+        others = _by_others(rows, [column], wanted)
+        if not others or 1 - others < worse * (1 - right):
+            continue
+        told = "the class" if len({*labels}) == 2 else "which of two groups of classes it is of"
+        texts.append(
+            f"{column.name} is {column.raw(usual):.6g} or not, and that alone predicts {told} in "
+            f"{right:.0%} of the rows, all other columns together in {others:.0%}"
+        )
+    return Suspicion("; ".join(texts), {"marks": len(texts)}, KNOWN) if texts else None
+
+
+def _classes(
+    marked: Sequence[bool],
+    labels: Sequence[float],
+    most: float = 1 - OTHER,
+    least: float = 1 - SAME,
+    rows: int = FEWEST,
+) -> set[float]:
+    """Return the classes with enough marked rows, if all others have few enough."""
+    total, some = Counter(labels), Counter[float]()
+    for label, mark in zip(labels, marked, strict=True):
+        some[label] += mark
+    shares = {label: some[label] / number for label, number in total.items()}
+    found = {label for label, share in shares.items() if share >= most}
+    clear = all(share <= least for label, share in shares.items() if label not in found)
+    number = sum([total[label] for label in found])
+    return found if clear and rows <= number <= len(labels) - rows else set()
+
+
+def _guessed(labels: Sequence[float]) -> float:
+    """Return how often a guess by the shares of the classes is wrong."""
+    return 1 - sum((n / len(labels)) ** 2 for n in Counter(labels).values())
+
+
+def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
+    """Return the share of rows whose class a column does not predict, by its value or its order."""
+    groups: dict[float, Counter[float]] = {}
+    for value, label in zip(values, labels, strict=True):
+        groups.setdefault(value, Counter())[label] += 1
+    right = sum(max(group.values()) for group in groups.values())
+    if len(groups) <= len(values) / 10:
+        return 1 - right / len(values)
+    ordered = [groups[value].most_common(1)[0][0] for value in sorted(groups)]
+    changes = sum(map(ne, ordered, ordered[1:]))
+    return 1 - (right - max(0, changes - len(set(labels)) + 1)) / len(values)
+
+
+def _by_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[float]) -> float:
+    """Return the share of rows whose class the other columns predict, by nearest rows, or for two
+    classes by a line; 0 if there are too many."""
+    sample = rows.sample
+    known = points_of(rows, sample, TRIED)
+    places = [place for place, each in enumerate(rows.columns) if each not in left_out]
+    if known is None or len(known[0]) != len(rows.columns) or 2 * len(places) > len(labels):
+        return 0.0
+    by_line = 0.0
+    if {*labels} == {0, 1}:
+        others = [rows.columns[place].of(sample) for place in places]
+        left = left_over(labels, others, len(labels))
+        by_line = sum([abs(value) < 0.5 for value in left]) / len(left)
+    rest = [[point[place] for place in places] for point in known]
+    tried = range(0, len(rest), -(-len(rest) // TRIED))
+    near, _ = three_nearest(rest, tried)
+    return max(by_line, voted(tried, near, labels))

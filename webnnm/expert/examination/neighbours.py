@@ -1,0 +1,284 @@
+"""What is suspicious about rows that are alike: copies, windows, classes of their own."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from heapq import nsmallest
+from itertools import islice, pairwise
+from operator import sub
+from typing import NamedTuple
+
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
+from webnnm.data.preparation.quality import FEW, NARROW, row_marks
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.rows import SAMPLE, Rows
+from webnnm.expert.facts.facts import Suspicion
+
+WORK = 3 * 10**7
+"""The number of values compared to find neighbours: about a second in a page."""
+
+LOOKED_AT = 40
+"""Testing rows whose neighbours are looked for."""
+
+NEAREST = 24
+JUMP = 3.0
+"""Rows of one origin are a few neighbours that are this many times nearer than the next one. In a
+cloud of any shape the next neighbour is as far off in a few of a hundred rows, at most in a sixth
+of those along a curve."""
+
+CLUSTERED = 0.5
+"""Rows were copied, or are of groups, where more than this share have such neighbours."""
+
+FEW_OF_CLASS, OF_CLASS = 8, 0.7
+"""A class was copied where so many rows are looked at, and more than this share have them."""
+
+COPY_LATER = (
+    "Split the rows first, and copy training rows only: dataset.augment(…); or give the rare class "
+    "more weight, class_weight='balanced'."
+)
+
+ENOUGH = 20
+"""With fewer testing rows the mean is not evidence."""
+
+RANDOM = ("random", "stratified")
+
+OVERLAP = 0.95
+"""Of windows over one series this share continues the row before."""
+
+WHOLE_SERIES = (
+    "Hold back whole series, of some machines, persons or recordings: split=(rows of some, [], "
+    "rows of others)."
+)
+
+AFTER = "Take the value after the window as the target: this one lies within it."
+
+
+def copies(rows: Rows) -> Suspicion | None:
+    """Find testing rows with a few training rows much nearer than all others."""
+    tested = rows.subsets["testing"]
+    tested = tested[:: -(-len(tested) // LOOKED_AT) or 1]
+    known = points_of(rows, rows.training, len(tested))
+    if known is None or len(tested) < ENOUGH or len(known) < 2 * NEAREST:
+        return None
+    others = points_of(rows, tested, len(known)) or []
+    groups: list[int] = []
+    hits: list[bool] = []
+    for point in others:
+        near = nsmallest(NEAREST, (math.dist(point, other) for other in known))
+        near = [distance for distance in near if distance > 1e-6 * near[-1]]
+        jumps = [place for place, (a, b) in enumerate(pairwise(near), 1) if b > JUMP * a]
+        hits.append(bool(jumps) and (jumps[0] > 1 or near[1] > JUMP**2 * near[0]))
+        groups += jumps[:1] if hits[-1] else []
+    share = len(groups) / max(1, len(others))
+    usual = sorted(groups)[len(groups) // 2] if groups else 0
+    if share <= CLUSTERED:
+        return _copied_class(rows, tested, hits, usual)
+    return Suspicion(
+        f"{share:.0%} of the testing rows have {usual} training rows that are much nearer than all "
+        "others: copies, or rows of the same person or thing",
+        {"share": share, "rows": usual},
+    )
+
+
+def _copied_class(
+    rows: Rows, tested: Sequence[int], hits: Sequence[bool], usual: int
+) -> Suspicion | None:
+    """Find a class most of whose rows have copies, such as a rare class that was oversampled."""
+    if rows.target is None or not rows.classes:
+        return None
+    by_class: dict[float, list[bool]] = defaultdict(list)
+    for row, hit in zip(tested, hits, strict=True):
+        by_class[rows.target[row]].append(hit)
+    for label, some in sorted(by_class.items()):
+        share = sum(some) / len(some)
+        if len(some) >= FEW_OF_CLASS and share > OF_CLASS:
+            return Suspicion(
+                f"{share:.0%} of the testing rows of class {label:g} have {usual} training rows "
+                "that are much nearer than all others: copies with a little noise",
+                {"share": share, "rows": usual},
+                COPY_LATER,
+            )
+    return None
+
+
+def within_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
+    """Adapt the remedy for a column that predicts the target, if rows are windows over a series."""
+    if told is None or shift_of_windows(rows) is None:
+        return told
+    return replace(told, remedy=AFTER)
+
+
+def points_of(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
+    """Return rows as points, columns of a table in units of their deviation; None if too many."""
+    arrays = [
+        values
+        for block, values in rows.inputs.items()
+        if is_float(values.dtype) and rows.fields[block].kind == "continuous"
+    ]
+    width = sum(count(values.shape[1:]) for values in arrays)
+    if len(arrays) < len(rows.inputs) or not 0 < width * len(numbers) * max(1, times) <= WORK:
+        return None
+    points: list[tuple[float, ...]] = [()] * len(numbers)
+    for values in arrays:
+        size = count(values.shape[1:])
+        flat = values.values()
+        units = [1.0] * size
+        if rows.columns:
+            for place in range(size):
+                own = [flat[row * size + place] for row in rows.sample]
+                mean, std = moments(own)
+                units[place] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
+                if std and len({*own}) == 2:
+                    # Another category is as far as one deviation, however rare: rows of one
+                    # category are not copies of each other.
+                    units[place] = 1 / (max(own) - min(own))
+        for place, row in enumerate(numbers):
+            own = flat[row * size : (row + 1) * size]
+            points[place] += tuple([value * scale for value, scale in zip(own, units, strict=True)])
+    return points
+
+
+def three_nearest(
+    points: Sequence[Sequence[float]],
+    tried: Sequence[int],
+    places: Sequence[float] | None = None,
+    beside: float = 0.0,
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the three points nearest to each examined one, and the three nearest of those more
+    than `beside` away in the order, none if there are no places.
+
+    >>> three_nearest([[0.0], [1.0], [2.0], [9.0]], [0])
+    ([[1, 2, 3]], [])
+    """
+    near: list[list[int]] = []
+    far: list[list[int]] = []
+    for one in tried:
+        distances = [math.dist(points[one], point) for point in points]
+        order = nsmallest(4, range(len(points)), key=distances.__getitem__)
+        near.append([n for n in order if n != one][:3])
+        if places is not None:
+            here = places[one]
+            others = (n for n, place in enumerate(places) if abs(place - here) > beside)
+            far.append(nsmallest(3, others, key=distances.__getitem__))
+    return near, far
+
+
+def voted(tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]) -> float:
+    """Return the share of rows whose class most of their neighbours have."""
+    told = [Counter(labels[n] for n in each).most_common(1)[0][0] for each in near]
+    return sum([labels[one] == label for one, label in zip(tried, told, strict=True)]) / len(tried)
+
+
+def contradictory(rows: Rows) -> Suspicion | None:
+    """Find equal rows with different classes, unless rows are equal by chance."""
+    if rows.target is None or not rows.classes:
+        return None
+    known: dict[bytes, list[int]] = defaultdict(list)
+    for row, mark in enumerate(row_marks(rows.inputs)):
+        known[mark].append(row)
+    narrow = 0 < len(rows.columns) <= NARROW
+    if narrow and all(len({*column.values}) < FEW * len(known) for column in rows.columns):
+        return None
+    target = rows.target
+    found = [some for some in known.values() if len({target[row] for row in some}) > 1]
+    share = sum(map(len, found)) / len(rows.target)
+    if share <= 0.01:
+        return None
+    one = ", ".join(map(str, found[0][:3]))
+    return Suspicion(
+        f"{share:.1%} of the rows are equal to a row of another class, such as rows {one}",
+        {"share": share},
+    )
+
+
+def windows(rows: Rows) -> Suspicion | None:
+    """Find rows that are windows over one series, divided at random."""
+    if rows.method not in RANDOM or not rows.subsets["testing"]:
+        return None
+    found = _moving(rows)
+    if found is None:
+        return None
+    window, shift = found
+    breaks = _breaks(window, shift)
+    several = f" of {breaks + 1} series" if breaks else " over one series"
+    return Suspicion(
+        f"every row continues the one before, {shift} further"
+        + f", but for {breaks}" * (breaks > 0)
+        + f": windows{several}, which testing shares with training",
+        {"shift": shift, "breaks": breaks},
+        WHOLE_SERIES if breaks else "",
+    )
+
+
+def shift_of_windows(rows: Rows) -> int | None:
+    """Return by how much each row is further along one series than the one before it."""
+    found = _moving(rows)
+    return found and found[1]
+
+
+def _moving(rows: Rows) -> tuple[_Window, int] | None:
+    """Return the input whose rows are windows over a series, and how far each moves on."""
+    for window in _windows(rows):
+        number = len(window.flat) // window.size
+        steps = range(0, number - 1, -(-number // 200))
+        for shift in range(1, min(8, window.size // window.unit // 2) + 1):
+            breaks = (row for row in steps if not _continued(window, row, shift))
+            allowed = int((1 - OVERLAP) * len(steps))
+            if len(list(islice(breaks, allowed + 1))) <= allowed:
+                return window, shift
+    return None
+
+
+def _breaks(window: _Window, shift: int) -> int:
+    """Return how many rows do not continue the one before, as the first ones of further series."""
+    most = min(SAMPLE, WORK // 30 // window.size, len(window.flat) // window.size)
+    return sum(not _continued(window, row, shift) for row in range(most - 1))
+
+
+class _Window(NamedTuple):
+    """Rows that may be windows: their numbers, how many a row and a step have, and their units."""
+
+    flat: Sequence[float]
+    size: int
+    unit: int
+    scales: Sequence[tuple[float, float]]
+
+
+def _windows(rows: Rows) -> Iterator[_Window]:
+    """Yield the inputs whose rows may be windows over a series."""
+    for block, values in rows.inputs.items():
+        about = rows.fields[block]
+        size = count(about.shape)
+        steps = about.sequence or len(about.shape) == 2
+        unit = count(about.shape[1:]) if steps else 1
+        table = len(about.shape) == 1 and len(rows.columns) == size
+        if not is_float(values.dtype) or len(values) < ENOUGH or not (steps or table):
+            continue
+        yield _Window(values.values(), size, unit, rows.units(block))
+
+
+def _continued(window: _Window, row: int, shift: int) -> bool:
+    """Return whether the next row is this one, moved by `shift`; straight rows are not evidence.
+
+    Values may be relative to one of them, as to the last one: then all differ by one number.
+    """
+    flat, size, unit, scales = window
+    one = [v * a + b for v, (a, b) in zip(flat[row * size : (row + 1) * size], scales, strict=True)]
+    first = (row + 1) * size
+    two = [v * a + b for v, (a, b) in zip(flat[first : first + size], scales, strict=True)]
+    near = 1e-4 * (max(one) - min(one))
+    if not near or _alike(one, two, unit, near):
+        return False
+    slopes = list(map(sub, one[unit:], one))
+    straight = _alike(slopes[unit:], slopes, 1, near)
+    return not straight and _alike(one[shift * unit :], two, unit, near)
+
+
+def _alike(one: Sequence[float], two: Sequence[float], unit: int, near: float) -> bool:
+    """Return whether values are the same as far as both go, but for one offset in each unit."""
+    apart = list(map(sub, one, two))
+    return all(max(own) - min(own) <= 2 * near for n in range(unit) if (own := apart[n::unit]))

@@ -1,0 +1,54 @@
+"""What is suspicious about whole numbers as targets: whether their order means anything."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from itertools import combinations
+
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.rows import Rows
+from webnnm.expert.examination.statistics import correlation, ranks
+from webnnm.expert.facts.facts import Suspicion
+
+KINDS = (4, 20)
+"""Three kinds have three distances, which may have any order by chance."""
+
+EACH = 10
+"""Rows of a kind from which on its mean shows where it is."""
+
+ORDERED = 0.3
+"""Rank correlation of the distance of two kinds with the difference of their numbers: 0.8 and more
+of grades, 0 ± 0.3 of six kinds that were numbered by chance."""
+
+
+def unordered(rows: Rows) -> Suspicion | None:
+    """Find kinds whose numbers say nothing about how similar they are."""
+    target = rows.quantity
+    if target is None or not rows.columns:
+        return None
+    numbers = [round(value, 3) for value in target.given(rows.sample)]
+    kinds: dict[float, list[int]] = defaultdict(list)
+    for row, number in zip(rows.sample, numbers, strict=True):
+        kinds[number].append(row)
+    some = {number: own for number, own in kinds.items() if len(own) >= EACH}
+    if not KINDS[0] <= len(some) <= KINDS[1] or any(number % 1 for number in kinds):
+        return None
+    units = [1 / (moments(column.of(rows.sample))[1] or 1.0) for column in rows.columns]
+    centres = {
+        number: [
+            unit * math.fsum(column.of(own)) / len(own)
+            for column, unit in zip(rows.columns, units, strict=True)
+        ]
+        for number, own in some.items()
+    }
+    pairs = list(combinations(sorted(centres), 2))
+    apart = [math.dist(centres[a], centres[b]) for a, b in pairs]
+    related = correlation(ranks([b - a for a, b in pairs]), ranks(apart))
+    if related >= ORDERED:
+        return None
+    return Suspicion(
+        "kinds with neighbouring numbers are no more similar than others (rank correlation "
+        f"{related:.2f})",
+        {"correlation": related},
+    )

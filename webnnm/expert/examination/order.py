@@ -1,0 +1,221 @@
+"""How well similar rows predict the target, and whether the order of the data is the reason."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.columns import LOOKED_UP
+from webnnm.expert.examination.neighbours import RANDOM, points_of, three_nearest, voted
+from webnnm.expert.examination.rows import Rows
+from webnnm.expert.examination.statistics import combination, correlation, orthonormal, ranks, unit
+from webnnm.expert.facts.facts import Suspicion
+
+CHANCE = 200
+"""The number of rows whose nearest neighbours are examined, if there are as many."""
+
+UNRELATED = 1.0
+"""Standard errors above chance with which neighbours at least predict the class."""
+
+BESIDE = 0.2
+"""Rows within a fifth of the data order are left out to see how well the others predict: the rows
+of one of five persons, or of a season."""
+
+HANGING = 0.15
+"""The share of rows, or of the variance, by which the test is too good: as in E922, beyond
+chance."""
+
+R2_ERROR = 0.1
+"""Of R² on 200 rows, roughly."""
+
+SPACIOUS = 4
+"""Fewer columns of many values form a curve or a grid, where neighbours are near by nature."""
+
+SORTED = 0.9
+"""Rank correlation of a column with the order of rows that were sorted by it, or follow it."""
+
+KINDS = 10
+"""This many classes are examined, the most frequent ones."""
+
+WHOLE = (
+    "Keep related rows together: method='sequential' for rows that follow each other in time, "
+    "split=(rows of some, [], rows of others) for several rows of one person or thing."
+)
+
+BELONG = "check whether labels still belong to their rows."
+
+
+class LookUp(NamedTuple):
+    """For the examined rows, the three nearest ones: of all rows, and of those far away in the
+    order."""
+
+    tried: Sequence[int]
+    near: Sequence[Sequence[int]]
+    far: Sequence[Sequence[int]]
+
+
+def look_up(rows: Rows, sample: Sequence[int]) -> LookUp | None:
+    """Return the nearest rows of a sample in the order of the data; None if there are too few.
+
+    Rows far away in the order are only needed where a random split may separate rows.
+    """
+    known = points_of(rows, sample, CHANCE)
+    if rows.target is None or known is None or len(known) < CHANCE or len(known[0]) > 64:
+        return None
+    places = _places(rows, sample) if _divided(rows, sample) else None
+    if places is None and not rows.classes:
+        return None
+    tried = evenly(len(known))
+    return LookUp(tried, *three_nearest(known, tried, places, BESIDE))
+
+
+def evenly(number: int) -> list[int]:
+    """Return which of this many rows are examined.
+
+    >>> evenly(400)[:3]
+    [0, 2, 4]
+    """
+    step = number / CHANCE
+    return [int(place * step) for place in range(CHANCE)]
+
+
+def nearest(rows: Rows) -> Suspicion | None:
+    """Measure how well the three nearest rows predict the target, and how well without them.
+
+    For a class, "found" is the share of the rows whose class they predict, and "chance" that of the
+    most frequent class; for a quantity "found" is R². "apart" is the same for rows that are also
+    far away in the order of the data.
+    """
+    sample = sorted(rows.sample)
+    looked = look_up(rows, sample)
+    if looked is None or rows.target is None:
+        return None
+    labels = [rows.target[row] for row in sample]
+    evidence = {"found": told_by(rows, looked.tried, looked.near, labels)}
+    if rows.classes:
+        evidence["chance"] = max(Counter(labels).values()) / len(labels)
+    if looked.far:
+        evidence["apart"] = told_by(rows, looked.tried, looked.far, labels)
+    return Suspicion("how well the nearest rows predict", evidence)
+
+
+def _divided(rows: Rows, sample: Sequence[int]) -> bool:
+    """Return whether a random split may separate rows that are not alike by nature.
+
+    Rows along a curve, or on a grid, are next to their neighbours wherever they were drawn, and so
+    are those of a table that was sorted by one of its columns.
+    """
+    if rows.method not in RANDOM or not rows.subsets["testing"]:
+        return False
+    fine = 0
+    for column in rows.columns:
+        values = column.of(sample)
+        if len({*values}) > len(values) / 10:
+            fine += 1
+            if abs(correlation(ranks(values), range(len(values)))) > SORTED:
+                return False
+    return fine >= SPACIOUS
+
+
+def _places(rows: Rows, sample: Sequence[int]) -> list[float]:
+    """Return the position of each row in the order of the rows of its class, from 0 to 1.
+
+    Thus rows that were sorted by class are as far from each other as in any other order.
+    """
+    target = rows.target or ()
+    kinds = [target[row] if rows.classes else 0.0 for row in sample]
+    total, before = Counter(kinds), Counter[float]()
+    found: list[float] = []
+    for kind in kinds:
+        found.append(before[kind] / total[kind])
+        before[kind] += 1
+    return found
+
+
+def _predicted(
+    tried: Sequence[int], near: Sequence[Sequence[int]], *columns: Sequence[float]
+) -> float:
+    """Return R² of the means of neighbours, of one quantity or of several together."""
+    errors = spread = 0.0
+    for values in columns:
+        wanted = [values[one] for one in tried]
+        means = [sum([values[n] for n in each]) / len(each) for each in near]
+        errors += sum([(a - b) ** 2 for a, b in zip(means, wanted, strict=True)])
+        spread += moments(wanted)[1] ** 2 * len(wanted)
+    return 1 - errors / spread if spread else 0.0
+
+
+def apart(told: Suspicion | None, rows: Rows) -> Suspicion | None:
+    """Find that neighbours predict the target because they are next to each other in the data."""
+    if told is None or "apart" not in told.evidence:
+        return None
+    found, without = told.evidence["found"], max(0.0, told.evidence["apart"])
+    if "chance" in told.evidence:
+        texts = f"the class of {found:.0%} of the rows", f"{without:.0%}"
+    else:
+        texts = f"{found:.0%} of the variance of the target", f"{without:.0%}"
+    if not hanging(rows, found, without) or not _unexplained(rows):
+        return None
+    return Suspicion(
+        f"the three nearest rows predict {texts[0]}, without those near in the order of the data "
+        f"{texts[1]}: consecutive rows are alike, and the split separates them",
+        told.evidence,
+        WHOLE,
+    )
+
+
+def told_by(
+    rows: Rows, tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
+) -> float:
+    """Return the share of rows whose class neighbours predict, or R² of their means."""
+    return (voted if rows.classes else _predicted)(tried, near, labels)
+
+
+def hanging(rows: Rows, found: float, without: float) -> bool:
+    """Return whether neighbours predict much better than without some of them, beyond chance."""
+    error = R2_ERROR
+    if rows.classes:
+        error = math.sqrt((found * (1 - found) + without * (1 - without)) / CHANCE)
+    return found - without >= HANGING + 1.64 * error
+
+
+def _unexplained(rows: Rows) -> bool:
+    """Return whether consecutive rows are related beyond what a linear model would generalise.
+
+    Where each site has measurements of its own, nothing is near in other sites, though the same law
+    may hold in all of them.
+    """
+    sample = sorted(rows.sample)
+    looked = look_up(rows, sample)
+    if looked is None or rows.target is None:
+        return False
+    labels = [float(rows.target[row]) for row in sample]
+    kinds = [label for label, _ in Counter(labels).most_common(KINDS)] if rows.classes else []
+    wanted = [[float(label == kind) for label in labels] for kind in kinds] or [labels]
+    basis = orthonormal(column.of(sample) for column in rows.columns)
+    residuals = [combination(unit(values), basis)[1] for values in wanted]
+    found, far = (_predicted(looked.tried, each, *residuals) for each in (looked.near, looked.far))
+    return found - max(0.0, far) > HANGING + 1.64 * R2_ERROR
+
+
+def unrelated(told: Suspicion | None, words: Suspicion | None) -> Suspicion | None:
+    """Find that the nearest rows predict the class no better than chance.
+
+    Numbers of `words` have no distances.
+    """
+    if told is None or "chance" not in told.evidence:
+        return None
+    found, chance = told.evidence["found"], told.evidence["chance"]
+    error = math.sqrt(chance * (1 - chance) / CHANCE)
+    if chance > 0.8 or found > chance + UNRELATED * error:
+        return None
+    remedy = f"{LOOKED_UP.format(words.evidence['size'])}; if not, {BELONG}" if words else ""
+    return Suspicion(
+        f"the nearest training rows predict the class in {found:.0%} of the rows, the most "
+        f"frequent class alone in {chance:.0%}",
+        told.evidence,
+        remedy,
+    )

@@ -1,0 +1,200 @@
+"""The rows of a dataset as the examination sees them: columns, subsets, a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import cycle, islice
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import count
+from webnnm.data.classes import class_of_rows
+from webnnm.data.dataset import Dataset
+from webnnm.data.field import Field
+from webnnm.data.preparation.epoch_arrays import Arrays, augmented_rows
+from webnnm.data.preparation.precision import Loss
+from webnnm.data.preparation.standardize import Standardization
+from webnnm.data.split import PARTS
+from webnnm.data.tables.encoding import OneHotEncoder
+from webnnm.expert.facts.facts import EXAMINED
+
+SAMPLE = 2000
+"""This many rows show how columns are related; more would only take longer."""
+
+MOST_COLUMNS = 256
+"""Wider rows are pictures or spectra, whose single columns have no meaning of their own."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One measurement of all rows, in their order, as the model receives it.
+
+    `raw(value)` is the value in the units of the data: `value`·`scale` + `offset`.
+    """
+
+    name: str
+    values: Sequence[float]
+    scale: float = 1.0
+    offset: float = 0.0
+    block: str = ""
+
+    def raw(self, value: float) -> float:
+        """Return a value in the units of the data; 0 for rounding errors of float32."""
+        found = value * self.scale + self.offset
+        return found if abs(found) > 1e-6 * (abs(self.scale) + abs(self.offset)) else 0.0
+
+    def of(self, rows: Sequence[int]) -> list[float]:
+        """Return the values of some rows."""
+        return [self.values[row] for row in rows]
+
+    def given(self, rows: Sequence[int]) -> list[float]:
+        """Return the values of some rows in the units of the data."""
+        return [self.raw(self.values[row]) for row in rows]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A dataset in memory, viewed as a table.
+
+    - `inputs`, `fields`: block → all rows, and their description; `outputs`: all targets.
+    - `subsets`: subset → numbers of its rows; `method` of the split.
+    - `categories`: column of words → what its columns of 0 and 1 stand for.
+    - `target`: one number for each row, a class if `classes`; None if there is none; `scale` and
+      `offset` convert a quantity to the units of the data.
+    - `lost`: "input NAME" or "output NAME" → column → how many distinct values float32 keeps of it;
+      `came_as_float32`, inputs that had no more digits before.
+    - `weights` of all rows, None without; `report`, what was found in a table; `augmented`, inputs
+      and outputs of some rows as the augmentation changes them, None without.
+    """
+
+    inputs: Mapping[str, HostArray]
+    fields: Mapping[str, Field]
+    subsets: Mapping[str, Sequence[int]]
+    method: str = ""
+    target: Sequence[float] | None = None
+    classes: bool = False
+    standardization: Mapping[str, Standardization] = field(
+        default_factory=dict[str, Standardization]
+    )
+    outputs: Mapping[str, HostArray] = field(default_factory=dict[str, HostArray])
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    scale: float = 1.0
+    offset: float = 0.0
+    weights: Sequence[float] | None = None
+    report: Any = None
+    augmented: Callable[[Sequence[int]], tuple[Arrays, Arrays]] | None = None
+    lost: Mapping[str, Mapping[int, Loss]] = field(default_factory=dict[str, Any])
+    came_as_float32: frozenset[str] = frozenset()
+
+    @cached_property
+    def quantity(self) -> Column | None:
+        """The target, where it is not a class."""
+        if self.target is None or self.classes:
+            return None
+        return Column("the target", self.target, self.scale, self.offset)
+
+    @property
+    def training(self) -> Sequence[int]:
+        """The numbers of the training rows."""
+        return self.subsets["training"]
+
+    @cached_property
+    def sample(self) -> Sequence[int]:
+        """Evenly spaced training rows, few enough to compare with each other."""
+        return self.training[:: -(-len(self.training) // SAMPLE) or 1]
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The measurements that are columns of their own, not parts of a picture or sequence."""
+        found: list[Column] = []
+        for block, values in self.inputs.items():
+            about, size = self.fields[block], count(values.shape[1:])
+            flat = about.kind == "continuous" and not about.sequence and len(about.shape) < 2
+            if not flat or not is_float(values.dtype) or len(found) + size > MOST_COLUMNS:
+                continue
+            for index, units in enumerate(self.units(block)):
+                name = about.features[index] if about.features else f"column {index}"
+                found.append(Column(name, values.values()[index::size], *units, block))
+        return found
+
+    def units(self, block: str) -> list[tuple[float, float]]:
+        """Return scale and offset of each number of a row, which convert it to the units of the
+        data."""
+        size = count(self.inputs[block].shape[1:])
+        fitted = self.standardization.get(block)
+        if fitted is None:
+            return [(1.0, 0.0)] * size
+        pairs = [p for p in zip(fitted.std, fitted.mean, strict=True) for _ in range(fitted.repeat)]
+        return [*islice(cycle(pairs), size)]
+
+
+def examined_rows(
+    dataset: Dataset, *, labelled: Sequence[float] | None = None
+) -> dict[str, Sequence[int]]:
+    """Return the rows of each subset that are examined: all, or a share drawn by the seed.
+
+    Rows whose class in `labelled` is negative have no label, and are left out.
+    """
+    total = dataset.size("full")
+    found: dict[str, Sequence[int]] = {}
+    for subset in PARTS:
+        rows = dataset.rows(subset)
+        if labelled is not None and min(labelled, default=0) < 0:
+            rows = [row for row in rows if labelled[row] >= 0]
+        if total > EXAMINED:
+            draw = Stream(dataset.seed, Purpose.SPLITTING, "examined", subset)
+            size = -(-len(rows) * EXAMINED // total)
+            chosen = {draw.below(len(rows)) for _ in range(size)}
+            rows = [rows[place] for place in sorted(chosen)]
+        found[subset] = rows
+    several = [row for rows in found.values() for row in rows]
+    whole = total <= EXAMINED and len(several) == total
+    return found | {"full": dataset.rows("full") if whole else sorted({*several})}
+
+
+def rows_of(dataset: Dataset) -> Rows:
+    """Return the rows of a dataset for the examination.
+
+    >>> found = rows_of(Dataset([[1.0, 2.0], [3.0, 5.0]], [0, 1], split=(1, 0, 0)))
+    >>> [list(column.values) for column in found.columns], list(found.target)
+    ([[1.0, 3.0], [2.0, 5.0]], [0, 1])
+    """
+    inputs, outputs = dataset.arrays("full")
+    target: Sequence[float] | None = None
+    classes = False
+    scale, offset = 1.0, 0.0
+    if len(outputs) == 1:
+        ((block, values),) = outputs.items()
+        target = class_of_rows(dataset.outputs, outputs)
+        classes = target is not None
+        if target is None and count(values.shape[1:]) == 1 and not dataset.outputs[block].sequence:
+            target = values.values()
+            if block in dataset.target_standardization:
+                fitted = dataset.target_standardization[block]
+                scale, offset = fitted.std[0], fitted.mean[0]
+    return Rows(
+        inputs,
+        dataset.inputs,
+        examined_rows(dataset, labelled=target if classes else None),
+        getattr(dataset, "method", ""),
+        target,
+        classes,
+        dataset.standardization,
+        outputs,
+        {
+            encoder.name: encoder.categories
+            for encoder in getattr(dataset, "encoders", ())
+            if isinstance(encoder, OneHotEncoder)
+        },
+        scale,
+        offset,
+        None if dataset.sample_weight is None else dataset.sample_weight.values(),
+        getattr(dataset, "report", None),
+        partial(augmented_rows, dataset) if dataset.augmentation else None,
+        dataset.lost_values(),
+        dataset.came_as_float32,
+    )

@@ -1,0 +1,160 @@
+"""What is suspicious about sequences and words: manual padding, targets that the input has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
+from webnnm.expert.examination.rows import Rows
+from webnnm.expert.examination.statistics import correlation
+from webnnm.expert.facts.facts import Suspicion
+
+PADDED = 0.2
+"""The share of positions that repeat the last one, if rows were padded manually."""
+
+LOOKED_AT = 1000
+"""This many values show whether an input has whole numbers."""
+
+LOOKED_AT_COLUMNS = 16
+ENOUGH = 20
+EQUAL = 0.9999
+"""The columns, the least rows, and their correlation if targets are the inputs."""
+
+BAGS, LONGEST, PASSES = 400, 64, 5
+"""The rows, words and passes that show whether the order of words matters."""
+
+TOLD = 0.9
+"""If words without their order predict the class of this share of other rows, order adds little."""
+
+FOLLOWS = 0.95
+"""The share of targets that equal the next values of the input."""
+
+
+def ahead(rows: Rows) -> Suspicion | None:
+    """Find inputs whose next values are the targets."""
+    for block, values in rows.inputs.items():
+        size = count(values.shape[1:])
+        for output, targets in rows.outputs.items():
+            if values.shape != targets.shape or size < 3:
+                continue
+            given, wanted = values.values(), targets.values()
+            pairs = [
+                given[row * size + place + 1] == wanted[row * size + place]
+                for row in rows.sample
+                for place in range(size - 1)
+            ]
+            if sum(pairs) > FOLLOWS * len(pairs) and len(set(wanted)) > 1:
+                return Suspicion(f"{output} are the next values of {block}", {block: output})
+    return None
+
+
+def reproduced(rows: Rows) -> Suspicion | None:
+    """Find inputs that are the targets, scaled or not."""
+    same: dict[str, str] = {}
+    for block, values in rows.inputs.items():
+        size = count(values.shape[1:])
+        for output, targets in rows.outputs.items():
+            if values.shape != targets.shape or size < 2 or len(rows.sample) < ENOUGH:
+                continue
+            given, wanted = values.values(), targets.values()
+            columns = (
+                (
+                    [given[row * size + n] for row in rows.sample],
+                    [wanted[row * size + n] for row in rows.sample],
+                )
+                for n in range(0, size, -(-size // LOOKED_AT_COLUMNS))
+            )
+            varied = [pair for pair in columns if len({*pair[0]}) > 1]
+            if varied and all(correlation(*pair) > EQUAL for pair in varied):
+                same[block] = output
+    return Suspicion("the targets are the inputs", same) if same else None
+
+
+def words(rows: Rows) -> Suspicion | None:
+    """Find the highest token id of inputs that may be words."""
+    most = {
+        block: max(values.values())
+        for block, values in rows.inputs.items()
+        if block not in rows.standardization and count(values.shape) and _whole(values)
+    }
+    return Suspicion("the highest token ids", most) if most else None
+
+
+def _whole(values: HostArray) -> bool:
+    """Return whether the first values look like indices from 0."""
+    return all(value >= 0 and value == int(value) for value in islice(values.values(), LOOKED_AT))
+
+
+def bags(rows: Rows) -> Suspicion | None:
+    """Find words that predict the class whatever their order: a bag-of-words perceptron is right on
+    rows that it was not trained on."""
+    labels, ((_, values), *others) = rows.target, rows.inputs.items()
+    length = count(values.shape[1:])
+    tokens = not others and not is_float(values.dtype) and 1 < length <= LONGEST
+    if not tokens or labels is None or not rows.classes:
+        return None
+    some = rows.training[:: -(-len(rows.training) // BAGS)]
+    known, asked = [row for n, row in enumerate(some) if n % 4], some[::4]
+    if len(asked) < ENOUGH:
+        return None
+    flat = values.values()
+    bag = {row: {int(word) for word in flat[row * length : (row + 1) * length]} for row in some}
+    scores: dict[float, Counter[int]] = {labels[row]: Counter() for row in some}
+
+    def answer(row: int) -> float:
+        return max(scores, key=lambda label: sum([scores[label][word] for word in bag[row]]))
+
+    for _ in range(PASSES):
+        for row in known:
+            if (answered := answer(row)) != labels[row]:
+                scores[labels[row]].update(bag[row])
+                scores[answered].subtract(bag[row])
+    share = sum(answer(row) == labels[row] for row in asked) / len(asked)
+    most = max(Counter(labels[row] for row in asked).values()) / len(asked)
+    if share < TOLD or 1 - share > (1 - most) / 3:
+        return None
+    return Suspicion(
+        f"words without their order predict the class of {share:.0%}", {"share": share}
+    )
+
+
+def padded(rows: Rows) -> Suspicion | None:
+    """Find sequences of equal length most of which end in the same position, repeated."""
+    for block, values in rows.inputs.items():
+        about = rows.fields[block]
+        masked = len(set(getattr(values, "lengths", ()))) > 1
+        words = len(about.shape) == 1 and _whole(values)
+        steps = len(about.shape) == 2  # a sequence if the model text says so
+        if not (about.sequence or words or steps) or masked or about.shape[0] < 4:
+            continue
+        length, unit = about.shape[0], count(about.shape[1:])
+        flat = values.values()
+        lasts = Counter(
+            tuple(flat[(row + 1) * length * unit - unit : (row + 1) * length * unit])
+            for row in rows.sample
+        )
+        ((filler, often),) = lasts.most_common(1)
+        if often < len(rows.sample) / 2:
+            continue
+        tails: list[int] = []
+        for row in rows.sample:
+            end = (row + 1) * length
+            tail = 0
+            while (
+                tail < length
+                and tuple(flat[(end - tail - 1) * unit : (end - tail) * unit]) == filler
+            ):
+                tail += 1
+            tails.append(tail)
+        share = sum(tails) / (len(tails) * length)
+        if share > PADDED and len(set(tails)) > 1:
+            what = ", ".join(f"{value:g}" for value in filler[:3])
+            return Suspicion(
+                f"{share:.0%} of the positions of {block} are {what} at the end of rows, and are "
+                "not masked",
+                {"share": share, "sequence": bool(about.sequence), "words": words},
+            )
+    return None

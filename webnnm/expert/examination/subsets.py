@@ -1,0 +1,169 @@
+"""What is suspicious about testing rows: columns, or a target, that differ from training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from operator import mul
+
+from webnnm.core.dtypes import is_float
+from webnnm.core.shapes import count
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.columns import COMPARED, scaled_by_hand, shifted
+from webnnm.expert.examination.dates import written
+from webnnm.expert.examination.lags import lags
+from webnnm.expert.examination.neighbours import ENOUGH, shift_of_windows
+from webnnm.expert.examination.rows import SAMPLE, Column, Rows
+from webnnm.expert.examination.statistics import independent, left_over
+from webnnm.expert.facts.facts import Suspicion
+
+MOVED = 1.0
+"""Deviations between the means of testing and training; a random split of 20 rows stays below."""
+
+LEVELS = 8
+"""Up to this many channels of a sequence have their own levels."""
+
+NUMBERS = 300_000
+"""This many numbers are added up for levels."""
+
+RESCALED = 5.0
+"""If the deviation of testing rows is this many times that of training rows, or vice versa, they
+have different scales."""
+
+ERRORS = 3.0
+"""The least number of standard errors, of dependent rows, by which a target is off."""
+
+DRIFTS = (
+    "Add the cause of the drift as a column, such as the date or a price index, or learn something "
+    "that drifts less: the target divided by that index, or its difference from the previous "
+    "value; and validate on the rows just before the testing rows."
+)
+
+CHANGES = (
+    "Learn the change: subtract the last value of each window{0} from the others{1}; where the "
+    "series grows by a share, divide by it. Testing windows then look like training windows."
+)
+"""What to do with windows over a series that drifts."""
+
+SCALE_ALL = (
+    "Scale testing rows by the mean and deviation of the training rows too, or pass all rows "
+    "unscaled and set standardize=True."
+)
+
+
+def moved(rows: Rows) -> Suspicion | None:
+    """Find columns that differ between testing and training, or else a target that does."""
+    if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
+        return None
+    columns = rows.columns
+    if rows.method == "sequential":  # later rows have later dates
+        columns = [column for column in columns if not written(column, rows)]
+    few = _thinned(rows)
+    found = shifted(rows, MOVED, columns) if columns else shifted(few, MOVED, _levels(few))
+    if not found:
+        return drifted(rows)
+    scaled = _rescaled(few) or (2 * len(found) > len(columns) and scaled_by_hand(rows))
+    remedy = SCALE_ALL if scaled else _changes(rows, {each[0].name for each in found})
+    texts = [
+        f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
+        f"({apart:.1f} deviations)"
+        for column, trained, tested, apart in found
+    ]
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
+
+
+def _thinned(rows: Rows) -> Rows:
+    """Return the rows, limited to as many in training and testing as levels are computed of."""
+    size = sum(count(values.shape[1:]) for values in rows.inputs.values())
+    most = max(ENOUGH, NUMBERS // max(1, size))
+    few = {
+        name: numbers[:: -(-len(numbers) // most) or 1] for name, numbers in rows.subsets.items()
+    }
+    return replace(rows, subsets=few)
+
+
+def _levels(rows: Rows) -> list[Column]:
+    """Return the mean of each row where rows are sequences, or pictures; of each channel of a
+    sequence."""
+    found: list[Column] = []
+    wanted = [*rows.training, *rows.subsets["testing"]]
+    for block, values in rows.inputs.items():
+        about = rows.fields[block]
+        size, channels = count(about.shape), count(about.shape[1:])
+        steps = about.sequence or len(about.shape) == 2
+        if about.kind != "continuous" or not is_float(values.dtype) or size < 2:
+            continue
+        channels = channels if steps and channels <= LEVELS else 1
+        flat, units = values.values(), rows.units(block)
+        for channel in range(channels):
+            scales, offsets = zip(*units[channel::channels], strict=True)
+            base = math.fsum(offsets)
+            levels = [0.0] * len(values)
+            for row in wanted:
+                own = flat[row * size + channel : (row + 1) * size : channels]
+                levels[row] = (sum(map(mul, own, scales)) + base) / len(own)
+            name = f"channel {channel} of {block}" if channels > 1 else block
+            found.append(Column(f"the mean of {name}", levels))
+    return found
+
+
+def _rescaled(rows: Rows) -> bool:
+    """Return whether testing rows are on another scale than training rows."""
+    for values in rows.inputs.values():
+        size, flat = count(values.shape[1:]), values.values()
+        if not is_float(values.dtype):
+            continue
+        trained, tested = (
+            moments([value for row in numbers for value in flat[row * size : (row + 1) * size]])[1]
+            for numbers in (rows.training, rows.subsets["testing"])
+        )
+        if max(trained, tested) > RESCALED * min(trained, tested) > 0:
+            return True
+    return False
+
+
+def _changes(rows: Rows, names: set[str]) -> str:
+    """Return what to do where the columns that moved are a window over a series, else ""."""
+    known = lags(rows)
+    if known is None and not rows.columns and shift_of_windows(rows) is not None:
+        return CHANGES.format("", ", and from the target if it is the next value")
+    if known is None or not names <= known.names:
+        return ""
+    latest = f", {known.latest}," if known.latest else ""
+    target = " and from the target, and add it to the answer" if known.continued else ""
+    return CHANGES.format(latest, target)
+
+
+def drifted(rows: Rows) -> Suspicion | None:
+    """Find a target that differs in the last rows, the testing rows, where no column explains it.
+
+    The residuals of a linear model have mean 0 in the training rows. If they are off by a deviation
+    of the target in testing, that alone makes a test worse than predicting the mean of its rows.
+    """
+    target, tested = rows.quantity, rows.subsets["testing"]
+    if target is None or rows.method != "sequential":
+        return None
+    step = -(-len(rows.training) // SAMPLE)
+    trained, tested = rows.training[::step], tested[::step]
+    columns, known = rows.columns, len(trained)
+    if not 0 < len(columns) <= COMPARED:
+        return None
+    if known < 2 * len(columns) + ENOUGH or len(tested) < ENOUGH:
+        return None
+    every = [*trained, *tested]
+    left = left_over(target.of(every), [column.of(every) for column in columns], known)
+    before, after = left[:known], left[known:]
+    mean, std = moments(target.of(trained))
+    off = math.fsum(after) / len(after)
+    spread = moments(before)[1]
+    memory = independent(before) / known
+    error = spread * math.sqrt(1 / (memory * known) + 1 / max(1.0, memory * len(after)))
+    if abs(off) < max(MOVED * std, ERRORS * error) or not std:
+        return None
+    now = math.fsum(target.of(tested)) / len(tested)
+    return Suspicion(
+        f"the target has mean {target.raw(mean):.4g} in training, {target.raw(now):.4g} in testing "
+        f"({abs(now - mean) / std:.1f} deviations), and no column explains it",
+        {"deviations": off / std},
+        DRIFTS,
+    )

@@ -1,0 +1,202 @@
+"""What is suspicious about the units of a column: some cells in a different unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from webnnm.data.preparation.standardize import moments
+from webnnm.expert.examination.rows import Column, Rows
+from webnnm.expert.examination.statistics import correlation
+from webnnm.expert.facts.facts import Suspicion
+
+FACTORS = {
+    3600.0: "as seconds to hours",
+    1000.0: "as millimetres to metres, grams to kilograms",
+    453.59: "as grams to pounds",
+    100.0: "as centimetres to metres, cents to euros, percent to shares",
+    10.0: "as millimetres to centimetres",
+    60.0: "as seconds to minutes, minutes to hours",
+    30.48: "as centimetres to feet",
+    25.4: "as millimetres to inches",
+    12.0: "as inches to feet, months to years",
+    4.1868: "as kilojoules to kilocalories",
+    3.2808: "as feet to metres",
+    2.54: "as centimetres to inches",
+    2.2046: "as pounds to kilograms",
+    1.6093: "as kilometres to miles",
+}
+"""How many of a smaller unit make up a usual larger one."""
+
+FEWEST, ENOUGH = 5, 100
+"""At least this many cells of another unit, and rows, have a distribution to compare."""
+
+MISTAKEN = 0.2
+"""A unit that more than a fifth of the rows have is not a slip: these rows may be of a different
+kind, unless columns that correlate with this one in both groups say that it is the same
+quantity."""
+
+RELATED = 4.0
+"""Standard errors of no correlation, in both groups, beyond which another column is related to this
+one."""
+
+FAHRENHEIT = 1.8, 32.0
+DEGREES = 0.25
+"""Deviations of degrees Fahrenheit are 1.8 times those of Celsius, within a quarter of that."""
+
+LEVELS = 20
+"""A quantity has at least this many values, the few cells five; a choice of doses has fewer."""
+
+WIDER = 3.0
+"""The gap between the units is this many times as wide as the widest gap within either."""
+
+ERRORS = 2.0
+"""Standard errors by which the factor may be off: those of two medians."""
+
+SPREADS = 2.0
+"""In its own unit the minority spreads as the majority does, but for this factor: its deviation is
+uncertain by a third where there are five cells."""
+
+OF_A_KIND = 3.5
+"""Rows that differ in other columns by so many standard errors are of another kind: trucks among
+cars. Slips come in all rows; of 100 columns of chance one goes beyond that in twenty tables."""
+
+
+def mixed_units(rows: Rows) -> Suspicion | None:
+    """Find columns with some cells that are above or below the others by a usual factor of
+    units."""
+    texts: list[str] = []
+    factors: dict[str, float] = {}
+    for column in rows.columns:
+        values = [column.raw(value) for value in column.of(rows.sample)]
+        if len(values) < ENOUGH or len({*values}) < LEVELS:
+            continue
+        if text := _degrees(rows, column, values):
+            factors[column.name] = FAHRENHEIT[0]
+            texts.append(text)
+            continue
+        logs = list(map(math.log, values)) if min(values) > 0 else []
+        found = _apart(logs) if logs else None
+        if found is None:
+            continue
+        low, high, few = found
+        factor = _factor(low, high)
+        if factor is None or not _same_quantity(rows, column, logs, few, math.log(factor)):
+            continue
+        fewer, more = sorted((low, high), key=len)
+        lowest, highest, least, most = (
+            math.exp(value) for value in (fewer[0], fewer[-1], more[0], more[-1])
+        )
+        factors[column.name] = factor
+        times = f"{factor:,.4g} times" if fewer is high else f"1/{factor:,.4g} of"
+        texts.append(
+            f"{len(fewer) / len(values):.1%} of the cells of {column.name}, {lowest:.4g} to "
+            f"{highest:.4g}, are {times} the others, {least:.4g} to {most:.4g} ({FACTORS[factor]})"
+        )
+    return Suspicion("; ".join(texts[:5]), factors) if texts else None
+
+
+def _degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
+    """Return the message about a column in which degrees Celsius and Fahrenheit are mixed."""
+    found = _apart(values)
+    if found is None:
+        return ""
+    low, high, few = found
+    (cold, spread), (warm, wide) = moments(low), moments(high)
+    times, zero = FAHRENHEIT
+    error = times * spread * math.sqrt(1 / len(low) + 1 / len(high))
+    slack = DEGREES + ERRORS * math.sqrt(0.5 / len(low) + 0.5 / len(high))
+    same = abs(warm - times * cold - zero) <= ERRORS * error < zero / 4
+    if not spread or not same or abs(math.log(wide / spread / times)) > math.log(1 + slack):
+        return ""
+    # How far apart both groups would be if they were in one unit.
+    if not _same_quantity(rows, column, values, few, warm - cold):
+        return ""
+    return (
+        f"{len(high) / len(values):.1%} of the cells of {column.name}, {high[0]:.4g} to "
+        f"{high[-1]:.4g}, are the others, {low[0]:.4g} to {low[-1]:.4g}, times 1.8 and 32 more "
+        "(as degrees Celsius to Fahrenheit)"
+    )
+
+
+def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]] | None:
+    """Return sorted values on both sides of one wide gap, and which cells are the minority."""
+    ordered = sorted(logs)
+    gaps = [high - low for low, high in pairwise(ordered)]
+    widest = max(gaps)
+    place = gaps.index(widest) + 1
+    low, high = ordered[:place], ordered[place:]
+    number = min(len(low), len(high))
+    second = max(gaps[: place - 1] + gaps[place:], default=0.0)
+    if number < FEWEST or widest < WIDER * second:
+        return None
+    if min(len({*low}), len({*high})) < FEWEST:
+        return None
+    edge, fewer_above = high[0], len(high) == number
+    return low, high, [(value >= edge) == fewer_above for value in logs]
+
+
+def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
+    """Return the factor by which both are the same quantity, as far as that can be determined."""
+    spreads = [moments(each)[1] for each in (low, high)]
+    if min(spreads) * SPREADS < max(spreads):
+        return None
+    off = high[len(high) // 2] - low[len(low) // 2]
+    # The standard error of a median is 1.25 times that of a mean.
+    error = 1.25 * max(spreads) * math.sqrt(1 / len(low) + 1 / len(high))
+    nearest = min(FACTORS, key=lambda factor: abs(math.log(factor) - off))
+    # If errors are larger than the difference between factors, none of them is reported.
+    if abs(math.log(nearest) - off) > ERRORS * error or error > math.log(nearest) / 4:
+        return None
+    return nearest
+
+
+def _same_quantity(
+    rows: Rows, column: Column, values: Sequence[float], few: Sequence[bool], apart: float
+) -> bool:
+    """Return whether other columns and the target are alike in both groups; in large groups, also
+    whether one of them says that a difference of `apart` is none.
+
+    What follows a column, in one group as in the other, would differ between both by the slope
+    times their distance.
+    """
+    others = [*_others(rows, column)]
+    if any(_differ(each, few) for each in others):
+        return False
+    large = sum(few) > MISTAKEN * len(few)
+    return not large or any(_contradicts(each, values, few, apart) for each in others)
+
+
+def _contradicts(
+    other: Sequence[float], values: Sequence[float], few: Sequence[bool], apart: float
+) -> bool:
+    """Return whether a column follows the values in both groups, and is the same in both."""
+    slopes: list[float] = []
+    errors: list[float] = []
+    for kind in (True, False):
+        one = [value for value, its in zip(values, few, strict=True) if its is kind]
+        two = [value for value, its in zip(other, few, strict=True) if its is kind]
+        related, (_, spread), (_, std) = correlation(one, two), moments(one), moments(two)
+        if abs(related) * math.sqrt(len(one)) < RELATED or not spread:
+            return False
+        slopes.append(related * std / spread)
+        errors.append(std / math.sqrt(len(one)))
+    least = min(map(abs, slopes)) if slopes[0] * slopes[1] > 0 else 0.0
+    return least * apart > 2 * OF_A_KIND * math.hypot(*errors)
+
+
+def _others(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
+    """Yield the other columns, and the target, by rows of the sample."""
+    yield from (each.of(rows.sample) for each in rows.columns if each is not column)
+    if rows.target is not None:
+        yield [float(rows.target[row]) for row in rows.sample]
+
+
+def _differ(values: Sequence[float], few: Sequence[bool]) -> bool:
+    """Return whether the few rows have another mean than the others (Welch 1947)."""
+    some = [value for value, one in zip(values, few, strict=True) if one]
+    most = [value for value, one in zip(values, few, strict=True) if not one]
+    (mean, std), (usual, spread) = moments(some), moments(most)
+    error = math.sqrt(max(std, spread / 2) ** 2 / len(some) + spread**2 / len(most))
+    return abs(mean - usual) > OF_A_KIND * error

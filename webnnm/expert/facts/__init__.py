@@ -1,0 +1,1 @@
+"""What rules know: `facts.Facts`, measured on model, data, settings and history."""

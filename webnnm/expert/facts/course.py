@@ -1,0 +1,108 @@
+"""The course of a training in numbers that rules compare: relative losses, and skill."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from webnnm.evaluation.epoch import EpochRecord
+from webnnm.expert.facts.facts import Facts, HistoryFacts, PredictionFacts
+from webnnm.training.optimizers import optimizer_of
+
+
+def relative(history: HistoryFacts, record: EpochRecord, *, validation: bool = False) -> float:
+    """Return a loss divided by that of a constant prediction, the mean over the outputs."""
+    losses = record.val_losses if validation else record.losses
+    found = [loss / history.references.get(name, 1.0) for name, loss in losses.items()]
+    return math.fsum(found) / len(found) if found else math.nan
+
+
+def course(history: HistoryFacts, *, validation: bool = False) -> list[float]:
+    """Return the relative losses of all epochs that have one."""
+    found = [relative(history, record, validation=validation) for record in history.epochs]
+    return [loss for loss in found if math.isfinite(loss)]
+
+
+def monitored(history: HistoryFacts) -> list[float]:
+    """Return the losses that decide on the best epoch: of validation rows if there are any."""
+    return course(history, validation=True) or course(history)
+
+
+def skill(found: PredictionFacts) -> float | None:
+    """Return how much better predictions are than a constant one: 0 if no better, 1 if all right.
+
+    R² of a quantity; of C classes the mean recall, which is 1/C for a constant prediction,
+    stretched to 0 … 1; None if it is unknown.
+
+    >>> skill(PredictionFacts(support=(50, 50), predicted=(50, 50), hits=(40, 40)))
+    0.6
+    """
+    recalls = _recalls(found)
+    if found.r2 is not None or len(recalls) < 2:
+        return found.r2
+    return round(_stretched(math.fsum(recalls) / len(recalls) - 1 / len(recalls), recalls), 6)
+
+
+def right(found: PredictionFacts) -> float:
+    """Return R², or the share of rows whose class was found."""
+    return found.r2 if found.r2 is not None else sum(found.hits) / max(1, found.rows)
+
+
+def doubt(found: PredictionFacts) -> float:
+    """Return by how much at most chance lowers a skill in 95 % of cases: 1.64 standard errors.
+
+    That of a recall r of n rows is √(r(1 − r)/n).
+    """
+    recalls = _recalls(found)
+    rows = [rows for rows in found.support if rows]
+    if found.r2 is not None or len(recalls) < 2:
+        return 0.0
+    variance = math.fsum(r * (1 - r) / n for r, n in zip(recalls, rows, strict=True))
+    return 1.64 * _stretched(math.sqrt(variance) / len(recalls), recalls)
+
+
+def chance(found: PredictionFacts) -> float:
+    """Return the bound below which the skill of guesses stays in 95 % of cases."""
+    classes = len(_recalls(found))
+    if found.r2 is not None or classes < 2:
+        return 0.0
+    guessed = replace(found, hits=[rows / classes for rows in found.support])
+    return doubt(guessed)
+
+
+def _recalls(found: PredictionFacts) -> list[float]:
+    if found.several:
+        return []
+    return [hit / rows for hit, rows in zip(found.hits, found.support, strict=True) if rows]
+
+
+def _stretched(value: float, recalls: Sequence[float]) -> float:
+    return value / (1 - 1 / len(recalls))
+
+
+def usual_rate(settings: Mapping[str, Any]) -> float:
+    """Return the default rate of the optimizer, 0 for an unknown one."""
+    optimizer = optimizer_of(settings)
+    return optimizer.rate if optimizer else 0.0
+
+
+def percent(share: float) -> str:
+    """Return a share as readable text: at most three digits, without invented zeros."""
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
+
+
+def updates(facts: Facts, history: HistoryFacts) -> int | None:
+    """Return how many updates the weights had, None if the number of rows is unknown."""
+    batch = history.settings.get("batch_size") or facts.batch_size
+    if not facts.data.training or not batch:
+        return None
+    steps = -(-facts.data.training // batch)
+    return len(history.epochs) * -(-steps // (history.settings.get("accumulate") or 1))
+
+
+def highest_rate(history: HistoryFacts) -> tuple[float, int]:
+    """Return the highest rate at the end of an epoch, and the number of the first such epoch."""
+    record = max(history.epochs, key=lambda record: record.lr)
+    return record.lr, record.epoch

@@ -1,0 +1,168 @@
+"""Gathers the facts for the expert system from a model, its data and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from webnnm.backends.base import Backend
+from webnnm.core.errors import WebNNMError
+from webnnm.core.finding import Finding
+from webnnm.core.shapes import count
+from webnnm.data.binding.binding import DataBinding
+from webnnm.data.dataset import Dataset
+from webnnm.data.examples.iris import IrisDataset
+from webnnm.data.preparation.quality import measure_quality
+from webnnm.expert.facts.facts import (
+    EXAMINED,
+    DataFacts,
+    DeviceFacts,
+    Facts,
+    FeatureFacts,
+    OutputFacts,
+    ScoutingFacts,
+    Suspicion,
+)
+from webnnm.graph.elaboration.vertices import Network
+from webnnm.runtime.testing.objectives import Objective
+from webnnm.training.freezing import multipliers
+from webnnm.training.losses import own_loss
+
+
+def gather_facts(
+    network: Network,
+    backend: Backend | None,
+    binding: DataBinding | None,
+    outputs: Mapping[str, Objective],
+    *,
+    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    data: DataFacts | None = None,
+    scouting: ScoutingFacts | None = None,
+    device_type: str = "",
+    trained: bool = False,
+) -> Facts:
+    """Return what is known about a model before it is trained.
+
+    `backend` is None if nothing runs the model yet; `data` are the facts of the dataset if they
+    were gathered before, because that takes a while.
+    """
+    learning = multipliers(network, settings.get("freeze", 0.0))
+    own = {name: own_loss(settings.get("loss"), name) for name in outputs}
+    return Facts(
+        network=network,
+        given=given,
+        settings=settings,
+        outputs=[
+            OutputFacts(
+                name=name,
+                activation=o.activation,
+                loss=own[name] or o.choice.loss.name,
+                written=o.written or bool(own[name]),
+                reason=o.choice.reason,
+                conversion=o.choice.conversion,
+                labels=o.labels,
+                operator=o.operator,
+                standardized=binding is not None
+                and binding.outputs[name].field in binding.target_standardization,
+            )
+            for name, o in outputs.items()
+        ],
+        data=data or data_facts(binding),
+        device=DeviceFacts(
+            backend=backend.name if backend else "",
+            device_type=device_type,
+            rewrites=backend.rewrites if backend else (),
+            max_bytes=backend.max_tensor_bytes if backend else None,
+        ),
+        scouting=scouting or ScoutingFacts(),
+        learning=sum(
+            count(p.features[0].sizes()) for p in network.parameters if learning.get(p.name)
+        ),
+        trained_before=trained,
+    )
+
+
+def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
+    """Measure a dataset for the rules about data; of a stream only its sizes are known.
+
+    Rows are not examined where it is known that one is not finite, and where.
+    """
+    if binding is None:
+        return DataFacts(non_finite=non_finite)
+    dataset = binding.dataset
+    sizes = {part: dataset.size(part) for part in ("training", "validation", "testing")}
+    length = max(binding.sequence.values(), default=0)
+    bare = DataFacts(
+        sizes=sizes, batch_size=dataset.batch_size, length=length, non_finite=non_finite
+    )
+    if not isinstance(dataset, Dataset) or not sizes["training"]:
+        return bare
+    try:
+        return _measured(bare, binding, dataset)
+    except WebNNMError:
+        raise  # as a training would
+    except Exception as error:
+        from webnnm.expert.rules.failing import failure
+
+        return replace(bare, failures=[failure("E600", error)])
+
+
+def _measured(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFacts:
+    """Return the facts with what takes a look at the rows."""
+    quality = measure_quality(dataset)
+    failures: list[Finding] = []
+    block_of = {bound.field: block for block, bound in binding.inputs.items()}
+    output_of = {bound.field: block for block, bound in binding.outputs.items()}
+    features: dict[str, list[FeatureFacts]] = {}
+    for f in quality.features:
+        fitted = dataset.standardization.get(f.block)
+        raw = f.mean * fitted.std[f.index] + fitted.mean[f.index] if fitted else f.mean
+        found = FeatureFacts(
+            f.name or str(f.index), f.mean, f.std, f.binary, f.minimum, f.maximum, raw
+        )
+        features.setdefault(block_of.get(f.block, f.block), []).append(found)
+    return replace(
+        bare,
+        features=features,
+        class_counts={output_of.get(c.output, c.output): c.counts for c in quality.classes},
+        class_names={output_of.get(c.output, c.output): c.names for c in quality.classes},
+        shared_rows=quality.repeated_share(),
+        coarse=quality.coarse,
+        method=quality.method,
+        suspicions={} if bare.non_finite else _suspicions(dataset, failures),
+        unknown=_unknown(dataset),
+        sorted=any(c.in_order for c in quality.classes),
+        examined=_examined(dataset),
+        fitted_on="full" if quality.foreign else "training" if binding.standardization else "",
+        failures=failures,
+    )
+
+
+def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicion]:
+    """Return what an examination finds, and add its failures; the rows of Iris are known to be
+    sound."""
+    if isinstance(dataset, IrisDataset):
+        return {}
+    from webnnm.expert.examination.examination import examine
+    from webnnm.expert.rules.failing import failure
+
+    return examine(dataset, lambda id, error: failures.append(failure(id, error)))
+
+
+def _examined(dataset: Dataset) -> str:
+    """Return how many rows are examined, "" for all of them."""
+    total = dataset.size("full")
+    if total <= EXAMINED:
+        return ""
+    return f"examined {EXAMINED:,} of {total:,} rows, drawn by seed {dataset.seed}"
+
+
+def _unknown(dataset: Dataset) -> dict[str, float]:
+    """Return for columns of words how many of the other rows have none of the training words."""
+    report: Any = getattr(dataset, "report", None)
+    others = dataset.size("full") - dataset.size("training")
+    if report is None or not others:
+        return {}
+    return {column.name: column.unknown / others for column in report.columns if column.unknown}

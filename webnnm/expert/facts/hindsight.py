@@ -1,0 +1,55 @@
+"""Gathers the facts for the expert system from the history of a training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from webnnm.evaluation.history import History
+from webnnm.expert.facts.facts import HistoryFacts, PredictionFacts, ScoutingFacts
+
+PREDICTED = {field.name for field in fields(PredictionFacts)}
+
+
+def history_facts(history: History) -> HistoryFacts:
+    """Return the facts of a history; while the training runs, those known so far.
+
+    >>> history_facts(History({}, "numpy", stopped="epochs")).ended
+    True
+    """
+    outcome: dict[str, Any] = history.outcome or {}
+    losses = history.loss_settings
+    return HistoryFacts(
+        epochs=history.epochs,
+        settings=history.settings,
+        best_epoch=history.best_epoch,
+        stopped=history.stopped,
+        ended=bool(history.stopped),
+        references={name: loss.get("reference") or 1.0 for name, loss in losses.items()},
+        **{name: outcome.get(name, {}) for name in ("dead", "saturated", "gradients", "moved")},
+        predictions=_predictions(outcome.get("outputs", {})),
+        held_out=_predictions(outcome.get("held_out", {})),
+        subset=outcome.get("subset", ""),
+    )
+
+
+def _predictions(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, PredictionFacts]:
+    return {
+        name: PredictionFacts(**{key: v for key, v in found.items() if key in PREDICTED})
+        for name, found in outputs.items()
+    }
+
+
+def scouting_facts(history: History) -> ScoutingFacts:
+    """Return what the seed search of a training measured, as far as the history records it."""
+    found: dict[str, Any] = history.scouting or {}
+    if not found:
+        return ScoutingFacts()
+    best = found["candidates"][found["best"]]
+    return ScoutingFacts.of(
+        loss=best["loss"] / best["outputs"],
+        dead=best.get("silent", {}),
+        norms=found.get("batch_norms", []),
+        initial_losses=found.get("initial_losses", {}),
+    )

@@ -1,0 +1,139 @@
+"""What a training taught a model: nothing, its training rows by heart, or more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webnnm.expert.facts.course import chance, doubt, right, skill, updates
+from webnnm.expert.facts.facts import Facts, HistoryFacts, PredictionFacts
+from webnnm.expert.facts.paths import pools_without_order, pools_without_places
+from webnnm.expert.rules.rule import FOUND
+
+UNLEARNT = 0.3
+"""Losses above this, relative to a constant prediction, leave something to learn."""
+CONVERGED = 0.03
+"""Losses below this are as good as 0."""
+FEW_EPOCHS = 3
+"""Fewer epochs show no course."""
+FEW_UPDATES = 100
+"""The defaults make 300 updates for 300 rows."""
+LEARNT = 0.9
+"""Skill on other rows that leaves little for further epochs."""
+LITTLE = 0.3
+"""Skill on training rows from which it may be memorising."""
+GAP, GAP_RIGHT = 0.2, 0.15
+"""Skill on training rows minus skill on other rows, beyond chance; and the same of accuracies."""
+UNLIKE = 5
+"""Ratio of validation losses to training losses, from the first epochs on."""
+HINDERING = (
+    *("E305", "E310", "E313", "E314", "E315", "E316", "E318", "E321", "E322", "E324", "E331"),
+    *("E409", "E410", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
+)
+"""Rules that explain why a model learns nothing, whether or not its layers know positions."""
+HARDLY = 0.2
+"""A class predicted for a smaller share of its rows is as good as never predicted."""
+RARE = 3
+"""With this many rows of a class, at least one would be predicted by chance."""
+
+
+def learnt_nothing(history: HistoryFacts, name: str) -> bool:
+    """Return whether an output is no better than a constant prediction, and memorised nothing."""
+    trained = history.predictions[name]
+    held = history.held_out.get(name, trained)
+    known, other, bound = skill(trained), skill(held), chance(held)
+    if known is None or other is None or hardly_predicted(trained) or other > bound:
+        return False
+    by_heart = skill_by_heart(history, name) is not None
+    return not by_heart and not (known > LITTLE and bound >= known / 2)
+
+
+def tokens_hint(facts: Facts) -> str:
+    """Return what to do about numbers that may be token ids, "" if there are none."""
+    known = facts.data.suspicions.get("E903")
+    if known is None:
+        return ""
+    return (
+        "If the numbers stand for words or categories, declare int32 tokens and begin with an "
+        f"embedding: embedding(table, size={known.evidence['size']}). They have no order, and "
+        "products treat them as quantities."
+    )
+
+
+def pools_at_chance(facts: Facts, history: HistoryFacts) -> list[str]:
+    """Return the layers that pool without order or position, if the model is at chance."""
+    return orderless_pools(facts, history) or placeless_pools(facts, history)
+
+
+def orderless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
+    """Return the layers that pool a sequence without its order, if the model is at chance."""
+    return pools_without_order(facts.network) if _at_chance(facts, history) else []
+
+
+def placeless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
+    """Return the layers that pool over all positions of a picture, if the model is at chance and
+    nothing else is known that would prevent learning."""
+    if not _at_chance(facts, history):
+        return []
+    pools = pools_without_places(facts.network)
+    known = (FOUND[id].test(facts) for id in HINDERING if id in FOUND)
+    return [] if pools and any(hit and hit.severity != "info" for hit in known) else pools
+
+
+def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
+    """Return whether the only output is at chance on other rows after enough training."""
+    ((name, trained), *others) = [*history.predictions.items()] or [("", None)]
+    if trained is None or others or (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
+        return False
+    held = history.held_out.get(name, trained)
+    other = skill(held)
+    if other is None or other > chance(held):
+        return False
+    return learnt_nothing(history, name) or skill_by_heart(history, name) is not None
+
+
+def skill_by_heart(history: HistoryFacts, name: str) -> float | None:
+    """Return the skill on other rows of an output that memorised its training rows."""
+    trained, held = history.predictions[name], history.held_out.get(name)
+    if held is None:
+        return None
+    known, other = skill(trained), skill(held)
+    if known is None or other is None or known < LITTLE:
+        return None
+    gap = known - other - doubt(held) > GAP and right(trained) - right(held) > GAP_RIGHT
+    return other if gap else None
+
+
+def skills_of(predictions: Mapping[str, PredictionFacts]) -> list[float]:
+    """Return the skills of all outputs that have one."""
+    found = [skill(known) for known in predictions.values()]
+    return [known for known in found if known is not None]
+
+
+def scores_of(history: HistoryFacts, name: str) -> str:
+    """Return the scores of an output on training rows and on others."""
+    parts = {"training": history.predictions.get(name), history.subset: history.held_out.get(name)}
+    return ", ".join(f"{_score(p)} on {part} rows" for part, p in parts.items() if p and part)
+
+
+def _score(found: PredictionFacts) -> str:
+    if found.r2 is not None:
+        return f"R² {found.r2:.2f}"
+    return f"{sum(found.hits)} of {found.rows} right"
+
+
+def hardly_predicted(known: PredictionFacts) -> list[str]:
+    """Return the rare classes that are hardly ever predicted, with their counts."""
+    usual = max(known.support, default=0)
+    return [
+        f'"{label}" ({times} times, {rows} rows have it)'
+        for label, rows, times in zip(known.labels, known.support, known.predicted, strict=True)
+        if times < HARDLY * rows and RARE <= rows < usual / 2
+    ]
+
+
+def unlike_losses(history: HistoryFacts) -> list[tuple[float, float]]:
+    """Return training and validation losses of the first quarter, if the latter are far higher."""
+    pairs = [(r.loss, r.val_loss) for r in history.epochs if r.val_loss is not None]
+    early = pairs[: max(1, len(pairs) // 4)]
+    # Losses below 0, as some custom ones are, have no ratio.
+    return early if all(val > UNLIKE * loss > 0 for loss, val in early) else []

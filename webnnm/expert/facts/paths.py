@@ -1,0 +1,277 @@
+"""Where values come from and where they go, for the rules on layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator
+
+from webnnm.expert.facts.profile import heavy_in
+from webnnm.expert.facts.structure import LOOKUPS, flowing, numbers
+from webnnm.graph.elaboration.vertices import (
+    InputVertex,
+    LayerVertex,
+    LiteralVertex,
+    Network,
+    Output,
+    ParameterVertex,
+    Vertex,
+)
+from webnnm.ops.declare.traits import Trait
+
+ARITHMETIC = ("add", "sub", "mul", "div")
+POOLS = frozenset({f"reduce{word}" for word in ("Mean", "Sum", "Max", "Min", "L2")})
+MOVING = ("reshape", "flatten", "transpose")
+"""Operators that pass values on to other places."""
+
+
+def keeps_places(layer: LayerVertex) -> bool:
+    """Return whether a layer leaves a number at its place."""
+    return layer.has("passing", "activation") or layer.operator.name in ARITHMETIC
+
+
+def _slides_along(layer: LayerVertex) -> bool:
+    """Return whether a layer does the same at every place of a picture, with nearby values."""
+    return layer.has("windowed") or layer.operator.name == "resample2d"
+
+
+def _takes_each(layer: LayerVertex) -> bool:
+    """Return whether a layer does the same at every position of a sequence, whatever the others
+    contain."""
+    name = layer.operator.name
+    if layer.has("activation", "normalization"):
+        return True
+    others = (*LOOKUPS, *ARITHMETIC, "linear", "residual")
+    return name in others or (layer.has("passing") and name not in MOVING)
+
+
+def tail(output: Output) -> list[LayerVertex]:
+    """Return the layers from an output back to the last product, without it, the last one first.
+
+    They also end at the first layer that gathers or moves values.
+    """
+    found: list[LayerVertex] = []
+    vertex = output.source.vertex
+    while isinstance(vertex, LayerVertex) and keeps_places(vertex):
+        found.append(vertex)
+        vertex = vertex.operands[0].vertex
+    return found if isinstance(vertex, LayerVertex) and heavy_in(vertex) else []
+
+
+def users(network: Network) -> dict[int, list[LayerVertex]]:
+    """Return for each vertex, by its id, the layers that take it."""
+    found: dict[int, list[LayerVertex]] = {}
+    for layer in network.order:
+        for source in layer.sources():
+            found.setdefault(id(source.vertex), []).append(layer)
+    return found
+
+
+def origin(vertex: Vertex, *traits: Trait) -> Vertex:
+    """Return the origin of a value before layers that pass it on, or before those with traits."""
+    while isinstance(vertex, LayerVertex) and vertex.has("passing", *traits):
+        vertex = vertex.operands[0].vertex
+    return vertex
+
+
+def behind(layer: LayerVertex, using: dict[int, list[LayerVertex]]) -> LayerVertex | None:
+    """Return the first layer after another that does more than pass values on."""
+    while len(following := using.get(id(layer), ())) == 1:
+        (layer,) = following
+        if not layer.has("passing") and layer.operator.name != "add":
+            return layer
+    return None
+
+
+def ancestors(layer: LayerVertex) -> Iterator[LayerVertex]:
+    """Yield every layer that a layer depends on."""
+    seen: set[int] = set()
+    waiting = flowing(layer)
+    while waiting:
+        vertex = waiting.pop()
+        if id(vertex) not in seen:
+            seen.add(id(vertex))
+            yield vertex
+            waiting += flowing(vertex)
+
+
+def avoidable(network: Network, layer: LayerVertex) -> bool:
+    """Return whether values reach an output from an input by a path around a layer."""
+    seen = {id(layer)}
+    waiting: list[Vertex] = [output.source.vertex for output in network.outputs]
+    while waiting:
+        vertex = waiting.pop()
+        if isinstance(vertex, InputVertex):
+            return True
+        if isinstance(vertex, LayerVertex) and id(vertex) not in seen:
+            seen.add(id(vertex))
+            waiting += [source.vertex for source in vertex.sources()]
+    return False
+
+
+def weight(layer: LayerVertex) -> ParameterVertex | None:
+    """Return the weights that a product takes, None where it multiplies two values."""
+    vertex = layer.operands[1].vertex if len(layer.operands) > 1 else None
+    return vertex if isinstance(vertex, ParameterVertex) else None
+
+
+def factor(layer: LayerVertex) -> float:
+    """Return the number by which a layer multiplies values, 1 if it does not."""
+    name = layer.operator.name
+    if name not in ("mul", "div") or len(layer.operands) < 2:
+        return 1.0
+    second = layer.operands[1].vertex
+    if not isinstance(second, LiteralVertex) or not isinstance(second.data, (int, float)):
+        return 1.0
+    size = abs(float(second.data))
+    return 1.0 if not size or not math.isfinite(size) else size if name == "mul" else 1 / size
+
+
+def carried(
+    network: Network, start: float, step: Callable[[LayerVertex, float], float]
+) -> dict[int, float]:
+    """Return for each layer, by its id, a number that is carried from the inputs to it.
+
+    `step(layer, number before)` gives the next one; where paths meet, the largest continues.
+    """
+    found: dict[int, float] = {}
+    for layer in network.order:
+        before = max((found[id(v)] for v in flowing(layer)), default=start)
+        found[id(layer)] = step(layer, before)
+    return found
+
+
+def pools_without_order(network: Network) -> list[str]:
+    """Return the layers that pool a sequence, if everything after them has the same value for any
+    order of its positions; none if the order can reach some output.
+
+    Attention without positions and without `causal=true` gives each position the same result in any
+    order, and is pooled like the rest.
+    """
+    ordered = [vertex for vertex in network.inputs if _positions(vertex)]
+    if len(ordered) != 1:  # another one may number the positions
+        return []
+    found: dict[int, str] = {id(ordered[0]): "each"}
+    pools: list[str] = []
+    for layer in network.order:
+        states = {found.get(id(source.vertex), "") for source in layer.sources()} - {""}
+        if states == {"each"}:
+            pools += [layer.label] * (pooled := _pools(layer))
+            if not pooled and not _alike_everywhere(layer):
+                return []
+            found[id(layer)] = "pooled" if pooled else "each"
+        elif states:
+            found[id(layer)] = "pooled" if states == {"pooled"} else "each"
+            if "each" in states and not _alike_everywhere(layer):
+                return []
+    ends = {found.get(id(output.source.vertex), "") for output in network.outputs}
+    return pools if ends == {"pooled"} else []
+
+
+def _positions(vertex: InputVertex) -> bool:
+    """Return whether an input is a sequence, or a row of words."""
+    features = vertex.features[0]
+    return bool(features.sequence) or (
+        vertex.dtype.startswith(("int", "uint")) and _rank(vertex) == 1
+    )
+
+
+def _rank(vertex: Vertex) -> int:
+    return len(vertex.features[0].sizes())
+
+
+def _pools(layer: LayerVertex) -> bool:
+    """Return whether a layer combines all positions, and leaves none of them."""
+    before = layer.operands[0]
+    if layer.operator.name not in POOLS:
+        return False
+    if before.features.sequence:
+        return not layer.features[0].sequence
+    axes = layer.options["axes"]
+    return axes is not None and 0 in axes
+
+
+def _alike_everywhere(layer: LayerVertex) -> bool:
+    """Return whether a layer does the same at every position."""
+    name = layer.operator.name
+    if name == "attend":
+        told = any(layer.options.get(option) for option in ("causal", "rope", "window", "bias"))
+        return not told and layer.parameters | layer.tensors.keys() <= {"q", "k", "v", "o"}
+    if layer.has("product") and not layer.has("convolution"):
+        along = layer.features[0].sequence or _rank(layer) > 1
+        return bool(along) and weight(layer) is not None
+    # A table that is added has a row for every position, and thus encodes it.
+    tables = (s.vertex for s in layer.operands if isinstance(s.vertex, ParameterVertex))
+    return _takes_each(layer) and not (
+        keeps_places(layer) and any(_rank(table) > 1 for table in tables)
+    )
+
+
+def pools_without_places(network: Network) -> list[str]:
+    """Return the layers that pool a picture or a signal over all its places, if nothing else of it
+    reaches an output; none if there is another path, or a layer before them that knows places.
+
+    Convolutions know how things are arranged, not where they are.
+    """
+    found: dict[int, str] = {}
+    for vertex in network.inputs:
+        if vertex.features[0].sequence or _rank(vertex) in (2, 3):
+            found[id(vertex)] = "each"
+    if len(found) != 1:
+        return []
+    pools: list[str] = []
+    convolved = False
+    for layer in network.order:
+        states = {found.get(id(source.vertex), "") for source in layer.sources()} - {""}
+        if not states:
+            continue
+        pooled = states == {"pooled"}
+        if not pooled:
+            convolved |= _slides_along(layer) or layer.operator.name == "concat"
+            pooled = states == {"each"} and _everywhere(layer)
+            pools += [layer.label] * pooled
+            if not pooled and not _slides(layer, found.keys()):
+                return []
+        found[id(layer)] = "pooled" if pooled else "each"
+    ends = {found.get(id(output.source.vertex), "") for output in network.outputs}
+    return pools if ends == {"pooled"} and convolved else []
+
+
+def _channel(vertex: Vertex) -> int:
+    """Return the channel dimension of a picture or signal."""
+    names, rank = vertex.features[0].names, _rank(vertex)
+    if "channels" in names:
+        return names.index("channels")
+    return rank - 1 if vertex.features[0].sequence else 0
+
+
+def _everywhere(layer: LayerVertex) -> bool:
+    """Return whether a layer combines all places of a picture, channel by channel."""
+    before = layer.operands[0].vertex
+    name, sizes = layer.operator.name, before.features[0].sizes()
+    if name not in POOLS and not layer.has("pooling"):
+        return False
+    if before.features[0].sequence:
+        return not layer.features[0].sequence
+    if name in POOLS and layer.options["axes"] is not None:
+        return {axis % len(sizes) for axis in layer.options["axes"]} == (
+            {*range(len(sizes))} - {_channel(before)}
+        )
+    return layer.features[0].sizes() != sizes and numbers(layer) == sizes[_channel(before)]
+
+
+def _slides(layer: LayerVertex, places: Collection[int]) -> bool:
+    """Return whether a layer does the same at every place of a picture.
+
+    `places` are the ids of the vertices that contain the picture; other joined or added values may
+    have a number for every place, like a table of positions.
+    """
+    name = layer.operator.name
+    if _slides_along(layer):
+        return True
+    size = layer.features[0].sizes()[_channel(layer)] if _rank(layer) else 1
+    others = [s.vertex for s in layer.operands if id(s.vertex) not in places]
+    if name == "concat":
+        return not others
+    return _takes_each(layer) and all(
+        isinstance(vertex, LiteralVertex) or numbers(vertex) in (1, size) for vertex in others
+    )

@@ -1,0 +1,102 @@
+"""How layers follow each other, for the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from webnnm.core.dtypes import byte_length
+from webnnm.core.shapes import Shape, count
+from webnnm.graph.elaboration.vertices import (
+    LayerVertex,
+    Network,
+    Source,
+    Vertex,
+    result_type,
+)
+
+
+def numbers(vertex: Vertex) -> int:
+    """Return how many numbers a row has there, or a position of a sequence."""
+    return count(vertex.features[0].sizes())
+
+
+def flowing(layer: LayerVertex) -> list[LayerVertex]:
+    """Return the layers whose results a layer takes."""
+    return [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
+
+
+def tensor_bytes(network: Network, batch: int, length: int) -> Iterator[tuple[str, int]]:
+    """Yield every parameter and every layer's result with its bytes for batches of this size."""
+    for parameter in network.parameters:
+        size = count(parameter.features[0].sizes())
+        yield parameter.name, byte_length(parameter.dtype, size)
+    for layer in network.layers:
+        for index, features in enumerate(layer.features):
+            rows = batch * (max(1, length) if features.sequence else 1)
+            dtype = result_type(Source(layer, index))
+            yield layer.label, byte_length(dtype, rows * count(features.sizes()))
+
+
+LOOKUPS = ("embedding", "gather")
+"""Operators that look numbers up in a table."""
+
+
+def looks_up(layer: LayerVertex) -> bool:
+    """Return whether a layer looks numbers up in a table."""
+    return layer.operator.name in LOOKUPS
+
+
+def scales(layer: LayerVertex) -> bool:
+    """Return whether a layer scales numbers, or looks them up: its inputs need no scaling."""
+    scaling = layer.operator.name in ("mul", "div", "sub", "linear")
+    return scaling or layer.has("normalization") or looks_up(layer)
+
+
+def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
+    """Yield the first layers that use an input, after those that pass it on."""
+    for layer in network.layers:
+        if any(one.vertex is source for one in layer.sources()):
+            if layer.has("passing"):
+                yield from _first_layers(network, layer)
+            else:
+                yield layer
+
+
+def first_layers(network: Network, wanted: Callable[[LayerVertex], bool]) -> set[str]:
+    """Return the inputs whose first layers are all wanted."""
+    found: set[str] = set()
+    for vertex in network.inputs:
+        first = [wanted(layer) for layer in _first_layers(network, vertex)]
+        if first and all(first):
+            found.add(vertex.block)
+    return found
+
+
+MOST_CHANNELS = 4
+"""Pictures have 1, 3 or 4 channels, and more rows and columns than that; signals have more steps
+than the square of that."""
+
+
+def _nhwc(layer: LayerVertex) -> bool:
+    return "nhwc" in (layer.options.get("input_layout"), layer.options.get("layout"))
+
+
+def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
+    """Return inputs that look like pictures with channels last but are read channels first, with
+    their shape and the layer that reads them; inputs with a later dimension called channels are
+    reordered."""
+    found: dict[str, tuple[Shape, str]] = {}
+    for vertex in network.inputs:
+        features = vertex.features[0]
+        sizes = features.sizes()
+        if features.sequence or "channels" in features.names[1:]:
+            continue
+        picture = len(sizes) == 3 and sizes[2] <= MOST_CHANNELS < min(sizes[0], sizes[1])
+        signal = len(sizes) == 2 and sizes[1] <= MOST_CHANNELS < sizes[0] / MOST_CHANNELS
+        if not picture and not signal:
+            continue
+        for layer in network.layers:
+            direct = layer.operands and layer.operands[0].vertex is vertex
+            if direct and layer.has("windowed") and not _nhwc(layer):
+                found[vertex.block] = sizes, layer.label
+    return found

@@ -1,0 +1,225 @@
+"""Rules on the course of losses, rates and steps (spec E913–E917).
+
+Thresholds without another source were measured on the programs of tests/teach: sound programs stay
+on the other side of them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from webnnm.expert.facts.course import course, highest_rate, monitored, percent, updates, usual_rate
+from webnnm.expert.facts.facts import Facts, HistoryFacts
+from webnnm.expert.facts.learning import CONVERGED, FEW_EPOCHS, UNLEARNT
+from webnnm.expert.rules.rule import Hit, after
+from webnnm.training.optimizers import optimizer_of
+
+FEW_ROWS = 8
+"""Gradients of fewer rows are noise that a rate for 20 rows does not average out."""
+HEAVY = 0.95
+"""Momentum m remembers 1/(1 − m) steps: over 20 steps or more, the loss surface has changed."""
+ABOVE = 1.1
+LEAP, LEAPS = 1.2, 0.15
+"""A loss `LEAP` times that of the epoch before, in a share `LEAPS` of the epochs."""
+LOW_RATE, IDLE = 0.02, 0.4
+"""A rate below the first share of the highest does little; the second is a share of the epochs."""
+RISING = 0.8
+"""A rate that is highest after this share of the epochs has been warming up all along."""
+HURRIED, IMPATIENT = 0.3, 10
+"""Validation losses are noisy: a patience below 10 epochs can end a training by chance."""
+OVERFLOWS = 0.1
+"""Gradient scaling skips a step now and then to find its scale, but not one in ten."""
+
+
+@after(
+    "E913",
+    "warning",
+    "Lower lr, or let it fall with schedule='cosine'.",
+    early=True,
+    lowers=["lr"],
+)
+def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the
+    first epoch.
+
+    A step past the minimum raises the loss, and the next one turns back: above a certain rate this
+    never ends. One leap is chance, one in seven epochs is not.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[8]), add(b), tanh(), matmul(v), add(c), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(100)]
+    >>> data = Dataset(rows, [int(a > b) for a, b in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=30, lr=3, schedule="constant")
+    >>> print(*[found for found in history.findings if found.id == "E913"])
+    warning E913: the training loss leapt up in 8 of 30 epochs, as from 1.92 to 2.66 in epoch ...
+      → Lower lr, or let it fall with schedule='cosine'.
+
+    Ignore it where the best epoch is kept and good enough.
+    """
+    losses = course(history)
+    high = UNLEARNT / 2
+    leaps = [k for k, (a, b) in enumerate(pairwise(losses), 2) if b > max(LEAP * a, high)]
+    if len(losses) < FEW_EPOCHS:
+        return None
+    if len(leaps) >= max(2, LEAPS * len(losses)):
+        message = (
+            f"the training loss leapt up in {len(leaps)} of {len(losses)} epochs, as from "
+            f"{losses[leaps[-1] - 2]:.3g} to {losses[leaps[-1] - 1]:.3g} in epoch {leaps[-1]}"
+        )
+    elif losses[-1] > max(ABOVE * losses[0], CONVERGED):
+        message = f"the training loss rose from {losses[0]:.3g} to {losses[-1]:.3g}"
+    else:
+        return None
+    rate, usual = history.settings.get("lr", 0.0), usual_rate(history.settings)
+    fix: dict[str, Any] = {"lr": usual if rate > usual else rate / 10}
+    if history.settings.get("schedule") == "constant":
+        fix["schedule"] = "cosine"
+    momentum = history.settings.get("momentum_factor") or 0.0
+    optimizer = optimizer_of(history.settings)
+    heavy = bool(optimizer and "momentum_factor" in optimizer.defaults) and momentum > HEAVY
+    if heavy:
+        fix["momentum_factor"] = 0.9
+    rows = facts.batch_size or FEW_ROWS
+    return Hit(
+        message=f"{message} (1 is a constant prediction), at lr {rate:g}"
+        + f" and a momentum of {momentum:g}" * heavy
+        + f" and batches of {rows} rows" * (rows < FEW_ROWS),
+        remedy="Set momentum_factor=0.9, and lower lr." if heavy else "",
+        evidence={"epochs": leaps, "lr": rate},
+        fix=fix,
+    )
+
+
+@after("E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.")
+def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """For 40 % or more of the epochs the rate was below 2 % of its maximum.
+
+    Below 2 % of the highest rate, parameters hardly move any more, and the epochs are wasted.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=40, schedule="step", step_epochs=4, step_factor=0.01)
+    >>> print(*[found for found in history.findings if found.id == "E914"])
+    warning E914: from epoch 5 on lr was below 2 % of its highest, 0.05: 36 of 40 epochs ...
+      → Let the rate fall over all epochs: schedule='cosine' alone.
+
+    Ignore it where fine-tuning at the end is worth the time.
+    """
+    highest, _ = highest_rate(history)
+    low = [record for record in history.epochs if record.lr < LOW_RATE * highest]
+    if len(low) < max(2, IDLE * len(history.epochs)) or monitored(history)[-1:] < [CONVERGED]:
+        return None
+    return Hit(
+        message=f"from epoch {low[0].epoch} on lr was below {percent(LOW_RATE)} of its highest, "
+        f"{highest:.3g}: {len(low)} of {len(history.epochs)} epochs changed hardly anything",
+        evidence={"from": low[0].epoch, "highest": highest},
+        fix={"schedule": "cosine", "schedule_epochs": None},
+    )
+
+
+@after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.")
+def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The rate was rising for 80 % or more of the epochs.
+
+    A warm-up is for the first steps, when gradients are still large and erratic. Throughout the
+    training it means that the rate was too low nearly all the time, and highest when it should have
+    fallen.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, warmup_epochs=18)
+    >>> print(*[found for found in history.findings if found.id == "E915"])
+    warning E915: lr rose until epoch 18 of 20, from 0.00278 to 0.05
+      → Warm up for one or two epochs, with min_lr below lr.
+
+    Ignore it where the rate is being searched, as in a range test.
+    """
+    highest, epoch = highest_rate(history)
+    first, total = history.epochs[0], len(history.epochs)
+    if (
+        total < FEW_EPOCHS + 2
+        or first.lr > highest / 2
+        or epoch - first.epoch < RISING * (total - 1)
+    ):
+        return None
+    return Hit(
+        message=f"lr rose until epoch {epoch} of {total}, from {first.lr:.3g} to {highest:.3g}",
+        evidence={"epoch": epoch, "highest": highest},
+        fix={"warmup_epochs": max(1, total // 20)},
+    )
+
+
+@after("E916", "warning", "Set a larger patience.", raises=["patience"])
+def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A patience below 10 ended the training in its first 30 %, with a training loss above 0.3
+    times that of a constant prediction.
+
+    The validation loss goes up and down by chance. A patience of a few epochs takes the first rise
+    for the end.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> import math
+    >>> text = "m:input shape=[1]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[16]), add(b), tanh(), matmul(v);"
+    >>> rows, targets = [[i / 10] for i in range(60)], [math.sin(i / 3) for i in range(60)]
+    >>> data = Dataset(rows, targets, split=(0.4, 0.4, 0.2))
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=500, patience=1)
+    >>> print(*[found for found in history.findings if found.id == "E916"])
+    warning E916: patience 1 ended the training after 7 of 500 epochs
+      → Set a larger patience.
+
+    Ignore it where the training is only a trial.
+    """
+    patience, total = history.settings.get("patience", 0), history.settings.get("epochs", 0)
+    done = history.epochs[-1].epoch
+    if history.stopped != "patience" or patience >= IMPATIENT or done >= HURRIED * total:
+        return None
+    if course(history)[-1:] < [UNLEARNT]:  # everything there was to learn is learnt
+        return None
+    return Hit(
+        message=f"patience {patience} ended the training after {done} of {total} epochs",
+        evidence={"patience": patience, "epochs": done},
+        fix={"patience": 2 * IMPATIENT},
+    )
+
+
+@after("E917", "warning", "Lower scale, or set compute_type='float32'.", lowers=["scale"])
+def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """One in ten steps or more was skipped, because its gradient left the range of float16.
+
+    A gradient beyond 65,504 is infinite in float16, and its step is skipped. Now and then that
+    serves to find the right scale; one in ten costs a tenth of the training.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [9000.0 * i for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, compute_type="float16", scale=65536)
+    >>> print(*[found for found in history.findings if found.id == "E917"])
+    warning E917: 40 of 40 steps were skipped: their gradients were not finite
+      → Lower scale, or set compute_type='float32'.
+
+    Ignore it where the loss falls as far as in float32.
+    """
+    skipped = sum(record.overflows for record in history.epochs)
+    made = updates(facts, history)
+    if not made or skipped <= OVERFLOWS * made:
+        return None
+    return Hit(
+        message=f"{skipped} of {made} steps were skipped: their gradients were not finite",
+        evidence={"skipped": skipped, "steps": made},
+        fix={"compute_type": "float32"},
+    )

@@ -1,0 +1,241 @@
+"""Rules on training rows against others (spec E903, E905, E907, E918, E921).
+
+Thresholds without another source were measured on the programs of tests/teach: sound programs stay
+on the other side of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.expert.facts.course import chance, monitored, relative
+from webnnm.expert.facts.facts import Facts, HistoryFacts
+from webnnm.expert.facts.learning import (
+    FEW_EPOCHS,
+    pools_at_chance,
+    scores_of,
+    skill_by_heart,
+    skills_of,
+    tokens_hint,
+    unlike_losses,
+)
+from webnnm.expert.rules.rule import Hit, after, grouped
+
+RISEN, WORSE = 2, 1.25
+"""A validation loss this many times the best one has risen, or is worse to keep."""
+USEFUL = 0.5
+"""Skill on other rows of a model in which overfitting was limited as far as possible."""
+CLEARLY = 0.1
+"""A share of the loss of a constant prediction, so that losses close to 0 may rise."""
+
+
+@after(
+    "E903",
+    "warning",
+    "Gather more rows, use a smaller model, regularise, or look for more informative features.",
+    confidence=0.8,
+    lowers=["capacity"],
+    raises=["regularisation"],
+)
+def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The skill of an output on training rows is more than 0.2 above that on other rows, beyond
+    what chance (95 %) explains; only information where there already is dropout or a penalty and
+    the skill on other rows is 0.5 or more; not what E923 or E924 reports, and not for MAE or HUL on
+    targets with outliers, which dominate R².
+
+    What is right on training rows and wrong on others was memorised. Some gap is normal; 0.2 beyond
+    what chance explains costs more than a simpler model would. Whole numbers that look like tokens
+    of one vocabulary, and are only memorised, should be looked up in an embedding.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[20]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[64]), add(b), relu(), matmul(v), softmax();"
+    >>> rows = [[(i * 7 + 1) * (k + 3) * 0.618 % 1 for k in range(20)] for i in range(120)]
+    >>> data = Dataset(rows, [i * i * 7919 % 1009 % 2 for i in range(120)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=100)
+    >>> print(*[found for found in history.findings if found.id == "E903"])
+    warning E903: m: 81 of 84 right on training rows, 14 of 36 right on testing rows: training ...
+      → Gather more rows, use a smaller model, regularise, or look for more informative features.
+
+    Ignore it where no model reaches a higher score on other rows.
+    """
+    if pools_at_chance(facts, history):
+        return None
+    found: dict[str, str] = {}
+    least, guessed = 1.0, False
+    robust = {
+        o.name
+        for o in facts.outputs
+        if o.loss in ("MAE", "HUL") and o.labels is not None and o.labels.outliers
+    }
+    for name in history.predictions:
+        if name not in robust and (other := skill_by_heart(history, name)) is not None:
+            found[name] = f"{name}: {scores_of(history, name)}"
+            least = min(least, other)
+            guessed |= other <= chance(history.held_out[name])
+    careful = facts.profile.dropout_count or "regularization" in facts.given
+    noted: Any = {"severity": "info"} if careful and least >= USEFUL else {}
+    if guessed and (words := tokens_hint(facts)):
+        noted = {"remedy": words}
+    return grouped(found, tail=": training rows are memorised", **noted)
+
+
+@after(
+    "E905",
+    "warning",
+    "Use a smaller model, regularise, gather more rows, or train fewer epochs with a patience.",
+    confidence=0.8,
+    lowers=["capacity", "epochs"],
+    raises=["regularisation"],
+)
+def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The validation loss ends above twice its best, while the training loss kept falling; above
+    1.25 times where the best parameters are not restored. Only information where they are restored
+    and do well on the validation rows.
+
+    Once the validation loss rises while the training loss falls, the model overfits. The best epoch
+    is kept, but the steps after it were wasted.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> from random import Random
+    >>> text = "m:input shape=[8]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[64]), add(b), relu(), matmul(v), softmax();"
+    >>> draw = Random(1)
+    >>> rows = [[draw.gauss(0, 1) for _ in range(8)] for _ in range(120)]
+    >>> labels = [int(row[0] + draw.gauss(0, 1) > 0) for row in rows]
+    >>> data = Dataset(rows, labels, split=(0.4, 0.4, 0.2))
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=100, weight_decay=0, restore_best=False)
+    >>> print(*[found for found in history.findings if found.id == "E905"])
+    warning E905: the validation loss rose from 0.629 in epoch 2 to 2.05, the training loss ...
+      → Use a smaller model, regularise, gather more rows, or train fewer epochs with a patience.
+
+    Ignore it where restore_best is on and time does not matter.
+    """
+    found = [record for record in history.epochs if record.val_loss is not None]
+    best = next((r for r in found if r.epoch == history.best_epoch), None)
+    if best is None or best.val_loss is None or len(found) < FEW_EPOCHS:
+        return None
+    last = found[-1]
+    assert last.val_loss is not None
+    validation = [relative(history, record, validation=True) for record in (best, last)]
+    least = RISEN if history.settings.get("restore_best", True) else WORSE
+    risen = validation[1] > max(least * validation[0], validation[0] + CLEARLY)
+    if not risen or last.loss > best.loss or relative(history, best) > 1 or unlike_losses(history):
+        return None
+    kept = history.settings.get("restore_best", True)
+    handled = kept and min(skills_of(history.held_out), default=0.0) >= USEFUL
+    return Hit(
+        message=f"the validation loss rose from {best.val_loss:.3g} in epoch {best.epoch} to "
+        f"{last.val_loss:.3g}, the training loss fell from {best.loss:.3g} to {last.loss:.3g}",
+        evidence={"best": best.epoch, "validation": [best.val_loss, last.val_loss]},
+        severity="info" if handled else None,
+    )
+
+
+@after(
+    "E907",
+    "warning",
+    "Give all rows the same units, and split rows at random.",
+    confidence=0.8,
+)
+def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """Validation losses are five times those of training rows from the first epochs on.
+
+    Rows from one source have similar losses before anything is memorised. A ratio of five from the
+    start means other units, another order of columns or another source.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> xs = [i / 40 for i in range(40)] + [100 + i / 40 for i in range(40)]
+    >>> split = {"split": (0.5, 0.25, 0.25), "method": "sequential"}
+    >>> data = Dataset([[x] for x in xs], [x * x for x in xs], **split)
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E907"])
+    warning E907: the validation loss is 1.04e+08 in the first epoch, the training loss 1.43: ...
+      → Give all rows the same units, and split rows at random.
+
+    Ignore it where validation rows are meant to be of another kind.
+    """
+    if not (early := unlike_losses(history)):
+        return None
+    loss, val = early[0]
+    return Hit(
+        message=f"the validation loss is {val:.3g} in the first epoch, the training loss "
+        f"{loss:.3g}: validation rows are unlike training rows",
+        evidence={"loss": loss, "validation": val},
+    )
+
+
+@after("E918", "warning", "Set restore_best=True.")
+def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The last parameters were kept, and their loss is above 1.25 times that of the best ones, or
+    below that only by chance: in the last quarter, losses go up as high.
+
+    At a constant rate the parameters oscillate around the minimum, and the last ones are a random
+    moment.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[2]; "
+    >>> text += "m:layers matmul(w, shape=[8]), add(b), tanh(), matmul(v), add(c), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(100)]
+    >>> data = Dataset(rows, [int(a > b) for a, b in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=30, lr=1, schedule="constant", restore_best=False)
+    >>> print(*[found for found in history.findings if found.id == "E918"])
+    warning E918: the model keeps the parameters of the last epoch, with a loss of 0.574 times ...
+      → Set restore_best=True.
+
+    Ignore it where every run must have the same number of steps.
+    """
+    losses = monitored(history)
+    if history.settings.get("restore_best", True) or not losses:
+        return None
+    quarter = losses[-max(1, len(losses) // 4) :]
+    least, most = min(losses), max(quarter)
+    if most < max(WORSE * least, least + CLEARLY / 2):
+        return None
+    return Hit(
+        message="the model keeps the parameters of the last epoch, with a loss of "
+        f"{losses[-1]:.3g} times that of a constant prediction; in the last {len(quarter)} epochs "
+        f"it went up to {most:.3g}, and in epoch {history.best_epoch} it was {least:.3g}",
+        evidence={"best": history.best_epoch},
+        fix={"restore_best": True},
+    )
+
+
+@after("E921", "warning", "Set validate_every=1.", lowers=["validate_every"])
+def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """There are validation rows, and no epoch was validated.
+
+    The best epoch and patience follow the validation loss. Without it they follow the training
+    loss, which overfitting lowers as well.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows, targets = [[i / 40] for i in range(40)], [i / 40 for i in range(40)]
+    >>> data = Dataset(rows, targets, split=(0.6, 0.2, 0.2))
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, validate_every=50)
+    >>> print(*[found for found in history.findings if found.id == "E921"])
+    warning E921: none of 20 epochs was validated: validate_every is 50
+      → Set validate_every=1.
+
+    Ignore it where the rows are kept for later.
+    """
+    rows = facts.data.sizes.get("validation", 0)
+    if not rows or any(record.val_loss is not None for record in history.epochs):
+        return None
+    every = history.settings.get("validate_every", 1)
+    return Hit(
+        message=f"none of {len(history.epochs)} epochs was validated: validate_every is {every}",
+        evidence={"validate_every": every},
+        fix={"validate_every": 1},
+    )

@@ -1,0 +1,566 @@
+"""Rules on single layers: what they forget, skip or never see (E316–E323, E331, E408–E413)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webnnm.core.shapes import count
+from webnnm.expert.facts.facts import Facts
+from webnnm.expert.facts.paths import (
+    ancestors,
+    avoidable,
+    carried,
+    factor,
+    keeps_places,
+    origin,
+    tail,
+    weight,
+)
+from webnnm.expert.facts.structure import numbers
+from webnnm.expert.rules.capacity import LARGEST_DROPOUT
+from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network, ParameterVertex
+from webnnm.ops.declare.operator import no_gradient
+
+FEW_NORMALISED = 3
+"""A layer normalisation removes mean and scale from its values: of two numbers it leaves which one
+is larger, of three an angle. From four numbers on, most of the information is left."""
+LARGEST_FACTOR = 1000.0
+"""By how much constant factors may multiply values in total. Attention divides by the root of the
+width, pictures are divided by 255; 1,000 is beyond both."""
+INPUT_DROPOUT = 0.2
+"""The share of the input that may be dropped (Srivastava et al. 2014, section 10: 20 %)."""
+MANY_FEATURES = 32
+"""From this number on, features replace each other when some are dropped; of fewer, each counts."""
+NARROW = 4
+"""A layer is a bottleneck if it is at most a fourth as wide as what precedes it and as the
+classes."""
+POSITIONS = frozenset({"positionalEmbedding", "positionalEncoding", "rotaryEmbedding"})
+LARGE_WINDOW, FEW_PIXELS = 3, 16
+"""Convolutions are usually pooled in windows of 2 × 2; in a picture of 16 pixels, figures are a few
+pixels large."""
+
+
+@rule("E316", "warning", "Use tanh, sigmoid or softsign, which have a gradient.")
+def without_gradient(facts: Facts) -> Hit | None:
+    """Parameters reach the outputs only through layers without a gradient.
+
+    Steps, roundings and comparisons are flat wherever they are defined: sign, floor, ceil,
+    roundEven, equal, argMax and others. Training moves parameters along gradients, and none flows
+    back through these layers.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers "
+    >>> text += "matmul(w, shape=[8]), sign(), matmul(v), softmax();"
+    >>> print(review(text).finding("E316"))
+    warning E316 line 1, column 71: w1 cannot learn: no gradient through sign1
+      → Use tanh, sigmoid or softsign, which have a gradient.
+
+    Ignore it where these parameters were trained elsewhere and should stay as they are.
+    """
+    reached: set[int] = set()
+    waiting = [output.source.vertex for output in facts.network.outputs]
+    flat: list[LayerVertex] = []
+    while waiting:
+        vertex = waiting.pop()
+        if id(vertex) in reached:
+            continue
+        reached.add(id(vertex))
+        if isinstance(vertex, LayerVertex):
+            if getattr(vertex.operator, "gradient", None) is no_gradient:
+                flat.append(vertex)
+            else:
+                waiting += [source.vertex for source in vertex.sources()]
+    stuck = [p.name for p in facts.network.parameters if p.trainable and id(p) not in reached]
+    if not stuck or not flat:
+        return None
+    labels = [layer.label for layer in flat]
+    message = f"{listed(stuck)} cannot learn: no gradient through {listed(labels)}"
+    return Hit(message=message, nodes=labels)
+
+
+@rule("E317", "warning", "Leave it out, or make its operand positive first: clamp(minValue=1e-6).")
+def negative_logarithm(facts: Facts) -> Hit | None:
+    """A logarithm or square root is taken of an input with features that have negative values.
+
+    A feature whose mean is less than one standard deviation above 0 has negative values in all but
+    unusual distributions; standardised features always do. The result is NaN, which spreads to
+    the loss and every parameter.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers log(), matmul(w), add(b);"
+    >>> data = Dataset([[i - 10.0] for i in range(20)], [[0.1 * i] for i in range(20)])
+    >>> print(review(text, data).finding("E317"))
+    warning E317 line 1, column 49: log1 of 0 (mean -1.07, std 5.82), which has negative values
+      → Leave it out, or make its operand positive first: clamp(minValue=1e-6).
+
+    Ignore it where all values are known to be positive, as with many small and few large ones.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name not in ("log", "sqrt"):
+            continue
+        vertex = origin(layer.operands[0].vertex)
+        if isinstance(vertex, InputVertex):
+            below = [f for f in facts.data.features.get(vertex.block, ()) if f.mean < f.std]
+            if below:
+                names = listed(f"{f.name} (mean {f.mean:.3g}, std {f.std:.3g})" for f in below)
+                found[layer.label] = f"{layer.label} of {names}, which has negative values"
+    return grouped(found)
+
+
+@rule("E318", "warning", "Leave the factors out: weights learn their own scale.")
+def scaled_by_constants(facts: Facts) -> Hit | None:
+    """Constant factors after a product multiply values by more than 1,000 or less than 0.001 on the
+    way to the last product.
+
+    Initial weights preserve the size of values from layer to layer. Factors between them change it
+    by their product, and the gradients as well, until softmax is certain of random answers or the
+    signal vanishes. A normalisation removes all factors before it.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, shape=[8]), mul(50), "
+    >>> text += "relu(), matmul(v, shape=[8]), mul(50), relu(), matmul(u), softmax();"
+    >>> print(review(text).finding("E318"))
+    warning E318 line 1, column 127: constant factors before matmul3 multiply to 2.5e+03
+      → Leave the factors out: weights learn their own scale.
+
+    Ignore it where init was chosen to compensate for the factors.
+    """
+    ends = {id(layer) for output in facts.network.outputs for layer in tail(output)}
+
+    def of(large: bool) -> dict[int, float]:
+        def step(layer: LayerVertex, before: float) -> float:
+            if layer.has("normalization"):
+                return 1.0
+            own = factor(layer) if id(layer) in learnt and id(layer) not in ends else 1.0
+            return before * (own if large else 1 / own)
+
+        return carried(facts.network, 1.0, step)
+
+    def product(layer: LayerVertex, before: float) -> float:
+        return 1.0 if layer.has("product") else before
+
+    behind = carried(facts.network, 0.0, product)
+    learnt = {key for key, value in behind.items() if value}
+    for large in (True, False):
+        sizes = of(large)
+        products = (v for v in facts.network.order if v.has("product"))
+        first = next((v for v in products if sizes[id(v)] > LARGEST_FACTOR), None)
+        if first is not None:
+            size = sizes[id(first)] if large else 1 / sizes[id(first)]
+            message = f"constant factors before {first.label} multiply to {size:.2g}"
+            return Hit(message=message, nodes=[first.label], evidence={"factor": size})
+    return None
+
+
+@rule(
+    "E319",
+    "warning",
+    "Insert positionalEmbedding(place, size=…) or positionalEncoding() before it.",
+    refuted=True,
+)
+def attention_without_order(facts: Facts) -> Hit | None:
+    """Attention over embedded words without positions; only information where a linear bag-of-words
+    model predicts the class of 90 % of rows that it was not trained on, or after a training with a
+    skill of 0.95 on other rows.
+
+    `attend` weighs tokens by their content, not by their position: without positions a sentence is
+    a bag of words. Positions come from positionalEmbedding, positionalEncoding, rope=true, a
+    recurrent layer or a convolution before it, or in part from causal=true.
+
+    >>> from webnnm import review
+    >>> text = "m:input int32 shape=[6]; m:output shape=[2]; m:layers "
+    >>> text += "embedding(t, size=9, shape=[6, 8]), attend(q, k, v), reduceMean(axes=[0]), "
+    >>> text += "matmul(w), softmax();"
+    >>> print(review(text).finding("E319"))
+    warning E319 line 1, column 91: attend1 does not know the order of its tokens
+      → Insert positionalEmbedding(place, size=…) or positionalEncoding() before it.
+
+    Ignore it where the order of the words says nothing, as in lists of ingredients.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name != "attend" or layer.options["rope"] or layer.options["causal"]:
+            continue
+        before = list(ancestors(layer))
+        words = {one.operator.name for one in before}
+        table = any(
+            isinstance(source.vertex, ParameterVertex) and len(source.features.sizes()) > 1
+            for one in before
+            if one.operator.name == "add"
+            for source in one.operands[1:]
+        )
+        told = table or any(one.has("recurrent", "convolution") for one in before)
+        if "embedding" in words and not words & POSITIONS and not told:
+            found[layer.label] = f"{layer.label} does not know the order of its tokens"
+    bag = facts.data.suspicions.get("E319")
+    if bag is not None:
+        return grouped(found, tail=f", and {bag.message}", severity="info")
+    return grouped(found)
+
+
+@rule("E320", "warning", "Leave it out, and standardise the inputs instead: standardize=True.")
+def few_normalised(facts: Facts) -> Hit | None:
+    """A layer normalisation over three numbers or fewer.
+
+    It removes their mean and scale. Two numbers become −1 and 1, which says only which one is
+    larger; of three numbers, one angle is left.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers layerNorm(), matmul(w), softmax();"
+    >>> print(review(text).finding("E320"))
+    warning E320 line 1, column 49: layerNormalization1 normalises 2 numbers: little is left of them
+      → Leave it out, and standardise the inputs instead: standardize=True.
+
+    Ignore it where only the order of the numbers matters.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name == "layerNormalization":
+            sizes = layer.operands[0].features.sizes()
+            axes = [axis for axis in layer.options["axes"] if isinstance(axis, int)]
+            if len(axes) != len(layer.options["axes"]) or not sizes:
+                continue
+            size = count([sizes[axis] for axis in axes if -len(sizes) <= axis < len(sizes)])
+            if size <= FEW_NORMALISED:
+                found[layer.label] = f"{layer.label} normalises {size} numbers"
+    return grouped(found, tail=": little is left of them")
+
+
+def _convolves(layer: LayerVertex) -> bool:
+    """Return whether a layer is a convolution, which is not transposed."""
+    return layer.has("convolution") and layer.operator.name != "convTranspose2d"
+
+
+def _slides(layer: LayerVertex) -> bool:
+    """Return whether a layer takes windows of a picture, which its strides may skip."""
+    return layer.has("windowed") and layer.operator.name != "convTranspose2d"
+
+
+def _taps(layer: LayerVertex) -> Sequence[tuple[int, int]]:
+    """Return for each dimension how many values a window takes, and how far apart they are."""
+    options = layer.options
+    kernel: Any = options.get("kernel") or options.get("window_dimensions")
+    if kernel is None:  # that of the filters; a pool without a window takes the whole picture
+        filters = layer.operands[1].features.sizes()[2:] if len(layer.operands) > 1 else ()
+        kernel = filters or _spatial(layer)
+    return [*zip(_numbers(kernel), _numbers(options["dilations"]), strict=False)]
+
+
+def _window(layer: LayerVertex) -> Sequence[int]:
+    return [(number - 1) * dilation + 1 for number, dilation in _taps(layer)]
+
+
+def _strides(layer: LayerVertex) -> Sequence[int]:
+    return _numbers(layer.options["strides"] or _window(layer))
+
+
+def _numbers(value: Any) -> Sequence[int]:
+    return (value,) if isinstance(value, int) else value
+
+
+@rule("E321", "warning", "Use strides no larger than the kernel.")
+def skipping(facts: Facts) -> Hit | None:
+    """Values between the windows of a convolution or pooling are never read: strides are larger
+    than the kernel, or share a factor with its dilation.
+
+    Skipped values cannot contribute, whatever is learnt. Residual networks have strided kernels of
+    one pixel: these are excepted after layers whose windows reach as far, and where there is a path
+    around them.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
+    >>> text += "conv2d(f, filters=4, kernel=2, strides=4), flatten(), matmul(w), softmax();"
+    >>> print(review(text).finding("E321"))
+    warning E321 line 1, column 77: conv2d1 looks at 2 × 2 values in steps of 4 × 4: 12 of 16 ...
+      → Use strides no larger than the kernel.
+
+    Ignore it where neighbouring values are nearly equal and skipping is meant to save time.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if _slides(layer):
+            taps, steps = _taps(layer), _strides(layer)
+            every = count(steps)
+            seen = count(
+                len({n * dilation % step for n in range(number)})
+                for (number, dilation), step in zip(taps, steps, strict=False)
+            )
+            if seen < every and (max(_window(layer)) > 1 or _unseen(facts.network, layer)):
+                size = " × ".join(str(number) for number, _ in taps)
+                apart = " × ".join(str(dilation) for _, dilation in taps)
+                wide = f", {apart} apart," * any(dilation > 1 for _, dilation in taps)
+                found[layer.label] = (
+                    f"{layer.label} looks at {size} values{wide} in steps of "
+                    f"{' × '.join(map(str, steps))}: {every - seen} of {every} are skipped"
+                )
+    return grouped(found)
+
+
+def _unseen(network: Network, layer: LayerVertex) -> bool:
+    """Return whether values that a layer skips are seen by no other layer, nor by windows before
+    it."""
+    if avoidable(network, layer):
+        return False
+    reach = step = 1
+    for before in network.order:
+        if before is layer:
+            break
+        if _slides(before):
+            reach += (max(_window(before)) - 1) * step
+            step *= max(_strides(before))
+        elif not (keeps_places(before) or before.has("normalization")):  # takes values from afar
+            return False
+    return max(_strides(layer)) * step > reach
+
+
+def _spatial(layer: LayerVertex) -> Sequence[int]:
+    """Return the spatial sizes of the input of a convolution or pooling."""
+    features, options = layer.operands[0].features, layer.options
+    names, sizes = features.names, features.sizes()
+    axes = range(len(sizes))
+    named = [axis for axis in axes if names[axis] in ("height", "width", "length")]
+    layout = options.get("input_layout") or options.get("layout") or "nchw"
+    if layer.operator.name == "conv1d":
+        layout = "ncl" if names[0] == "channels" else "nlc"
+    channels_last = layout.endswith("c")
+    return [sizes[axis] for axis in named or (axes[:-1] if channels_last else axes[1:])]
+
+
+@rule("E322", "warning", "Pool less, or after the convolutions.")
+def nothing_left(facts: Facts) -> Hit | None:
+    """A convolution with a kernel larger than 1 gets a picture of a single pixel.
+
+    All but one of its weights only see padding. The content of the picture was averaged away by the
+    pooling before.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:2, width:2}; m:output shape=[2]; m:layers "
+    >>> text += "averagePool2d(windowDimensions=2, strides=2), "
+    >>> text += "conv2d(f, filters=4, kernel=3, padding=same), flatten(), matmul(w), softmax();"
+    >>> print(review(text).finding("E322"))
+    warning E322 line 1, column 123: conv2d1 has a kernel of 3 × 3 for a single pixel
+      → Pool less, or after the convolutions.
+
+    Ignore it where the weights come from a model for larger pictures.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if _convolves(layer) and not layer.features[0].sequence:
+            sizes, kernel = _spatial(layer), _window(layer)
+            if sizes and max(sizes) == 1 and max(kernel) > 1:
+                size = " × ".join(map(str, kernel))
+                found[layer.label] = f"{layer.label} has a kernel of {size} for a single pixel"
+    return grouped(found)
+
+
+@rule("E323", "advice", "Use flatten() instead, or more convolutions before it.", confidence=0.5)
+def places_forgotten(facts: Facts) -> Hit | None:
+    """A global average follows a single convolution that sees less than half of the picture.
+
+    The average over all places keeps how much of a pattern there is and forgets where it is. With
+    several convolutions a value sees how patterns are arranged; with one it sees only a single
+    kernel window.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
+    >>> text += "conv2d(f, filters=4, kernel=3), relu(), globalAveragePool(), matmul(w), softmax();"
+    >>> print(review(text).finding("E323"))
+    advice E323 line 1, column 117: globalAveragePool1 forgets places, and 3 × 3 of 8 × 8 are seen
+      → Use flatten() instead, or more convolutions before it.
+
+    Ignore it where places do not matter, as with textures.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name != "globalAveragePool":
+            continue
+        before = [v for v in ancestors(layer) if _convolves(v)]
+        if len(before) == 1 and not before[0].features[0].sequence:
+            window, picture = _window(before[0]), _spatial(before[0])
+            if all(2 * w < size for w, size in zip(window, picture, strict=False)):
+                seen, whole = (" × ".join(map(str, v)) for v in (window, picture))
+                found[layer.label] = f"{layer.label} forgets places, and {seen} of {whole} are seen"
+    return grouped(found)
+
+
+@rule(
+    "E331",
+    "warning",
+    "Put a convolution before it, and pool after that with strides of 2.",
+    confidence=0.7,
+    refuted=True,
+)
+def pooled_first(facts: Facts) -> Hit | None:
+    """Windows of 3 × 3 or more are pooled before the first convolution, and leave a picture of
+    fewer than 16 pixels a side; only information after a training with a skill of 0.95 on other
+    rows.
+
+    A mean or maximum of raw pixels is all that is left of a window: lines and edges within it are
+    gone before a filter can see them. Large pictures can be reduced in this way: what is larger
+    than the window is kept.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:16, width:16}; m:output shape=[2]; m:layers "
+    >>> text += "averagePool2d(windowDimensions=4, strides=4), conv2d(f, filters=4, kernel=3), "
+    >>> text += "relu(), flatten(), matmul(w), softmax();"
+    >>> print(review(text).finding("E331"))
+    warning E331 line 1, column 79: averagePool2d1 leaves 4 × 4 of 16 × 16 pixels to the first ...
+      → Put a convolution before it, and pool after that with strides of 2.
+
+    Ignore it where the figures to recognise are larger than the windows.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if not _convolves(layer):
+            continue
+        before = list(ancestors(layer))
+        pools = [one for one in before if one.has("pooling") and one.has("windowed")]
+        if len(pools) != 1 or any(one.has("product") for one in before):
+            continue
+        whole, left = _spatial(pools[0]), _spatial(layer)
+        if min(_window(pools[0]), default=1) >= LARGE_WINDOW and max(left, default=0) < FEW_PIXELS:
+            parts, pixels = (" × ".join(map(str, sizes)) for sizes in (left, whole))
+            name = pools[0].label
+            found[name] = f"{name} leaves {parts} of {pixels} pixels to the first convolution"
+    return grouped(found)
+
+
+@rule(
+    "E408", "warning", "Give it as many units as there are classes, or more.", raises=["capacity"]
+)
+def waist(facts: Facts) -> Hit | None:
+    """A product has at most a fourth as many units as the layer before it and as the classes after
+    it, and there is no path around it.
+
+    The layers after it know about a row only the few numbers that pass through. One unit can only
+    arrange classes on a line, two in a plane. Autoencoders, whose output has the size of their
+    input, and outputs whose labels are measurements are excepted.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[8]; m:output shape=[8]; m:layers matmul(w, shape=[32]), relu(), "
+    >>> text += "matmul(u, shape=[1]), relu(), matmul(v), softmax();"
+    >>> print(review(text).finding("E408"))
+    warning E408 line 1, column 80: matmul2 passes 1 of 32 numbers on to 8 classes
+      → Give it as many units as there are classes, or more.
+
+    Ignore it where the purpose of the model is a code of few numbers.
+    """
+    ends = {
+        o.name: o.activation
+        for o in facts.outputs
+        if o.labels is None or o.labels.kind != "continuous"
+    }
+    scores = [
+        numbers(output.source.vertex)
+        for output in facts.network.outputs
+        if ends.get(output.name) in ("softmax", "sigmoid")
+    ]
+    if len(scores) < len(facts.network.outputs) or not scores:
+        return None
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if not layer.has("product") or weight(layer) is None:
+            continue
+        width, before = numbers(layer), numbers(layer.operands[0].vertex)
+        if NARROW * width <= min(before, *scores) and not avoidable(facts.network, layer):
+            found[layer.label] = (
+                f"{layer.label} passes {width} of {before} numbers on to {min(scores)} classes"
+            )
+    return grouped(found)
+
+
+@rule("E411", "warning", "Leave it out.", lowers=["regularisation"])
+def dropped_features(facts: Facts) -> Hit | None:
+    """More than 20 % of fewer than 32 features are dropped at an input.
+
+    Dropping units of a wide layer makes them independent. Features of an input have different
+    meanings: nothing replaces a missing one. Usually at most 20 % of an input is dropped
+    (Srivastava et al. 2014), and only where it has many similar features, such as pixels. E404
+    already reports more than 70 %.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[6]; m:output shape=[1]; m:layers dropout(0.5), matmul(w), add(b);"
+    >>> print(review(text).finding("E411"))
+    warning E411 line 1, column 49: dropout1 drops 50% of 6 features of m
+      → Leave it out.
+
+    Ignore it where features will be missing in use as well.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if (
+            layer.operator.name == "dropout"
+            and INPUT_DROPOUT < layer.options["p"] <= LARGEST_DROPOUT
+        ):
+            vertex = origin(layer.operands[0].vertex)
+            if isinstance(vertex, InputVertex) and numbers(vertex) < MANY_FEATURES:
+                found[layer.label] = (
+                    f"{layer.label} drops {layer.options['p']:.0%} of {numbers(vertex)} features "
+                    f"of {vertex.block}"
+                )
+    return grouped(found)
+
+
+@rule("E412", "advice", "Put a gru, conv1d or attend before the average.", confidence=0.7)
+def averaged_first(facts: Facts) -> Hit | None:
+    """The positions of a sequence are averaged or summed before anything but linear layers.
+
+    The average of a linear function is that function of the average: of all positions one mean row
+    is left, without order or shape. Embedded words are excepted, as a bag of words often suffices
+    for topics.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1] sequence=true; m:output shape=[3]; m:layers "
+    >>> text += "reduceMean(axes=[sequence]), matmul(w), softmax();"
+    >>> data = Dataset([[[0.1], [0.3], [0.2]]] * 9, [0, 1, 2] * 3, length="max")
+    >>> print(review(text, data).finding("E412"))
+    advice E412 line 1, column 63: reduceMean1 leaves one mean of the whole sequence of m
+      → Put a gru, conv1d or attend before the average.
+
+    Ignore it where only the level of a series matters.
+    """
+    found: dict[str, str] = {}
+    for layer in facts.network.order:
+        if layer.operator.name not in ("reduceMean", "reduceSum", "reduceL1"):
+            continue
+        before = layer.operands[0]
+        if before.features.sequence and not layer.features[0].sequence:
+            vertex = origin(before.vertex, "linear", "product")
+            if isinstance(vertex, InputVertex) and vertex.dtype.startswith("float"):
+                found[layer.label] = (
+                    f"{layer.label} leaves one mean of the whole sequence of {vertex.block}"
+                )
+    return grouped(found)
+
+
+@rule("E413", "warning", "Join it to the others: concat([a, b], axis=0).")
+def unused_input(facts: Facts) -> Hit | None:
+    """A declared input, with or without layers after it, reaches no output.
+
+    Whatever no output needs is left out of the network: the data of this input are read and never
+    used.
+
+    >>> from webnnm import review
+    >>> text = "a:input shape=[2]; b:input shape=[2]; a:output shape=[3]; "
+    >>> text += "a:layers matmul(w), softmax(); b:layers relu();"
+    >>> print(review(text).finding("E413"))
+    warning E413 line 1, column 22: b:input reaches no output
+      → Join it to the others: concat([a, b], axis=0).
+
+    Ignore it while the model is being written.
+    """
+    reached: set[str] = set()
+    for output in facts.network.outputs:
+        last = output.source.vertex
+        before = [last, *ancestors(last)] if isinstance(last, LayerVertex) else []
+        ends = [last, *(source.vertex for layer in before for source in layer.sources())]
+        reached |= {vertex.block for vertex in ends if isinstance(vertex, InputVertex)}
+    declared = [b.name for b in facts.network.outline.blocks.values() if b.is_root and b.input]
+    unused = [name for name in declared if name not in reached]
+    if not unused or len(unused) == len(declared):
+        return None
+    nodes = [f"{name}:input" for name in unused]
+    return Hit(message=f"{listed(nodes)} reaches no output", nodes=nodes)

@@ -1,0 +1,365 @@
+"""Rules on what a model did not learn (spec E901, E902, E904, E906, E922–E924).
+
+Thresholds without another source were measured on the programs of tests/teach: sound programs stay
+on the other side of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webnnm.expert.facts.course import (
+    course,
+    highest_rate,
+    monitored,
+    percent,
+    right,
+    skill,
+    updates,
+    usual_rate,
+)
+from webnnm.expert.facts.facts import Facts, HistoryFacts
+from webnnm.expert.facts.learning import (
+    CONVERGED,
+    FEW_EPOCHS,
+    FEW_UPDATES,
+    LEARNT,
+    UNLEARNT,
+    hardly_predicted,
+    learnt_nothing,
+    orderless_pools,
+    placeless_pools,
+    pools_at_chance,
+    scores_of,
+    skills_of,
+    tokens_hint,
+)
+from webnnm.expert.rules.rule import Hit, after, grouped, listed
+
+UNMOVED, UNCHANGED = 0.05, 0.1
+"""Weights moved by less than the first share of their norm, losses fell by less than the second."""
+EARLY = 0.005
+"""A loss that changed by at most this much, in a third of the epochs, does not move."""
+FALLING, FALLING_FAST = 0.05, 0.45
+"""A loss that falls by this much in the last quarter, or half, of a training has not converged."""
+SLOW = 3
+"""A rate this many times below the default of the optimizer explains slow learning."""
+BEHIND, NEIGHBOURS = 0.15, 200
+"""The share of rows by which nearest neighbours beat a model, and the number of rows examined."""
+
+
+@after(
+    "E901",
+    "warning",
+    "Raise lr, at least to the default of the optimizer.",
+    early=True,
+    raises=["lr"],
+)
+def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The training loss hardly fell, and no weight moved by more than 5 % of its norm.
+
+    Parameters that moved by less than 5 % of their norm are where they started, and the loss
+    confirms it. Most often the rate is too low by orders of magnitude.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, lr=1e-7)
+    >>> print(*[found for found in history.findings if found.id == "E901"])
+    warning E901: the training loss fell by 0.00056 % in 20 epochs at lr 1e-07, and no weight ...
+      → Raise lr, at least to the default of the optimizer.
+
+    Ignore it where the parameters were pretrained and need no further training.
+    """
+    losses = course(history)
+    if len(losses) < FEW_EPOCHS or losses[-1] < UNLEARNT or history.settings.get("freeze"):
+        return None
+    fallen = 1 - losses[-1] / losses[0] if losses[0] else 0.0
+    moved = max(history.moved.values(), default=None)
+    if history.ended:
+        if moved is None or moved > UNMOVED or abs(fallen) > UNCHANGED:
+            return None
+    elif abs(fallen) > EARLY:
+        return None
+    rate, usual = history.settings.get("lr", 0.0), usual_rate(history.settings)
+    way = "" if moved is None else f", and no weight moved by more than {percent(moved)}"
+    return Hit(
+        message=f"the training loss fell by {percent(max(0.0, fallen))} in {len(losses)} epochs at "
+        f"lr {rate:g}{way}",
+        evidence={"losses": [losses[0], losses[-1]], "moved": moved, "lr": rate},
+        fix={"lr": usual if rate < usual else 10 * rate},
+    )
+
+
+@after(
+    "E902",
+    "warning",
+    "Check that the inputs and labels of each row belong together, add features that predict the "
+    "label, or add layers and epochs to learn it.",
+    confidence=0.8,
+)
+def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """An output is no better than a constant prediction: its skill could be chance (95 %) on rows
+    that were not trained on, if there are any, and is below 0.3 on training rows. It may be above
+    0.3 if so many rows were held back that chance is below half of it; not what E903, E923 or E924
+    reports.
+
+    The constant prediction is the mean, or the most frequent class. A model may be no better in a
+    test only by chance; hence the 95 % bound and the check of the training rows.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(300)]
+    >>> data = Dataset(rows, [i * i * 7919 % 1009 % 2 for i in range(300)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E902"])
+    warning E902: m: 108 of 210 right on training rows, 46 of 90 right on testing rows: no ...
+      → Add a hidden layer with an activation, or features.
+
+    Ignore it where the purpose was to show that nothing can be learnt.
+    """
+    if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES or pools_at_chance(facts, history):
+        return None
+    found = {
+        name: f"{name}: {scores_of(history, name)}"
+        for name in history.predictions
+        if learnt_nothing(history, name)
+    }
+    linear = facts.profile.heavy_ops == 1
+    more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
+    more = {"remedy": words} if (words := tokens_hint(facts)) else more
+    return grouped(found, tail=": no better than a constant prediction", **more)
+
+
+@after("E904", "advice", "Train more epochs.", confidence=0.7, raises=["epochs", "lr"])
+def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter if the
+    rate had not fallen, by 45 % in the second half if it had; or there were fewer than 100 updates,
+    except for sequences, which have a loss at every position; not where the skill on other rows, or
+    without validation rows that on training rows, is 0.9 or more.
+
+    Where the best epoch is the last one and the loss was still falling, further epochs lower it. A
+    rate that falls to 0 hides some of the trend, hence the higher bound. Where nearly all training
+    rows are right, further epochs lower only the loss.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [3 - i / 10 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=60, lr=0.002, schedule="constant")
+    >>> print(*[found for found in history.findings if found.id == "E904"])
+    advice E904: the last of 60 epochs is the best, and the loss fell by 7.9 % in the last 15, ...
+      → Raise lr, to the default of the optimizer.
+
+    Ignore it where the score is good enough for its purpose.
+    """
+    losses, last = monitored(history), history.epochs[-1].epoch
+    if history.stopped != "epochs" or history.best_epoch < last or not losses:
+        return None
+    known = [history.held_out]
+    if not course(history, validation=True):
+        known.append(history.predictions)
+    if any(min(skills_of(rows), default=0.0) >= LEARNT for rows in known):
+        return None
+    total, rate = history.settings.get("epochs", last), history.settings.get("lr", 0.0)
+    made = updates(facts, history)
+    few = made is not None and made < FEW_UPDATES and not facts.data.length
+    if made is not None and few and losses[-1] > UNLEARNT / 2:
+        message = f"{made} updates in {last} epochs, and the last epoch is the best"
+        fix: dict[str, Any] = {"epochs": -(-total * 3 * FEW_UPDATES // max(1, made))}
+        return Hit(message=message, evidence={"updates": made}, fix=fix)
+    high = history.epochs[-1].lr > highest_rate(history)[0] / 2
+    part, least = (0.75, FALLING) if high else (0.5, FALLING_FAST)
+    begin = int(part * len(losses))
+    fallen = 1 - losses[-1] / losses[begin] if begin and losses[begin] else 0.0
+    if fallen < least or losses[-1] < CONVERGED:
+        return None
+    slow: bool = rate < usual_rate(history.settings) / SLOW
+    return Hit(
+        message=f"the last of {last} epochs is the best, and the loss fell by {percent(fallen)} "
+        f"in the last {last - begin}, at lr {rate:g}",
+        evidence={"fallen": fallen, "lr": rate},
+        remedy="Raise lr, to the default of the optimizer." if slow else "",
+        fix={"lr": usual_rate(history.settings)} if slow else {"epochs": 3 * total},
+    )
+
+
+@after(
+    "E906",
+    "warning",
+    "Gather or repeat rows of it, or set class_weight='balanced'.",
+)
+def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A class or label is rare, and predicted for less than a fifth as many rows as have it.
+
+    A class that is hardly ever predicted has a recall of nearly 0. With few rows its share of the
+    loss is too small to be learnt.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1] for i in range(200)]
+    >>> data = Dataset(rows, [int(i % 12 == 0) for i in range(200)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E906"])
+    warning E906: m hardly ever predicts "1" (0 times, 12 rows have it)
+      → Gather or repeat rows of it, or set class_weight='balanced'.
+
+    Ignore it where the class is only meant to lower the confidence in others.
+    """
+    found: dict[str, str] = {}
+    for name, known in history.predictions.items():
+        if "E330" in facts.data.suspicions and name in facts.outputs_of_positions:
+            continue  # next-token predictions rarely contain rare letters and words
+        if missed := hardly_predicted(known):
+            found[name] = f"{name} hardly ever predicts {listed(missed)}"
+    weighed = history.settings.get("class_weight")
+    more = {"remedy": "Gather or repeat rows of it."} if weighed else {}
+    return grouped(found, fix={} if weighed else {"class_weight": "balanced"}, **more)
+
+
+@after(
+    "E922",
+    "warning",
+    "Add hidden layers or units with an activation, and train more epochs.",
+    confidence=0.8,
+    raises=["capacity", "epochs"],
+)
+def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The model predicts the class of far fewer training rows than their nearest neighbours do.
+
+    The classes of the three nearest rows are the result of a look-up without any training (Cover &
+    Hart 1967: at worst twice the error of the best classifier). A model that is worse by 15 % of
+    the rows, on the very rows that it was trained on, has too few units, no activation between its
+    layers, or too short a training; if it had memorised them, it would be better.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> import math
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[math.cos(i) * (1 + i % 2), math.sin(i) * (1 + i % 2)] for i in range(300)]
+    >>> data = Dataset(rows, [i % 2 for i in range(300)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E922"])
+    warning E922: m predicts the class of 52% of the training rows, their nearest neighbours ...
+      → Add hidden layers or units with an activation, and train more epochs.
+
+    Ignore it where a small model is wanted for its speed or simplicity.
+    """
+    told = facts.data.suspicions.get("E922")
+    if told is None or len(history.predictions) != 1 or unmoved(facts) is not None:
+        return None
+    ((name, found),) = history.predictions.items()
+    reach, got = told.evidence["found"], right(found)
+    if found.several or not found.rows or skill(found) is None:
+        return None
+    error = (reach * (1 - reach) / NEIGHBOURS) ** 0.5 + (got * (1 - got) / found.rows) ** 0.5
+    if reach - got < BEHIND + error:
+        return None
+    return Hit(
+        message=f"{name} predicts the class of {got:.0%} of the training rows, their nearest "
+        f"neighbours that of {reach:.0%}",
+        evidence={"found": got, "neighbours": reach},
+    )
+
+
+@after(
+    "E923",
+    "warning",
+    "If their order matters, put a recurrent layer, a convolution, or positionalEncoding() and "
+    "attention before the pooling; if not, check whether labels belong to their rows, and gather "
+    "more.",
+    confidence=0.95,
+)
+def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A model is at chance (95 %) on rows that were not trained on, and pools its sequence without
+    anything before the pooling that depends on the order: no recurrent layer, convolution,
+    positions, or attention with causal=true.
+
+    The mean, sum or maximum over positions is the same in any order, and so is attention without
+    positions. A dependence on the order cannot be learnt then, only memorised. Many texts need no
+    order: such a model then learns more than chance, and the rule does not fire.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.core.arrays import HostArray
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input int32 shape=[6]; m:output shape=[2]; m:layers embedding(t, size=30, "
+    >>> text += "shape=[6, 8]), reduceMean(axes=[0]), matmul(w, shape=[8]), relu(), matmul(v), "
+    >>> text += "softmax();"
+    >>> from random import Random
+    >>> draw = Random(1)
+    >>> rows = [draw.sample(range(30), 6) for _ in range(400)]
+    >>> data = Dataset(HostArray.of(rows, "int32"), [int(row[0] > row[1]) for row in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E923"])
+    warning E923 line 1, column 92: m: 202 of 256 right on training rows, 61 of 120 right on ...
+      → If their order matters, put a recurrent layer, a convolution, or positionalEncoding() ...
+
+    Ignore it where the order is irrelevant, and the data do not contain the answer.
+    """
+    pools = orderless_pools(facts, history)
+    if not pools:
+        return None
+    (name,) = history.predictions
+    verb = "pools" if len(pools) == 1 else "pool"
+    return Hit(
+        message=f"{name}: {scores_of(history, name)}: at chance, and {' and '.join(pools)} {verb} "
+        "the sequence without its order",
+        nodes=tuple(pools),
+    )
+
+
+@after(
+    "E924",
+    "warning",
+    "If it matters where something is, use flatten() instead, or pool to a few parts, such as "
+    "averagePool2d to 4 × 4; if not, check whether labels belong to their rows.",
+    confidence=0.8,
+)
+def places_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A model is at chance (95 %) on rows that were not trained on, and pools its picture, or its
+    signal, over all positions after the convolutions; not where a warning on scales, rates, initial
+    values or saturated layers explains why it learnt nothing.
+
+    Convolutions do the same everywhere. The mean or maximum over all positions says how much of a
+    pattern there is, not where, for example in which quarter. Textures, and objects that may
+    be anywhere, need no positions: such a model then learns more than chance, and the rule does not
+    fire.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.core.arrays import HostArray
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1, 8, 8]; m:output shape=[4]; m:layers conv2d(f, filters=4, "
+    >>> text += "kernel=3), relu(), globalAveragePool(), matmul(w), add(b), softmax();"
+    >>> from random import Random
+    >>> draw = Random(1)
+    >>> places = [(draw.randrange(2, 6), draw.randrange(2, 6)) for _ in range(400)]
+    >>> pixels = [float((y, x) == place) for place in places for y in range(8) for x in range(8)]
+    >>> pictures = HostArray.of(pixels, "float32", [400, 1, 8, 8])
+    >>> data = Dataset(pictures, [y // 4 * 2 + x // 4 for y, x in places], standardize=True)
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=10)
+    >>> print(*[found for found in history.findings if found.id == "E924"])
+    warning E924 line 1, column 95: m: 71 of 256 right on training rows, 34 of 120 right on ...
+      → If it matters where something is, use flatten() instead, or pool to a few parts, such as ...
+
+    Ignore it where positions are irrelevant, and the data do not contain the answer.
+    """
+    pools = placeless_pools(facts, history)
+    if not pools:
+        return None
+    (name,) = history.predictions
+    verb = "takes" if len(pools) == 1 else "take"
+    return Hit(
+        message=f"{name}: {scores_of(history, name)}: at chance, and {' and '.join(pools)} {verb} "
+        "all places together",
+        nodes=tuple(pools),
+    )

@@ -1,0 +1,79 @@
+"""Rules on several outputs: how their losses are weighted (spec E501, E502)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from webnnm.expert.facts.facts import Facts
+from webnnm.expert.rules.rule import Hit, rule
+
+LARGEST_RATIO = 10
+
+
+@rule("E501", "info", "Set loss_weights to decide yourself.", "uncertainty weighting of the losses")
+def several(facts: Facts) -> Hit | None:
+    """Two outputs or more.
+
+    Outputs that share layers have losses of different sizes, and the largest would dominate.
+    Uncertainty weighting (Kendall et al. 2018) learns a weight for each.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:layers matmul(w, shape=[8]), relu(); "
+    >>> text += "a:output shape=[1]; a:layers matmul(u, node=m), add(c); "
+    >>> text += "b:output shape=[1]; b:layers matmul(v, node=m), add(d);"
+    >>> print(review(text).finding("E501"))
+    info E501 line 1, column 61: 2 outputs share the parameters
+      done: loss_weights='uncertainty'
+
+    Ignore it: it only says what "auto" decided.
+    """
+    names = [output.name for output in facts.network.outputs]
+    if len(names) < 2:
+        return None
+    return Hit(
+        message=f"{len(names)} outputs share the parameters",
+        nodes=[f"{name}:output" for name in names],
+        evidence={"outputs": len(names)},
+        changes={"loss_weights": "uncertainty"},
+    )
+
+
+@rule("E502", "warning", "Set loss_weights='auto', or weights that bring the losses together.")
+def uneven(facts: Facts) -> Hit | None:
+    """With fixed weights, or none, the initial losses of outputs differ by a factor of more than
+    ten.
+
+    These are the losses of the first batches, times the weights. An output with a tenth of the loss
+    has about a tenth of the gradient in the layers that all outputs share.
+
+    >>> from webnnm.expert.facts.facts import Facts, ScoutingFacts
+    >>> from webnnm.expert.review import review
+    >>> from webnnm.graph.elaboration.elaborate import elaborate
+    >>> from webnnm.notation import parse
+    >>> text = "m:input shape=[4]; a:output shape=[1]; a:layers matmul(u, node=m:input); "
+    >>> text += "b:output shape=[1]; b:layers matmul(v, node=m:input);"
+    >>> losses = ScoutingFacts(initial_losses={"a": 30.0, "b": 1.0})
+    >>> settings = {"loss_weights": "off"}
+    >>> known = Facts(network=elaborate(parse(text)), settings=settings, scouting=losses)
+    >>> print(review(known).finding("E502"))
+    warning E502 line 1, column 22: weighted initial losses: 30 of a, 1 of b
+      → Set loss_weights='auto', or weights that bring the losses together.
+
+    Ignore it where one output matters that much more.
+    """
+    given: Any = facts.settings.get("loss_weights")
+    if given in ("auto", "uncertainty") or len(facts.scouting.initial_losses) < 2:
+        return None
+    weights = cast("Mapping[str, float]", given if isinstance(given, Mapping) else {})
+    losses = {k: v * weights.get(k, 1.0) for k, v in facts.scouting.initial_losses.items()}
+    least, most = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
+    if losses[most] <= LARGEST_RATIO * losses[least]:
+        return None
+    return Hit(
+        message=f"weighted initial losses: {losses[most]:.3g} of {most}, {losses[least]:.3g} of "
+        f"{least}",
+        nodes=(f"{most}:output", f"{least}:output"),
+        evidence=losses,
+        fix={"loss_weights": "auto"},
+    )

@@ -1,0 +1,142 @@
+"""All rules of the expert system by id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+
+from webnnm.core.finding import AREAS
+from webnnm.expert.facts.facts import Facts
+from webnnm.expert.facts.structure import tensor_bytes
+from webnnm.expert.rules import capacity, data, loss, schedule
+from webnnm.expert.rules.capacity import MANY_FEATURES
+from webnnm.expert.rules.rule import FOUND, Rule
+from webnnm.expert.rules.schedule import FEW_UPDATES
+
+MODULES = (loss, capacity, data, schedule)
+"""The modules whose rules are applied to every model; importing one declares its rules."""
+
+PACKAGE = "webnnm.expert.rules"
+
+USUAL = {"epochs", "optimizer", "seed", "optimize_for", "progress", "on_epoch", "on_batch"}
+"""Hyperparameters that most trainings set."""
+
+PLAIN_MODEL = re.compile(r"(matmul (add )?(relu|tanh|gelu) )?matmul( add|( add)? softmax)")
+"""The layers of a model in which no single layer can be wrong."""
+
+
+def _unusual_settings(facts: Facts) -> bool:
+    return bool(facts.given.keys() - USUAL) or facts.given.get("epochs", FEW_UPDATES) < FEW_UPDATES
+
+
+def _unusual_starts(facts: Facts) -> bool:
+    return any(p.init or not p.trainable or p.lrm == 0 for p in facts.network.parameters)
+
+
+def _unusual_layers(facts: Facts) -> bool:
+    network = facts.network
+    words = " ".join(layer.operator.name for layer in network.order)
+    plain = len(network.outline.roots) == 1 and PLAIN_MODEL.fullmatch(words)
+    return bool(network.parameters) and not plain
+
+
+def _unusual_gradients(facts: Facts) -> bool:
+    lively = facts.scouting.dead or facts.scouting.loss or facts.diverged
+    return bool(lively) or _unusual_layers(facts) or _unusual_settings(facts)
+
+
+def _unusual_types(facts: Facts) -> bool:
+    profile, device = facts.profile, facts.device
+    asked = facts.npu or facts.settings.get("optimize_for") == "edge"
+    changed = facts.network.warnings or device.rewrites or device.unsupported
+    return bool(asked or changed or profile.heavy_float16 or profile.risky_float16)
+
+
+def _unusual_losses(facts: Facts) -> bool:
+    written = any(output.block.loss_parameters for output in facts.network.outputs)
+    return written or bool(facts.given.get("class_weight"))
+
+
+def _unusual_outputs(facts: Facts) -> bool:
+    return any(o.written or o.activation not in loss.SOFTMAX for o in facts.outputs)
+
+
+def _unusual_target(facts: Facts) -> bool:
+    get, limit = facts.settings.get, facts.device.max_bytes
+    wide = facts.profile.input_features > MANY_FEATURES or "L1" in str(get("regularization"))
+    sizes = tensor_bytes(facts.network, facts.batch_size or 1, facts.data.length)
+    large = limit is not None and any(size > limit for _, size in sizes)
+    return wide or large or get("optimize_for") == "edge"
+
+
+LATER: Mapping[str, Callable[[Facts], bool]] = {
+    "stability": _unusual_gradients,
+    "precision": _unusual_types,
+    "outputs": lambda facts: len(facts.network.outputs) > 1,
+    "rows": lambda facts: bool(facts.data.suspicions),
+    "loss_numbers": _unusual_losses,
+    "device": _unusual_target,
+    "targets": _unusual_outputs,
+    "sequences": _unusual_layers,
+    "settings": _unusual_settings,
+    "initial_values": _unusual_starts,
+    "layers": _unusual_layers,
+    "scores": _unusual_layers,
+}
+"""Modules that are imported when a model or a training has something that the rules of one of them
+are about; other pages need not load them. Where the condition does not hold, none of the rules
+does."""
+
+AFTER = ("course", "generalisation", "learning", "units")
+"""The modules on trainings and their results, imported once there is one."""
+
+
+class Rules(Mapping[str, Rule]):
+    """Every rule by id (spec F.2)."""
+
+    def __getitem__(self, id: str) -> Rule:
+        if id not in FOUND:
+            self.load([*LATER, *AFTER])
+        return FOUND[id]
+
+    def __iter__(self) -> Iterator[str]:
+        self.load([*LATER, *AFTER])
+        return iter(sorted(FOUND))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def load(self, names: Iterable[str]) -> None:
+        """Import modules, which declares their rules."""
+        for name in names:
+            import_module(f"{PACKAGE}.{name}")
+
+    def about(self, facts: Facts) -> list[Rule]:
+        """Return the rules that may hold for these facts, in the order of their ids.
+
+        Those of all modules in `LATER` are asked, or of none of them: what a review finds depends
+        on the facts alone, not on what was imported before.
+        """
+        later = any(_holds(needed, facts) for needed in LATER.values())
+        names = [*LATER] * later + [*AFTER] * (facts.history is not None)
+        self.load(names)
+        asked = {module.__name__ for module in MODULES}.union(f"{PACKAGE}.{n}" for n in names)
+        return [FOUND[id] for id in sorted(FOUND) if FOUND[id].test.__module__ in asked]
+
+    def on_trainings(self) -> list[Rule]:
+        """Return the rules on the course of a training, in the order of their ids."""
+        self.load(AFTER)
+        return [FOUND[id] for id in sorted(FOUND) if FOUND[id].area == AREAS[-1]]
+
+
+def _holds(needed: Callable[[Facts], bool], facts: Facts) -> bool:
+    """Return whether a condition holds, or cannot be told: the rules then say what is wrong."""
+    try:
+        return needed(facts)
+    except Exception:
+        return True
+
+
+RULES = Rules()
+"""Every rule by id (spec F.2)."""

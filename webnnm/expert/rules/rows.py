@@ -1,0 +1,587 @@
+"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E635)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from webnnm.expert.facts.facts import Facts
+from webnnm.expert.rules.rule import Hit, rule
+from webnnm.training.automatic import ENOUGH
+
+
+def _suspected(facts: Facts, id: str) -> Hit | None:
+    """Return what the examination found for a rule."""
+    found = facts.data.suspicions.get(id)
+    if found is None:
+        return None
+    return Hit(
+        message=found.message,
+        evidence=found.evidence,
+        remedy=found.remedy,
+        confidence=found.confidence,
+    )
+
+
+@rule(
+    "E614",
+    "warning",
+    "If they stand for missing values, leave these cells empty and set missing='mean'; if not, "
+    "correct them.",
+)
+def far_cells(facts: Facts) -> Hit | None:
+    """A column has a repeated value, or values in a few cells, far from all others; or 0 or −1 is
+    repeated among measurements that are far from it.
+
+    Codes such as −999 or 0 for a missing value are taken for measurements. They stretch the
+    standard deviation by which the column is scaled, and squeeze all true values together.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> heights = [[-999.0 if i % 10 == 0 else 1.5 + i / 200] for i in range(60)]
+    >>> data = Dataset(heights, [i / 60 for i in range(60)])
+    >>> print(review(text, data).finding("E614"))
+    warning E614: 6 cells of column 0 are -999, the others lie from 1.505 to 1.795
+      → If they stand for missing values, leave these cells empty and set missing='mean'; if ...
+
+    Ignore it where these values were measured.
+    """
+    return _suspected(facts, "E614")
+
+
+@rule(
+    "E615",
+    "warning",
+    "Leave the column out, unless it is known when a prediction is made.",
+    confidence=0.7,
+)
+def telling(facts: Facts) -> Hit | None:
+    """One of several columns alone predicts the target of 99 % of the training rows, of 50 rows or
+    more, or its values are the means of the target over the rows that have them; advice where it is
+    a quantity that has one value in 95 % of the rows of some classes and in at most 10 % of the
+    others, and all other columns are wrong three times as often, or never has its lowest value in
+    100 rows or more of some classes but in 60 % of the others, and predicts better than all other
+    columns.
+
+    A column that alone predicts 99 % of the rows is often a form of the target, recorded after it
+    was known: the test score is then too good, and in use the column is empty. With fewer rows a
+    good measurement may predict them all by chance. A column that is filled in for one class only,
+    such as the days for which the last bill of a customer has been open, is also recorded after the
+    target, though a few of its cells may be wrong. The mean of the target by postcode includes the
+    row itself, and the testing rows. The last value of a window over a series is not a target for
+    that window: the target must come after it.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> targets = [i * 0.618 % 1 for i in range(80)]
+    >>> rows = [[i * 0.414 % 1, 3 * target + 1] for i, target in enumerate(targets)]
+    >>> data = Dataset(rows, targets)
+    >>> print(review(text, data).finding("E615"))
+    warning E615: column 1 alone gives the target (rank correlation 1.0000)
+      → Leave the column out, unless it is known when a prediction is made.
+
+    Ignore it where the column is known when a prediction is made, and the task is that easy.
+    """
+    hit = _suspected(facts, "E615")
+    return replace(hit, severity="advice") if hit and "marks" in hit.evidence else hit
+
+
+@rule("E616", "warning", "Leave the column out: new rows will have other numbers.")
+def counting(facts: Facts) -> Hit | None:
+    """A column numbers the rows, or its name says that it identifies them; not where the rows are
+    split in order.
+
+    A row number carries whatever the order of the rows carries, for instance that they were sorted
+    by class or by day. New rows have numbers beyond all that the model saw.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[i, i * 0.618 % 1] for i in range(80)]
+    >>> data = Dataset(rows, [b * b for _, b in rows])
+    >>> print(review(text, data).finding("E616"))
+    warning E616: column 0 numbers the rows, from 0 to 79
+      → Leave the column out: new rows will have other numbers.
+
+    Ignore it where the order means something, as time does, and testing rows come later.
+    """
+    return _suspected(facts, "E616")
+
+
+@rule("E617", "advice", "Leave one of these columns out.", confidence=0.5)
+def dependent(facts: Facts) -> Hit | None:
+    """A column is the same as another one up to scale, or is a linear combination of others.
+
+    Two columns that say the same share one effect, in a proportion that chance decides; their
+    weights cannot be interpreted, and the second column adds no information.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> metres = [i * 0.618 % 1 for i in range(80)]
+    >>> rows = [[length, 3.28084 * length] for length in metres]
+    >>> data = Dataset(rows, [length**2 for length in metres])
+    >>> print(review(text, data).finding("E617"))
+    advice E617: column 1 is the same as column 0
+      → Leave one of these columns out.
+
+    Ignore it where the columns may differ in later rows.
+    """
+    return _suspected(facts, "E617")
+
+
+@rule(
+    "E619",
+    "warning",
+    "Split the rows by their origin, split=(rows of some, [], rows of others), and augment after "
+    "that: dataset.augment(…).",
+    confidence=0.8,
+)
+def copied(facts: Facts) -> Hit | None:
+    """Most testing rows, or seven of ten of one class, have a few training rows that are three
+    times nearer than all others; or rows form groups that share two measurements of many values
+    each, and the nearest rows predict the target of 15 % fewer rows, beyond chance, without those
+    of the same group.
+
+    Copies, crops of one picture and several rows of one patient are nearly equal. After a random
+    split, test rows were practically trained on, and the score says how well the model remembers.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[3]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> people = [[i * 0.618 % 1, i * 0.414 % 1, i * 0.732 % 1] for i in range(40)]
+    >>> rows = [[x + k / 1000 for x in person] for person in people for k in range(5)]
+    >>> data = Dataset(rows, [a + b for a, b, _ in rows])
+    >>> print(review(text, data).finding("E619"))
+    warning E619: 93% of the testing rows have 3 training rows that are much nearer than all ...
+      → Split the rows by their origin, split=(rows of some, [], rows of others), and augment ...
+
+    Ignore it where future rows will come from the same people and things.
+    """
+    return _suspected(facts, "E619")
+
+
+@rule(
+    "E620",
+    "warning",
+    "Test on later rows: method='sequential'; with several machines, persons or recordings, hold "
+    "whole ones back: split=(rows of some, [], rows of others).",
+)
+def windows(facts: Facts) -> Hit | None:
+    """Rows are overlapping windows over one series, or predict the target only because of the rows
+    next to them in the data, and the split is random.
+
+    Windows that overlap share most of their values. After a random split, nearly every test window
+    was trained on, except for one value. The same holds for figures of the last hundred days, and
+    for several rows of one person: the three nearest rows predict the target of 15 % more of the
+    rows, beyond chance, than without the fifth of the rows before and after; a linear model does
+    not generalise either. Where the label depends on the row itself, rows of other persons predict
+    it as well. Not for rows with fewer than four columns of many values, or sorted by one of them,
+    which are next to their neighbours by nature; E619 reports copies.
+
+    >>> import math
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[8]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> series = [math.sin(i / 9) + math.sin(i / 4) for i in range(120)]
+    >>> data = Dataset([series[i : i + 8] for i in range(112)], series[8:])
+    >>> print(review(text, data).finding("E620"))
+    warning E620: every row continues the one before, 1 further: windows over one series, which ...
+      → Test on later rows: method='sequential'; with several machines, persons or recordings, ...
+
+    Ignore it where the task is only to fill gaps between known values, or the model will be used on
+    the same persons.
+    """
+    return _suspected(facts, "E620")
+
+
+@rule("E621", "warning", "Find out which class is right, and drop the other rows.")
+def contradictory(facts: Facts) -> Hit | None:
+    """More than 1 % of the rows are equal to a row of another class.
+
+    Whatever the model predicts for equal rows with different labels, at least one of them is wrong:
+    the accuracy has an upper bound below 1, and gradients pull both ways.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(50)]
+    >>> labels = [i % 2 for i in range(50)] + [(i + 1) % 2 for i in range(9)]
+    >>> data = Dataset(rows + rows[:9], labels)
+    >>> print(review(text, data).finding("E621"))
+    warning E621: 30.5% of the rows are equal to a row of another class, such as rows 0, 50
+      → Find out which class is right, and drop the other rows.
+
+    Ignore it where labels are random by nature, as outcomes are, and probabilities are wanted.
+    """
+    return _suspected(facts, "E621")
+
+
+@rule(
+    "E622",
+    "warning",
+    "Split the rows at random, or gather training rows like the testing rows.",
+    confidence=0.8,
+)
+def moved(facts: Facts) -> Hit | None:
+    """The mean of a column in testing differs by more than a standard deviation from that in
+    training, or for pictures and sequences the mean of each as a whole; or, in rows split in order,
+    the mean of a target does, beyond what the columns explain.
+
+    The model is asked about a region where it saw no rows. In a random split, means differ by a
+    fraction of a deviation. Where the training rows were scaled by hand, the others have to be
+    scaled by the same numbers. A target that drifts, as prices do, is a deviation off the
+    prediction of a linear model of the training rows, and three standard errors, where the rows
+    count as fewer independent ones because each depends on the rows before it: then the mean of the
+    testing rows is the better answer. Windows over a growing series differ by nature, whatever rows
+    are tested: what repeats itself is the change from one value to the next. Dates differ
+    by nature too: they are later in later rows.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[i * 0.618 % 1 + (i >= 70), i * 0.414 % 1] for i in range(100)]
+    >>> data = Dataset(rows, [b for _, b in rows], split=(0.7, 0, 0.3), method="sequential")
+    >>> print(review(text, data).finding("E622"))
+    warning E622: column 0 has mean 0.4924 in training, 1.488 in testing (3.4 deviations)
+      → Split the rows at random, or gather training rows like the testing rows.
+
+    Ignore it where that is what the test is for, as with later years or other hospitals.
+    """
+    return _suspected(facts, "E622")
+
+
+@rule(
+    "E623",
+    "warning",
+    "Pass the rows without padding, with length='max': padding then has no effect.",
+)
+def padded(facts: Facts) -> Hit | None:
+    """Rows of a sequence, or of tokens that attention, a mean or a recurrent layer combines, end in
+    the same repeated position, and no length is given.
+
+    A padded position counts like a real one: attention looks at it, means are drawn towards it, a
+    recurrent layer continues over it. Sequences of different lengths know where they end.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers embedding(t, "
+    >>> text += "size=9, shape=[4]), reduceMean(axes=[sequence]), matmul(w), softmax();"
+    >>> rows = [[1 + n % 8] * (1 + n % 4) + [0] * (7 - n % 4) for n in range(40)]
+    >>> data = Dataset(rows, [n % 2 for n in range(40)], length="max")
+    >>> print(review(text, data).finding("E623"))
+    warning E623: 69% of the positions of model are 0 at the end of rows, and are not masked
+      → Pass the rows without padding, with length='max': padding then has no effect.
+
+    Ignore it where the value at the end was measured.
+    """
+    known = facts.data.suspicions.get("E623")
+    if known is None:
+        return None
+    sequence = known.evidence["sequence"] or any(
+        vertex.features[0].sequence for vertex in facts.network.inputs
+    )
+    together = ("attend", "reduceMean", "reduceSum", "globalAveragePool")
+    mixed = known.evidence["words"] and any(
+        layer.has("recurrent") or layer.operator.name in together for layer in facts.network.layers
+    )
+    return _suspected(facts, "E623") if sequence or mixed else None
+
+
+@rule(
+    "E625",
+    "warning",
+    "Subtract the first value before they become float32, or let the dataset do it: standardize=.",
+)
+def unresolved(facts: Facts) -> Hit | None:
+    """A column loses different values as float32: a time in seconds since 1970.
+
+    float32 has 24 bits of precision: seconds since 1970 come in steps of 128, so that
+    differences of less than two minutes are lost. A dataset standardises in float64, before its
+    numbers become float32; what is float32 already has lost them.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> seconds = [[1.7e9 + 60 * i] for i in range(60)]
+    >>> data = Dataset(seconds, [i / 60 for i in range(60)])
+    >>> print(review(text, data).finding("E625"))
+    warning E625: column 0: numbers around 1.7e+09 have steps of 128, which leaves 29 of 60 values
+      → Subtract the first value before they become float32, or let the dataset do it: standardize=.
+
+    Ignore it where only the large differences matter.
+    """
+    return _suspected(facts, "E625")
+
+
+@rule(
+    "E626",
+    "advice",
+    "Give each of its values its own column: TableDataset(…, categorical=[…]).",
+    confidence=0.6,
+)
+def categories(facts: Facts) -> Hit | None:
+    """A column has whole numbers whose targets go up and down from one number to the next.
+
+    As a number, category 5 lies between 4 and 6 and is nearly 500 times nearer to them than to
+    500. With one column for each, every category can have its own effect.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> colours = [i % 6 for i in range(120)]
+    >>> prices = [(3.0, 9.0, 1.0, 8.0, 2.0, 7.0)[c] + i / 500 for i, c in enumerate(colours)]
+    >>> data = Dataset([[float(c)] for c in colours], prices)
+    >>> print(review(text, data).finding("E626"))
+    advice E626: column 0: 6 whole numbers, whose targets go up and down 5 times
+      → Give each of its values its own column: TableDataset(…, categorical=[…]).
+
+    Ignore it where the order of the numbers does have a meaning, with a bumpy effect.
+    """
+    return _suspected(facts, "E626")
+
+
+@rule("E627", "advice", "Check whether labels still belong to their rows.", confidence=0.4)
+def unrelated(facts: Facts) -> Hit | None:
+    """The nearest training rows predict the class no better than the most frequent class does.
+
+    Similar rows mostly have similar labels. If the nearest rows predict no better than the most
+    frequent class, features and labels probably do not belong together, as after sorting one of
+    them alone. Or five or more columns are token ids, alike, unrelated and of a dozen values or
+    more: no id is near to another.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(400)]
+    >>> data = Dataset(rows, [i * i * 7919 % 1009 % 2 for i in range(400)])
+    >>> print(review(text, data).finding("E627"))
+    advice E627: the nearest training rows predict the class in 50% of the rows, the most ...
+      → Check whether labels still belong to their rows.
+
+    Ignore it where the label is a parity or a chessboard, or there is little but noise.
+    """
+    return _suspected(facts, "E627")
+
+
+@rule(
+    "E629",
+    "advice",
+    "Treat it as numbers: leave it out of categorical=[…], leave cells without a number empty, and "
+    "set missing='mean'.",
+    confidence=0.7,
+)
+def numerals(facts: Facts) -> Hit | None:
+    """Four fifths of the categories of a column are numbers, and have fewer than ten training rows
+    each.
+
+    A category is only equal to itself and unlike all others: that 130 lies between 129 and 131 is
+    lost, and each number is learnt from the few rows that have it. Codes of wards or products occur
+    more often.
+
+    >>> from webnnm import TableDataset, review
+    >>> power = ["unknown" if i % 9 == 0 else str(60 + i % 90) for i in range(120)]
+    >>> table = {"power": power, "speed": [100 + i % 90 for i in range(120)]}
+    >>> data = TableDataset(table, label="speed", task="regression", categorical=["power"])
+    >>> text = f"m:input shape={[*data.inputs['model'].shape]}; m:output shape=[1]; "
+    >>> print(review(text + "m:layers matmul(w), add(b);", data).finding("E629"))
+    advice E629: power: 64 of 65 categories are numbers, the others unknown; each has 1.3 ...
+      → Treat it as numbers: leave it out of categorical=[…], leave cells without a number ...
+
+    Ignore it where the numbers are names, such as house numbers.
+    """
+    return _suspected(facts, "E629")
+
+
+@rule(
+    "E630",
+    "warning",
+    "Pass the pictures as they are, to ImageDataset or with names=[…] for their dimensions; or "
+    "move the channels, as x.transpose(0, 3, 1, 2) does: reshape does not reorder the numbers.",
+    confidence=0.8,
+)
+def reshaped(facts: Facts) -> Hit | None:
+    """Pictures for a convolution, of two to four channels and 8 × 8 pixels or more, are rougher
+    than if their channels were at the other end: vertically, and 1.5 times together with the
+    differences of horizontal neighbours or of channels; or 1.4 times in all of them.
+
+    `reshape` changes the shape and keeps the order of the numbers: each channel then holds stripes
+    of all channels. In the right order pixels resemble those next to them, below them and in the
+    other channels. Noise is equally rough in either order, photographs are two to nine times as
+    rough in the wrong one.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[3, 8, 8]; m:output shape=[2]; m:layers conv2d(f, shape=[4, 3, 3]), "
+    >>> text += "relu(), flatten(), matmul(w), softmax();"
+    >>> from webnnm.core.arrays import HostArray
+    >>> pixels = [
+    ...     (x - n % 7) ** 2 + (y - n % 5) ** 2 + 9.0 * channel
+    ...     for n in range(40) for y in range(8) for x in range(8) for channel in range(3)
+    ... ]
+    >>> pictures = HostArray.of(pixels, "float32", [40, 3, 8, 8])
+    >>> data = Dataset(pictures, [n % 2 for n in range(40)], standardize=True)
+    >>> print(review(text, data).finding("E630"))
+    warning E630: pixels of model and those below them differ by 2.17 of the variance with the ...
+      → Pass the pictures as they are, to ImageDataset or with names=[…] for their dimensions; ...
+
+    Ignore it where pictures have a pattern that repeats after as many pixels as there are channels.
+    """
+    convolved = any(layer.has("windowed") for layer in facts.network.layers)
+    return _suspected(facts, "E630") if convolved else None
+
+
+@rule(
+    "E631",
+    "warning",
+    "Convert all cells to one unit before the column is standardised; where both are intended, "
+    "take the logarithm.",
+    confidence=0.7,
+)
+def mixed_units(facts: Facts) -> Hit | None:
+    """Some cells of a positive column are 1,000, 100, 10 or 60 times the others, or another usual
+    ratio of two units, spread like the others and lie apart from them; or they are degrees
+    Fahrenheit among degrees Celsius.
+
+    Millimetres among metres make up the whole deviation of the column, and the differences between
+    all other rows become a few thousandths of it. Two clusters of the same shape with a gap between
+    them, whose medians have the ratio of two units within their error, are most likely one
+    quantity. Not where these rows differ in another column or in the target too: then they are of
+    another kind, as trucks among cars. More than a fifth of the rows may be another kind anyway:
+    there another column or the target has to follow this one in both groups, so closely that it
+    would differ between them if they were in one unit.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> spans = [3 + 8 * (i * 0.618 % 1) for i in range(300)]
+    >>> entered = [span * 1000 if i % 17 == 0 else span for i, span in enumerate(spans)]
+    >>> rows = [[span, i * 0.414 % 1] for i, span in enumerate(entered)]
+    >>> data = Dataset(rows, [b for _, b in rows], standardize=True, features=["span", "load"])
+    >>> print(review(text, data).finding("E631"))
+    warning E631: 4.8% of the cells of span, 3192 to 7816, are 1,000 times the others, 3.016 to ...
+      → Convert all cells to one unit before the column is standardised; where both are ...
+
+    Ignore it where both groups were measured in the same unit.
+    """
+    return _suspected(facts, "E631")
+
+
+@rule(
+    "E632",
+    "warning",
+    "Leave out the column that is computed from the target; if both are known before, compute the "
+    "target by the formula: that needs no network.",
+    confidence=0.8,
+)
+def computed(facts: Facts) -> Hit | None:
+    """A quantity is the sum, difference, product or quotient of two named columns, or of one and
+    the square of the other, up to scale and offset, with an R² of 0.999 or more; neither column
+    alone predicts it, and for products and quotients no linear combination of both does. Or it is
+    the sum of three or more columns.
+
+    A price per square metre was computed from the price: together with the area it gives the
+    answer, and in use nobody has it. A formula that leaves less than a thousandth of the variance
+    was computed and rounded; measured laws leave more. Not for windows over a series.
+
+    >>> from webnnm import TableDataset, review
+    >>> area = [40 + i * 7 % 90 for i in range(100)]
+    >>> price = [a * (2 + i * 0.618 % 1) for i, a in enumerate(area)]
+    >>> table = {"area": area, "per_m2": [p / a for a, p in zip(area, price)], "price": price}
+    >>> data = TableDataset(table, label="price", standardize=True, standardize_targets=True)
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> print(review(text, data).finding("E632"))
+    warning E632: the target is area · per_m2 (R² 1), up to scale and offset; area alone has R² ...
+      → Leave out the column that is computed from the target; if both are known before, ...
+
+    Ignore it where the model is meant to find the formula, in an experiment.
+    """
+    return _suspected(facts, "E632")
+
+
+@rule(
+    "E633",
+    "warning",
+    "Leave out the column that is mostly empty, with features=[…], or fill in the cells with "
+    "missing='mean'.",
+)
+def thinned(facts: Facts) -> Hit | None:
+    """missing='drop' left out more than half of the rows that have a label; advice where 2,000
+    training rows remain.
+
+    A row is left out for a single empty cell. One column that is hardly ever filled in, or many
+    columns that each lack a few cells, cost most of the rows, and those that remain may not be
+    representative. Rows without a label are left out in any case, and do not count.
+
+    >>> from webnnm import TableDataset, review
+    >>> table = {"age": [20 + i % 60 for i in range(300)]}
+    >>> table["phone"] = [i % 7 if i % 10 == 0 else None for i in range(300)]
+    >>> table["height"] = [150 + i * 0.618 % 40 for i in range(300)]
+    >>> data = TableDataset(table, label="height", missing="drop", standardize=True)
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> print(review(text, data).finding("E633"))
+    warning E633: 270 of 300 rows were left out for an empty cell: phone in 270; without phone ...
+      → Leave out the column that is mostly empty, with features=[…], or fill in the cells with ...
+
+    Ignore it where only complete rows are relevant.
+    """
+    hit = _suspected(facts, "E633")
+    many = facts.data.training >= ENOUGH
+    return replace(hit, severity="advice") if hit and many else hit
+
+
+@rule(
+    "E634",
+    "warning",
+    "Pass the year as a number, and the season as sin and cos of 2π·day/365.25 (of 2π·month/12); "
+    "weekdays and months also as words, which become categories.",
+    confidence=0.8,
+)
+def dates(facts: Facts) -> Hit | None:
+    """All values of a column, twelve or more from two or more months, are dates written as one
+    number: yyyymmdd, ddmmyyyy, mmddyyyy, yymmdd or yyyymm.
+
+    As quantities 20190131 and 20190201 differ by 70 instead of one day, and the season is hidden in
+    the digits. The day of the year as an angle is cyclic: its sine and cosine are nearly the same
+    on 31 December as on 1 January. float32 has no odd numbers of eight digits, so that a
+    neighbouring day also counts as a date.
+
+    >>> from webnnm import TableDataset, review
+    >>> dates = [(2019 + i // 12) * 100 + 1 + i % 12 for i in range(48)]
+    >>> table = {"month": dates, "guests": [200 + i * 37 % 50 for i in range(48)]}
+    >>> data = TableDataset(table, label="guests", standardize=True, standardize_targets=True)
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> print(review(text, data).finding("E634"))
+    warning E634: month has dates as numbers, yyyymm: from December to January it goes up by 89, ...
+      → Pass the year as a number, and the season as sin and cos of 2π·day/365.25 (of ...
+
+    Ignore it where the numbers are not dates.
+    """
+    return _suspected(facts, "E634")
+
+
+@rule(
+    "E635",
+    "warning",
+    "Leave out what turns one class into another, as mirroring swaps left and right; shift or crop "
+    "pictures, or add noise; or return the other class for these rows.",
+    confidence=0.7,
+)
+def turned(facts: Facts) -> Hit | None:
+    """An eighth or more of 100 augmented rows look like another class: a row of that class is
+    nearer than any of their own, and as near as rows usually are; three times as many as without
+    augmentation.
+
+    A six upside down is a nine, a mirrored arrow to the left is an arrow to the right. With labels
+    unchanged, the training shows the same pictures for both classes, and the model can only guess
+    between them. Not where the augmentation changes the class too.
+
+    >>> from webnnm import Dataset, review
+    >>> from webnnm.core.arrays import HostArray
+    >>> text = "m:input shape=[1, 4, 4]; m:output shape=[2]; m:layers conv2d(f, shape=[4, 2, 2]), "
+    >>> text += "relu(), flatten(), matmul(w), softmax();"
+    >>> pixels = [
+    ...     (x // 2 == n % 2) * (1 + n * 0.618 % 1)
+    ...     for n in range(100) for y in range(4) for x in range(4)
+    ... ]
+    >>> def mirror(inputs, outputs, stream, epoch):
+    ...     rows = inputs["model"].tolist()
+    ...     chances = stream.uniform(len(rows))
+    ...     turn = lambda row: [[line[::-1] for line in row[0]]]
+    ...     return {"model": [turn(r) if u < 0.5 else r for r, u in zip(rows, chances)]}, outputs
+    >>> pictures = HostArray.of(pixels, "float32", [100, 1, 4, 4])
+    >>> data = Dataset(pictures, [n % 2 for n in range(100)]).augment(mirror)
+    >>> print(review(text, data).finding("E635"))
+    warning E635: 24 of 70 augmented rows look like another class, 0 of them as they are; most ...
+      → Leave out what turns one class into another, as mirroring swaps left and right; shift or ...
+
+    Ignore it where the classes are random, and rows of all classes look alike.
+    """
+    return _suspected(facts, "E635")

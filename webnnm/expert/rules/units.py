@@ -1,0 +1,288 @@
+"""Rules on units, weights and gradients after a training (spec E908–E912, E919, E920).
+
+Thresholds without another source were measured on the programs of tests/teach: sound programs stay
+on the other side of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from webnnm.expert.facts.course import course, highest_rate, percent, usual_rate
+from webnnm.expert.facts.facts import Facts, HistoryFacts
+from webnnm.expert.facts.learning import LEARNT, UNLEARNT, skills_of
+from webnnm.expert.rules.rule import Hit, after, grouped
+
+DEAD, SATURATED = 0.5, 0.75
+"""A share of a layer's units, and of its values, that leaves less than half of the layer."""
+VANISHED = 1e-4
+"""Ratio of the gradients of two layers below which no single rate fits both."""
+STILL, MOVING = 1e-3, 0.05
+"""A weight moved by less than `STILL` of its norm while another one moved by `MOVING`."""
+LEAPT = 10
+"""A weight that moved by this many times its norm has nothing left of its initial value."""
+CREPT = 0.01
+CLIPPED = 0.9
+"""Clipping is for peaks; with this share of clipped steps there are no peaks."""
+
+
+@after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"], refuted=True)
+def died(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
+    training, and were not before (E310); only information where the skill is 0.9 on training rows,
+    or 0.95 on other rows.
+
+    A relu unit that is 0 for every row has no gradient, and remains 0. It happens when a step at
+    too high a rate makes its bias very negative.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[16]), add(b), relu(), matmul(v);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=10, optimizer="sgdm", lr=30, schedule="constant")
+    >>> print(*[found for found in history.findings if found.id == "E908"])
+    warning E908 line 1, column 80: 100% of the units of relu1 are 0 for every row after the ...
+      → Lower lr, or use leakyRelu.
+
+    Ignore it where half of the units are enough.
+    """
+    before = facts.scouting.dead
+    found = {
+        layer: share
+        for layer, share in history.dead.items()
+        if share > DEAD and before.get(layer, 0.0) <= DEAD
+    }
+    skills = skills_of(history.predictions)
+    hit = _by_rate(
+        history,
+        {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
+        " are 0 for every row after the training",
+        evidence={"dead": found},
+        otherwise="Use leakyRelu, and initialise the layer with the default init.",
+    )
+    fitted = bool(skills) and min(skills) >= LEARNT  # units that are left were enough
+    return replace(hit, severity="info") if hit and fitted else hit
+
+
+def _by_rate(
+    history: HistoryFacts,
+    found: Mapping[str, str],
+    tail: str,
+    *,
+    evidence: Mapping[str, Any],
+    otherwise: str,
+) -> Hit | None:
+    """Return what was found, node → text; a rate above the usual one is the first explanation."""
+    rate, usual = highest_rate(history)[0], usual_rate(history.settings)
+    high = rate > usual
+    return grouped(
+        found,
+        tail=f"{tail}, at lr {rate:g}",
+        evidence=evidence,
+        fix={"lr": usual} if high else {},
+        remedy="" if high else otherwise,
+    )
+
+
+@after(
+    "E909",
+    "warning",
+    "Standardise the inputs, and leave init out; relu does not saturate.",
+)
+def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """More than three quarters of the values of a tanh or sigmoid layer are at the ends of its
+    range.
+
+    At the ends of tanh and sigmoid the slope is below a hundredth: neither the layer nor those
+    before it learn.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[8]), add(b), tanh(), matmul(v);"
+    >>> data = Dataset([[1000.0 * i] for i in range(1, 41)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E909"])
+    warning E909 line 1, column 79: 100% of the values of tanh1 are at the ends of its range, ...
+      → Standardise the inputs, and leave init out; relu does not saturate.
+
+    Ignore it where the layer is meant to switch, as gates do.
+    """
+    found = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
+    return grouped(
+        {layer: f"{share:.0%} of the values of {layer}" for layer, share in found.items()},
+        tail=" are at the ends of its range, where its gradient vanishes",
+        evidence={"saturated": found},
+    )
+
+
+@after(
+    "E910",
+    "warning",
+    "Use the relu family, fewer layers, residual connections or normalisation.",
+)
+def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The gradient of a weight is less than 10⁻⁴ of that of another weight.
+
+    All layers share one rate. If the gradient of one layer is a ten-thousandth of another's, either
+    the first does not move or the second leaps; adaptive optimizers partly compensate for it.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> deep = ", ".join(["matmul(w, shape=[4]), sigmoid()"] * 12)
+    >>> text = f"m:input shape=[1]; m:output shape=[1]; m:layers {deep}, matmul(v), add(c);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E910"])
+    warning E910 line 1, column 89: the gradient of w2 is 1.3e-10, that of v1 1.8e-01
+      → Use the relu family, fewer layers, residual connections or normalisation.
+
+    Ignore it where the layer is meant to keep its values.
+    """
+    found = {name: norm for name, norm in history.gradients.items() if norm > 0}
+    if len(found) < 2:
+        return None
+    low, high = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+    if found[low] > VANISHED * found[high]:
+        return None
+    return Hit(
+        message=f"the gradient of {low} is {found[low]:.1e}, that of {high} {found[high]:.1e}",
+        nodes=(low, high),
+        evidence={"gradients": found},
+    )
+
+
+@after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"])
+def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A weight moved by less than 10⁻³ of its norm, while another one moved by 5 % or more.
+
+    A weight that moved by a thousandth of its norm still has its initial value, while its
+    neighbours learnt.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> deep = ", ".join(["matmul(w, shape=[4]), sigmoid()"] * 12)
+    >>> text = f"m:input shape=[1]; m:output shape=[1]; m:layers {deep}, matmul(v), add(c);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, optimizer="sgdm", lr=0.1, weight_decay=0)
+    >>> print(*[found for found in history.findings if found.id == "E911"])
+    warning E911 line 1, column 56: w1 moved by 0.063 %; w2 moved by 0.063 %; w3 moved by 0.063 ...
+      → Leave lrm out, or raise it.
+
+    Ignore it where it was taken from a trained model and should stay unchanged.
+    """
+    moved = history.moved
+    if max(moved.values(), default=0.0) < MOVING:
+        return None
+    found = {name: way for name, way in moved.items() if 0 < way < STILL}
+    return grouped(
+        {name: f"{name} moved by {percent(way)}" for name, way in found.items()},
+        tail=f" in the whole training, other weights by up to {percent(max(moved.values()))}",
+        evidence={"moved": dict(moved)},
+    )
+
+
+@after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"])
+def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A weight moved by more than ten times its norm.
+
+    A weight that moved by ten times its norm has nothing left of its initial value: one step was
+    too long, and the layers after it get values that they never saw.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 4000] for i in range(40)], [10.0 * i for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=100, lr=3)
+    >>> print(*[found for found in history.findings if found.id == "E912"])
+    warning E912 line 1, column 56: w1 moved by 20 times its norm, at lr 3
+      → Lower lr, and lrm of this layer.
+
+    Ignore it where it was intentionally initialised near 0.
+    """
+    found = {name: way for name, way in history.moved.items() if way > LEAPT}
+    return _by_rate(
+        history,
+        {name: f"{name} moved by {way:.0f} times its norm" for name, way in found.items()},
+        "",
+        evidence={"moved": found},
+        otherwise="Leave lrm of this layer out, or lower it.",
+    )
+
+
+@after(
+    "E919", "warning", "Set gradient_clipping='off', or a larger agc_lambda.", raises=["agc_lambda"]
+)
+def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """Nine in ten steps or more were clipped, and a weight moved by less than 1 %.
+
+    Clipping is for peaks. If nearly all gradients are clipped, each step has the length of the
+    bound, and the bound acts as the learning rate.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[8]), tanh(), matmul(v);"
+    >>> rows = [[i * 0.618 % 1, i * 0.414 % 1] for i in range(40)]
+    >>> data = Dataset(rows, [a + b for a, b in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, optimizer="sgdm", gradient_clipping="agc", agc_lambda=1e-5)
+    >>> print(*[found for found in history.findings if found.id == "E919"])
+    warning E919 line 1, column 56: gradients were clipped in 100 % of the steps, and w1 moved ...
+      → Set gradient_clipping='off', or a larger agc_lambda.
+
+    Ignore it where lr was chosen with that in mind.
+    """
+    rates = [record.clip_rate for record in history.epochs if record.clip_rate is not None]
+    if not rates or sum(rates) < CLIPPED * len(rates):
+        return None
+    name = min(history.moved, key=history.moved.__getitem__, default="")
+    if not name or history.moved[name] > CREPT or vanished(facts):
+        return None
+    return Hit(
+        message=f"gradients were clipped in {percent(sum(rates) / len(rates))} of the steps, and "
+        f"{name} moved by {percent(history.moved[name])}",
+        nodes=(name,),
+        evidence={"clip_rate": sum(rates) / len(rates)},
+        fix={"gradient_clipping": "off"},
+    )
+
+
+@after("E920", "warning", "Lower lambda1 and lambda2.", lowers=["regularisation"])
+def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """The penalty on the weights outweighed the loss in the first epoch, and the loss did not fall
+    below 0.3 times that of a constant prediction.
+
+    The penalty pulls every weight towards 0. If it is larger than the loss, weights of 0 are
+    cheaper than right predictions.
+
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> data = Dataset([[i / 40] for i in range(40)], [1 - i / 40 for i in range(40)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20, regularization="L1", lambda1=100)
+    >>> print(*[found for found in history.findings if found.id == "E920"])
+    warning E920: the penalty on the weights was 136 in the first epoch, the loss 1.45: weights ...
+      → Lower lambda1 and lambda2.
+
+    Ignore it where the sparsest model is wanted.
+    """
+    first, losses = history.epochs[0], course(history)
+    if not first.penalty or not losses or first.penalty < first.loss or losses[-1] < UNLEARNT:
+        return None
+    names = [name for name in ("lambda1", "lambda2") if history.settings.get(name)]
+    return Hit(
+        message=f"the penalty on the weights was {first.penalty:.3g} in the first epoch, the loss "
+        f"{first.loss:.3g}: weights go to zero before they learn",
+        evidence={"penalty": first.penalty, "loss": first.loss},
+        fix=dict.fromkeys(names, 0.0001),
+    )

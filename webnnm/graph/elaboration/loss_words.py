@@ -1,0 +1,102 @@
+"""The words for losses in the notation, and the parameters that each takes (spec D.1)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from webnnm.core.errors import ModelError
+from webnnm.graph.elaboration.outline import Block, Outline
+from webnnm.notation.syntax import Items, LossParameter, Number, Value
+
+
+@dataclass(frozen=True)
+class LossWord:
+    """A loss by its short name, its other names, and its parameters."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+
+LOSSES = (
+    LossWord("MSE", ("meanSquaredError",)),
+    LossWord("MAE", ("meanAbsoluteError",)),
+    LossWord("HUL", ("huber", "huberLoss"), ("delta",)),
+    LossWord("BCE", ("binaryCrossEntropy",)),
+    LossWord("BCEL", ("binaryCrossEntropyWithLogits",)),
+    LossWord("CCE", ("categoricalCrossEntropy",)),
+    LossWord("CCEL", ("categoricalCrossEntropyWithLogits", "cceWithLogits")),
+    LossWord("SCE", ("sparseCategoricalCrossEntropy",)),
+    LossWord("HIL", ("hinge", "hingeLoss")),
+    LossWord("KLD", ("kullbackLeibler", "klDivergence")),
+    LossWord("FOL", ("FL", "focal", "focalLoss"), ("gamma", "alpha")),
+)
+
+_BY_WORD = {word: loss for loss in LOSSES for word in (loss.name, *loss.aliases)}
+
+
+def loss_name(word: str) -> str | None:
+    """Return the short name of a loss, or None for an unknown word.
+
+    >>> loss_name("categoricalCrossEntropy")
+    'CCE'
+    """
+    return _BY_WORD[word].name if word in _BY_WORD else None
+
+
+def loss_numbers(block: Block) -> dict[str, float | tuple[float, ...]]:
+    """Return the values of δ, γ and α that a checked block sets, by word; lists become tuples.
+
+    >>> from webnnm import parse
+    >>> from webnnm.graph.elaboration.outline import outline
+    >>> text = "m:input shape=[4]; m:output shape=[2]; m:layers softmax(); m:alpha [1, 3];"
+    >>> loss_numbers(outline(parse(text)).blocks["m"])
+    {'alpha': (1, 3)}
+    """
+    return {
+        name: tuple(_number(item) for item in parameter.value.items)
+        if isinstance(parameter.value, Items)
+        else parameter.value.value
+        for name, parameter in block.loss_parameters.items()
+    }
+
+
+def check_losses(outline: Outline) -> None:
+    """Check the losses of a document. Raises `ModelError` NNM601, NNM602, NNM603."""
+    for block in outline.blocks.values():
+        if block.loss is not None and loss_name(block.loss.loss) is None:
+            raise _unknown(outline, block)
+        for parameter in block.loss_parameters.values():
+            _check_parameter(outline, block, parameter)
+
+
+def _unknown(outline: Outline, block: Block) -> ModelError:
+    from webnnm.graph.hints.foreign_words import loss_hint
+
+    assert block.loss is not None
+    word, span = block.loss.loss, block.loss.loss_span
+    if word == "HL":
+        return outline.error(
+            "NNM602", '"HL" is ambiguous', span, "write HIL (hinge) or HUL (Huber)"
+        )
+    return outline.error("NNM601", f'unknown loss "{word}"', span, loss_hint(word, _BY_WORD))
+
+
+def _check_parameter(outline: Outline, block: Block, parameter: LossParameter) -> None:
+    name, value = parameter.parameter, parameter.value
+    if block.loss is not None and name not in _BY_WORD[block.loss.loss].parameters:
+        message = f'{block.loss.loss} has no parameter "{name}"'
+        raise outline.error("NNM603", message, value.span)
+    if isinstance(value, Items) and name != "alpha":
+        raise outline.error("NNM603", f"{name} is one number, not a list", value.span)
+    least = "from 0" if name == "gamma" else "above 0"
+    for number in value.items if isinstance(value, Items) else (value,):
+        found = _number(number)
+        if not math.isfinite(found) or found < 0 or (found == 0 and name != "gamma"):
+            raise outline.error("NNM603", f"{name} takes numbers {least}", number.span)
+
+
+def _number(value: Value) -> float:
+    """Return a number's value, NaN for anything else."""
+    return value.value if isinstance(value, Number) else math.nan

@@ -1,0 +1,1 @@
+"""Hints for layers, words and shapes that other libraries write differently."""

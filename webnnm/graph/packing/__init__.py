@@ -1,0 +1,1 @@
+"""Parameters in few bits: matrices as packed integers with scales."""

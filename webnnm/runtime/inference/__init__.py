@@ -1,0 +1,1 @@
+"""Inference: `context.InferenceContext` for one batch size, `prediction` for any number of rows."""

@@ -1,0 +1,252 @@
+"""Data that users pass for predictions, in the form that a network's inputs take."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from webnnm.core.arrays import HostArray, exact_type
+from webnnm.core.dtypes import DataType
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import count, show
+from webnnm.data.binding.binding import all_names
+from webnnm.data.binding.form import Form, is_table, numbers
+from webnnm.data.binding.matching import Binding, Slot, bound
+from webnnm.data.field import Field
+from webnnm.data.preparation.standardize import Standardization, warn
+from webnnm.data.series.sequences import is_ragged, like, padded, padded_size, positions_of
+from webnnm.data.shaped import rows_of
+from webnnm.graph.elaboration.vertices import InputVertex
+
+if TYPE_CHECKING:
+    from webnnm.runtime.restored import Restored
+
+
+class Entry(NamedTuple):
+    """The rows of an input: an array, or all positions in sequence and the length of each row.
+
+    Attributes: `rows`, their number; `array`, `[rows, …]` or all positions; `lengths`, the number
+    of positions of each row, or None; `alike`, whether the rows were given as one array.
+    """
+
+    rows: int
+    array: HostArray
+    lengths: list[int] | None = None
+    alike: bool = True
+
+
+def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict[str, Any]:
+    """Return input → data. Raises `DataError` NNM710 for an unknown input."""
+    found: dict[str, Any] = {}
+    for name, values in data.items():
+        block = name.removesuffix(":input")
+        if block not in inputs:
+            hint = suggestion(block, inputs) or f"available: {', '.join(inputs)}"
+            raise DataError("NNM710", f'there is no input "{name}"', hint=hint)
+        found[block] = values
+    return found
+
+
+def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> bool:
+    """Return whether data are given by input; a dict may also hold columns of the only input."""
+    if type(data) in (list, HostArray) or not isinstance(data, Mapping):
+        return False
+    names = {str(name).removesuffix(":input") for name in cast("Mapping[Any, Any]", data)}
+    form = kept.form(next(iter(inputs))) if kept and len(inputs) == 1 else None
+    columns = {*form.columns} if form else set[str]()
+    return names <= inputs.keys() or not columns & names
+
+
+class Entrance:
+    """Reads the data that users pass for an input, as rows in the network's own numbers.
+
+    What is `kept` about the data of the model determines their form and units; without it, data
+    are in the network's own. Everything that depends only on this is decided once.
+    """
+
+    def __init__(self, vertex: InputVertex, kept: Restored | None) -> None:
+        self.vertex = vertex
+        self._where = f'input "{vertex.block}"'
+        features = vertex.features[0]
+        self._sizes = sizes = features.sizes()
+        self._form = form = kept.form(vertex.block) if kept else None
+        self._scale = kept.inputs.get(vertex.block) if kept else None
+        self._field = (
+            form.field
+            if form
+            else Field(sizes, vertex.dtype, tuple(name or "" for name in features.names))
+        )
+        special = form is not None and bool(form.light or form.encoders)
+        self._dtype: DataType | None = None if self._scale or special else vertex.dtype
+        self._sequence = features.sequence is not None
+        self._slot = Slot(
+            sizes, vertex.dtype, () if self._sequence else all_names(features.names, None)
+        )
+        by_position = self._sequence and form is not None
+        self._own = self._field.of_position() if by_position else self._field
+        self._binding: Binding | None = None
+        # Most calls pass lists of numbers, for which no other form has to be considered.
+        self._bare = not special and not (form and form.letters)
+        self._lasting = self._bare and self._scale is None and self._field.shape == sizes
+        self._as_is = False
+
+    def __call__(self, values: Any) -> Entry:
+        """Return the rows.
+
+        Raises `DataError` NNM702, and what `Form.plain` raises, for rows that do not fit.
+        """
+        if self._as_is and (found := self._same(values)) is not None:
+            return Entry(found.shape[0], found)
+        if not (self._bare and _is_numbers(values)):
+            values = self._plain(values)
+        if self._sequence:
+            return self._positions(values)
+        dtype = self._dtype if self._scale is None else exact_type(values)
+        found = _rows(self._where, values, dtype, self._field, self._scale)
+        applied = self._applied(found)
+        # If the first rows were returned unchanged, all rows are.
+        self._as_is = self._lasting and applied.data.obj is found.data.obj
+        return Entry(len(found), applied)
+
+    def _same(self, values: Any) -> HostArray | None:
+        """Return rows that are in the network's own numbers already, None for anything else."""
+        dtype, sizes = self.vertex.dtype, self._sizes
+        if isinstance(values, HostArray):
+            same = values.dtype == dtype and values.shape[1:] == sizes and values.shape[0]
+            return values if same else None
+        rows = cast("list[Any]", values) if isinstance(values, list) else []
+        row: Any = rows[0] if len(rows) == 1 else rows
+        numbers = cast("list[Any]", row) if isinstance(row, list) else []
+        if len(sizes) == 1 and len(numbers) == sizes[0] and dtype == "float32":
+            try:
+                return HostArray("float32", (1, *sizes), array("f", numbers))
+            except (TypeError, OverflowError):
+                return None  # who looks at each element reports more
+        return None
+
+    def _plain(self, values: Any) -> Any:
+        if self._form is not None:
+            return self._form.plain(self._where, values)
+        if is_table(values):
+            raise DataError(
+                "NNM702",
+                f"{self._where} takes arrays of numbers, not a {type(values).__name__}",
+                hint="a model with a dataset accepts what its dataset accepted, unless raw=True",
+            )
+        return values
+
+    def _positions(self, values: Any) -> Entry:
+        """Return rows with positions."""
+        where, scale = self._where, self._scale
+        shape = self._sizes if self._form is None else self._field.shape[1:]
+        dtype = self._dtype if scale is None else exact_type(values)
+        array = _one_row_as_rows(where, values, shape, dtype)
+        flat, lengths = positions_of(where, array, dtype)
+        flat = HostArray(flat.dtype, (len(flat), *shape), flat.data) if len(flat) else flat
+        if scale is not None:
+            flat = _scaled_positions(where, flat, lengths, self._field, scale)
+        return Entry(len(lengths), self._applied(flat), lengths, isinstance(array, HostArray))
+
+    def _applied(self, rows: HostArray) -> HostArray:
+        """Return rows in the order, the shape and the type of the input."""
+        if self._form is None:
+            return HostArray.of(rows, self.vertex.dtype)
+        if self._binding is None:
+            self._binding = bound(self._where, "", self._own, self._slot)
+        return self._binding.apply(rows)
+
+
+def _is_numbers(values: Any) -> bool:
+    """Return whether values are a list of numbers, or begin like lists of numbers."""
+    return type(values) is list and bool(values) and type(values[0]) in (list, float, int)
+
+
+def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | None) -> None:
+    """Raise `DataError` NNM702 or NNM706 if rows of a form cannot be rows of an input."""
+    where, features = f'input "{vertex.block}"', vertex.features[0]
+    sizes = features.sizes()
+    shapes = [sizes]
+    if form is not None:
+        field = form.field
+        if features.sequence is not None:
+            field = field.of_position()
+        bound(where, "", field, Slot(sizes, vertex.dtype, all_names(features.names, None)))
+        shapes = [field.shape, form.field.shape, form.field.shape[1:]]
+    period = 0 if scale is None else len(scale.mean) * scale.repeat
+    if period and all(count(shape) % period for shape in shapes):
+        raise DataError("NNM702", f"{where}: rows of {period} elements were standardised")
+
+
+def check_units(where: str, values: Any, scale: Standardization) -> None:
+    """Warn if values that should be standardised look like values in the dataset's units."""
+    try:
+        given = HostArray.of(values)
+    except DataError:
+        return  # rows of different lengths; what does not fit is reported elsewhere
+    if scale.doubts(given, own=True):
+        warn(
+            f"{where}: the rows look like values in the units of the dataset, but raw=True "
+            "expects standardised values: leave raw=True out"
+        )
+
+
+def _rows(
+    where: str, values: Any, dtype: Any, field: Field, scale: Standardization | None
+) -> HostArray:
+    """Return rows without positions, standardised."""
+    if field.sequence:  # padded for a model that takes rows of one length
+        lead, rest = field.shape[0], field.shape[1:]
+        array = _one_row_as_rows(where, values, rest, dtype)
+        flat, lengths = positions_of(where, array, dtype)
+        padded_size(where, lead, lengths)
+        found = padded(HostArray(flat.dtype, (len(flat), *rest), flat.data), lengths, lead)
+    else:
+        found = rows_of(where, numbers(where, values, dtype), field.shape, field.names)
+    if scale is None or not len(found):
+        return found
+    return like(_scaled(where, found, scale), found)
+
+
+def _one_row_as_rows(where: str, values: Any, shape: Sequence[int], dtype: Any) -> Any:
+    """Return sequences as an array `[rows, length, …]`, or as lists of different lengths."""
+    if is_ragged(values):
+        return values
+    found = numbers(where, values, dtype)
+    given, rank = found.shape, len(shape)
+    if given[2:] == tuple(shape) and len(given) == rank + 2:
+        return found
+    if given[1:] == tuple(shape) and len(given) == rank + 1:  # one row alone
+        return HostArray(found.dtype, (1, *given), found.data)
+    if len(given) > 1 and count(shape) == count(given[2:]) == 1:
+        return HostArray(found.dtype, (*given[:2], *shape), found.data)
+    rows = show((*shape,)).replace("[", "[rows, length, " if shape else "[rows, length", 1)
+    raise DataError("NNM702", f"{where} takes {rows}, but {show(given)} is given")
+
+
+def _scaled_positions(
+    where: str, flat: HostArray, lengths: list[int], field: Field, scale: Standardization
+) -> HostArray:
+    """Return standardised positions: all alike, or each on its own if rows were measured whole."""
+    period = len(scale.mean) * scale.repeat
+    if not field.sequence and period == count(field.shape) != count(field.shape[1:]):
+        wrong = next((n for n in lengths if n != field.shape[0]), None)
+        if wrong is not None:
+            raise DataError(
+                "NNM702",
+                f"{where}: a row has {wrong} positions, but the dataset's rows had "
+                f"{field.shape[0]}, each standardised on its own",
+                hint="a dataset with length= standardises all positions alike",
+            )
+    return _scaled(where, flat, scale)
+
+
+def _scaled(where: str, given: HostArray, scale: Standardization) -> HostArray:
+    """Return standardised rows, with a warning if they seem to be standardised already."""
+    found = scale.apply(given)
+    if scale.doubts(given, own=False, applied=found):
+        warn(
+            f"{where}: the rows look standardised already, but predict standardises its input: "
+            "pass values in the units of the dataset, or raw=True"
+        )
+    return found

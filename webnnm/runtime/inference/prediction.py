@@ -1,0 +1,306 @@
+"""Predictions: any number of rows through the graphs of a few batch sizes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from webnnm.core.arrays import HostArray, joined
+from webnnm.core.errors import DataError
+from webnnm.core.lru_cache import LruCache
+from webnnm.data.binding.binding import check_numbers, tables
+from webnnm.data.series.sequences import padded, padded_size
+from webnnm.evaluation.probabilities import Scale
+from webnnm.graph.elaboration.vertices import InputVertex, Network
+from webnnm.runtime.inference.answers import Answers, predicted, scales
+from webnnm.runtime.inference.context import LENGTH, InferenceContext
+from webnnm.runtime.inference.entries import Entrance, Entry, by_input, by_name, check_units
+from webnnm.runtime.testing.evaluator import PREDICTION_BATCH
+
+if TYPE_CHECKING:
+    from webnnm.runtime.restored import Restored
+
+BUCKETS = (1, 4, 16)
+"""Batch sizes of the graphs for fewer rows than a batch."""
+MOST_GRAPHS = 8
+"""The number of graphs that are kept: the most recently used ones."""
+MOST_LENGTHS = 4
+"""Sequence lengths that get a graph of their own; rows of further lengths are padded."""
+
+Key = tuple[int, tuple[tuple[str, int], ...], frozenset[str]]
+"""Batch size, lengths of sequences, and the sequences whose rows are padded."""
+NO_LENGTHS: Mapping[str, int] = {}
+Found = dict[str, HostArray | list[HostArray]]
+"""Outputs by name, lists if their rows differ in length."""
+
+
+class Predictor:
+    """Computes outputs of rows, with contexts that are made on first use and then kept.
+
+    Fewer rows than a batch are filled up to the next of a few batch sizes, and rows of different
+    lengths are padded and masked: each row has the same result as it would have alone.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        create: Callable[[int], Awaitable[InferenceContext]],
+        known: Callable[[], Restored],
+    ) -> None:
+        self._network = network
+        self._create = create
+        self._known = known
+        self._contexts = LruCache[Key, InferenceContext](MOST_GRAPHS, InferenceContext.close)
+        self._exact: set[tuple[tuple[str, int], ...]] = set()
+        self._inputs = {vertex.block: vertex for vertex in network.inputs}
+        self._asked: tuple[int, int | None] | None = None
+        self._latest: InferenceContext
+        self._readings: dict[bool, _Reading] = {}
+        self._turn = asyncio.Lock()
+
+    def keep(self, context: InferenceContext) -> None:
+        """Use a context for batches of the size that it was compiled for."""
+        self._contexts[context.batch_size, self._lengths_of(context), frozenset()] = context
+        self._asked = None
+
+    async def predict(self, data: Any, batch_size: int | None, *, raw: bool = False) -> Any:
+        """Return the predictions of the outputs for rows; see `NNModel.predict`.
+
+        Raises `DataError` NNM702 for inputs that do not fit the network or one another, NNM710 for
+        unknown inputs, NNM711 for rows that are too long or have no position, and the errors of
+        reading rows in the form of the dataset.
+        """
+        about = self._known()
+        reading = self._readings.get(raw)
+        if reading is None or reading.about is not about:
+            reading = self._readings[raw] = _Reading(self._network, about, raw=raw)
+        several = by_name(data, self._inputs, reading.kept)
+        if reading.single is not None and not several:
+            return await self._of_single(reading, reading.single(data), batch_size)
+        given = by_input(data, self._inputs) if several else {next(iter(self._inputs)): data}
+        rows = reading.rows(given)
+        # Concurrent calls share contexts, one after the other.
+        async with self._turn:
+            found, lengths = await self._computed(rows, batch_size)
+        results = reading.answers(found, lengths)
+        return results if several else results[self._network.outputs[0].name]
+
+    async def _of_single(self, reading: _Reading, entry: Entry, batch_size: int | None) -> Any:
+        """Return the predictions of the only output for rows of the only input.
+
+        This is the fast path for single rows: it does nothing that they do not need.
+        """
+        (output,), (vertex,) = self._network.outputs, self._network.inputs
+        await self._turn.acquire()
+        try:
+            if self._asked == (entry.rows, batch_size) and self._latest.ready:
+                found, lengths = (await self._latest.begin([entry.array]))[0], NO_LENGTHS
+            else:
+                rows = _Rows()
+                rows.add(vertex, entry)
+                results, lengths = await self._computed(rows, batch_size)
+                found = results[output.name]
+        finally:
+            self._turn.release()
+        return reading.answer(output.name, found, lengths)
+
+    async def _computed(
+        self, rows: _Rows, batch_size: int | None
+    ) -> tuple[Found, Mapping[str, int]]:
+        """Return the outputs, and the sequence lengths that they were computed with."""
+        total, size = rows.count, self._size(rows.count, batch_size)
+        lengths, masked = self._lengths(rows, size)
+        arrays = rows.arrays(lengths)
+        arrays |= {LENGTH + name: HostArray.of(rows.lengths[name], "float32") for name in masked}
+        context = await self._context((size, tuple(sorted(lengths.items())), masked))
+        if total == size:
+            self._asked, self._latest = (total, batch_size), context
+            whole = await context.computed(arrays)
+        else:
+            whole = await _in_batches(context, arrays, total)
+        found: Found = {}
+        for output in self._network.outputs:
+            found[output.name] = values = whole[output.name]
+            if LENGTH + output.name in whole:
+                counts = whole[LENGTH + output.name].values()
+                found[output.name] = _cut(values, [int(number) for number in counts])
+        return found, lengths
+
+    def _size(self, rows: int, batch_size: int | None) -> int:
+        """Return the batch size for so many rows: that of the smallest graph that fits."""
+        most = batch_size or PREDICTION_BATCH
+        for key, context in self._contexts.items():
+            if key[0] == rows and context.compiled and rows <= (batch_size or rows):
+                return rows
+        return next((size for size in BUCKETS if rows <= size < most), most)
+
+    def _lengths(self, rows: _Rows, size: int) -> tuple[dict[str, int], frozenset[str]]:
+        """Return the sequence lengths for these rows, and the sequences that are padded."""
+        if not rows.lengths:
+            return {}, frozenset()
+        longest = {name: max(found) for name, found in rows.lengths.items()} | rows.fixed
+        ragged = [name for name, found in rows.lengths.items() if {*found} != {longest[name]}]
+        exact = tuple(sorted(longest.items()))
+        if not ragged and (exact in self._exact or len(self._exact) < MOST_LENGTHS):
+            self._exact.add(exact)
+            return longest, frozenset()
+        free = {name: n for name, n in longest.items() if name not in rows.fixed}
+        masked = frozenset(rows.lengths)
+        for kept_size, kept, kept_masked in self._contexts:
+            found = dict(kept)
+            if (kept_size, kept_masked) == (size, masked) and all(
+                n <= found[name] <= 4 * n for name, n in free.items()
+            ):
+                return found | rows.fixed, masked
+        return longest | {n: padded_size(n, "bucket", [most]) for n, most in free.items()}, masked
+
+    async def _context(self, key: Key) -> InferenceContext:
+        context = self._contexts.get(key)
+        if context is None:
+            context = await self._create(key[0])
+            if key[1]:
+                context.set_sequence_length(dict(key[1]))
+            context.mask(key[2])
+            self._contexts[key] = context
+        self._asked = None
+        return context
+
+    def _lengths_of(self, context: InferenceContext) -> tuple[tuple[str, int], ...]:
+        names = {vertex.features[0].sequence: vertex.length for vertex in self._network.inputs}
+        lengths = {
+            name: length or context.sequence[name]
+            for name, length in names.items()
+            if name and (length or name in context.sequence)
+        }
+        return tuple(sorted(lengths.items()))
+
+
+class _Rows:
+    """The rows to predict: entries by input, and the lengths of rows by sequence."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.lengths: dict[str, list[int]] = {}
+        self.fixed: dict[str, int] = {}
+        self._entries: dict[str, tuple[Entry, InputVertex]] = {}
+
+    def add(self, vertex: InputVertex, entry: Entry) -> None:
+        """Take the rows of an input."""
+        where, name = f'input "{vertex.block}"', vertex.features[0].sequence
+        if self.count and entry.rows != self.count:
+            raise DataError(
+                "NNM702", f"{where} has {entry.rows} rows, but others have {self.count}"
+            )
+        if name is not None and entry.lengths is not None:
+            if self.lengths.setdefault(name, entry.lengths) != entry.lengths:
+                raise DataError(
+                    "NNM702",
+                    f'{where}: its rows differ in length from those of other inputs of "{name}"',
+                )
+            padded_size(where, vertex.length or "max", entry.lengths)
+            if vertex.length:
+                self.fixed[name] = vertex.length
+        self.count = entry.rows
+        self._entries[vertex.block] = entry, vertex
+
+    def arrays(self, lengths: Mapping[str, int]) -> dict[str, HostArray]:
+        """Return the rows by input, sequences padded to these lengths."""
+        return {
+            block: entry.array
+            if entry.lengths is None
+            else padded(entry.array, entry.lengths, lengths[str(vertex.features[0].sequence)])
+            for block, (entry, vertex) in self._entries.items()
+        }
+
+
+class _Reading:
+    """How calls read data and present results, while what is known `about` the data is the same."""
+
+    def __init__(self, network: Network, about: Restored, *, raw: bool) -> None:
+        self.about = about
+        self.kept = kept = None if raw else about
+        self._network = network
+        self._entrances = {vertex.block: Entrance(vertex, kept) for vertex in network.inputs}
+        self._tables = tables(network)
+        self.single = self._single()
+        self._answers: dict[str, Answers | None] = {}
+        for output in network.outputs:
+            answers = about.answers.get(output.name)
+            self._answers[output.name] = answers and answers.of(output.source.features.sizes())
+        self._scales: Mapping[str, Scale | None] | None = None
+
+    def _single(self) -> Entrance | None:
+        """Return the entrance of the only input, if its rows are all that the only output needs."""
+        (block, entrance), *others = self._entrances.items()
+        others += self._network.outputs[1:]
+        plain = entrance.vertex.features[0].sequence is None and block not in self._tables
+        checked = self.kept is None and block in self.about.inputs
+        return entrance if plain and not others and not checked else None
+
+    def rows(self, given: Mapping[str, Any]) -> _Rows:
+        """Return the data that are given by input as rows."""
+        rows = _Rows()
+        for block, values in given.items():
+            if self.kept is None and block in self.about.inputs:
+                check_units(f'input "{block}"', values, self.about.inputs[block])
+            entrance = self._entrances[block]
+            entry = entrance(values)
+            if block in self._tables:
+                where = f'input "{block}"'
+                check_numbers(where, entry.array, *self._tables[block], entry.lengths or ())
+            rows.add(entrance.vertex, entry)
+        return rows
+
+    def answers(self, found: Found, lengths: Mapping[str, int]) -> dict[str, Any]:
+        """Return the predictions of the outputs; `lengths` are any that the sequences may have."""
+        return {name: self.answer(name, values, lengths) for name, values in found.items()}
+
+    def answer(
+        self, name: str, values: HostArray | list[HostArray], lengths: Mapping[str, int]
+    ) -> Any:
+        """Return the predictions of an output."""
+        if self.kept is None:
+            return predicted(values)
+        if self._scales is None:
+            self._scales = scales(self._network, self.kept.answers, lengths)
+        return predicted(
+            values, self._answers[name], self._scales.get(name), self.kept.targets.get(name)
+        )
+
+
+async def _in_batches(
+    context: InferenceContext, arrays: Mapping[str, HostArray], total: int
+) -> dict[str, HostArray]:
+    """Return the outputs of any number of rows."""
+    size, parts = context.batch_size, dict[str, list[HostArray]]()
+    for start in range(0, total, size):
+        # The last of several batches starts earlier, a single one repeats its last row.
+        first = max(0, min(start, total - size))
+        batch = {name: _batch(values, first, size) for name, values in arrays.items()}
+        for name, fresh in (await context.computed(batch)).items():
+            part = fresh.part(start - first, min(size, total - first))
+            parts.setdefault(name, []).append(part)
+    return {name: joined(some) for name, some in parts.items()}
+
+
+def _batch(values: HostArray, first: int, size: int) -> HostArray:
+    """Return `size` rows from `first` on; if there are fewer, the last one is repeated."""
+    if len(values) >= size:
+        return values.part(first, first + size)
+    return values.rows([min(row, len(values) - 1) for row in range(size)])
+
+
+def _cut(whole: HostArray, lengths: list[int] | None) -> HostArray | list[HostArray]:
+    """Return the positions of every row that count: one array if all rows have equally many."""
+    if lengths is None:
+        return whole
+    found: list[HostArray] = []
+    for row, length in enumerate(lengths):
+        one = whole.rows([row])
+        positions = HostArray(one.dtype, one.shape[1:], one.data)
+        found.append(positions.rows(range(length)))
+    if len({*lengths}) > 1:
+        return found
+    data = b"".join([one.data for one in found])
+    return HostArray(whole.dtype, (len(found), *found[0].shape), data)

@@ -1,0 +1,1 @@
+"""Tests of a model over a subset of its dataset."""

@@ -1,0 +1,215 @@
+"""Permutation importance: tests of a model on rows in which one column is shuffled."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from webnnm.core.arrays import HostArray, joined
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.random import Purpose, Stream
+from webnnm.core.shapes import count, is_integer
+from webnnm.data.binding.binding import Arrays
+from webnnm.evaluation.importance import PermutationImportance
+from webnnm.runtime.state import ModelState
+from webnnm.runtime.testing.evaluator import PREDICTION_BATCH, Evaluator
+from webnnm.runtime.testing.objectives import assess_all, has_reports
+from webnnm.training.forward import label_forms
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.result import Report
+
+MOST_ROWS = 1024
+"""The most rows of a dispatch."""
+MOST_ELEMENTS = 2**20
+"""The most input elements of a dispatch, unless that leaves fewer rows than a prediction has."""
+ERRORS = ("mae", "mse", "rmse", "log_loss", "brier_score", "calibration_error")
+"""Scores for which lower is better."""
+WORDS: Mapping[int, str] = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""Type codes of `array` by the bytes of an element: shuffling does not depend on its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What is shuffled together: some elements of each row of an input."""
+
+    name: str
+    block: str
+    places: Sequence[int]
+
+
+async def importances(
+    state: ModelState,
+    subset: str,
+    n_repeats: int,
+    scoring: str | None,
+    max_samples: float,
+    output: str | None,
+    seed: int,
+) -> PermutationImportance:
+    """Return the importance of the columns, see `NNModel.permutation_importance`."""
+    if not is_integer(n_repeats) or n_repeats < 1:
+        raise DataError("NNM704", f"n_repeats is {n_repeats!r}", hint="give an integer from 1")
+    binding, losses = state.binding(), state.losses()
+    inputs, targets, masks = await binding.whole(subset, label_forms(losses))
+    columns = _columns(state, inputs)
+    name = _output(state, output)
+    rows = _sampled(len(next(iter(targets.values()))), max_samples, seed)
+    inputs, targets, masks = (
+        {block: values.rows(rows) for block, values in each.items()}
+        for each in (inputs, targets, masks)
+    )
+    copies = 1 + len(columns) * n_repeats
+    elements = sum(count(values.shape[1:]) for values in inputs.values())
+    most = min(MOST_ROWS, max(PREDICTION_BATCH, MOST_ELEMENTS // max(1, elements)))
+    evaluator = await Evaluator.open(
+        state.trained_network,
+        state.backend,
+        losses,
+        batch=min(most, copies * len(rows)),
+        sequence=state.sequence,
+        masks=masks,
+    )
+    scores: list[float] = []
+    try:
+        for some in _gathered(
+            _shuffled(inputs, columns, n_repeats, seed), evaluator.batch // len(rows)
+        ):
+            times = len(some)
+            evaluator.take(
+                {block: joined([copy[block] for copy in some]) for block in inputs},
+                {block: joined([values] * times) for block, values in targets.items()},
+                {block: joined([values] * times) for block, values in masks.items()},
+            )
+            found = (await evaluator.run(state.parameters.tensors, outputs=True)).outputs
+            for start in range(0, times * len(rows), len(rows)):
+                own = {block: each.part(start, start + len(rows)) for block, each in found.items()}
+                reports = assess_all(binding, state.objectives(), losses, own, targets, masks)
+                scoring = scoring or ("r2" if hasattr(reports[name], "r2") else "accuracy")
+                scores.append(_score(reports[name], scoring))
+    finally:
+        evaluator.close()
+    score, *others = scores
+    sign = -1 if scoring in ERRORS else 1
+    losses_of_score = [sign * (score - other) for other in others]
+    return PermutationImportance(
+        tuple(column.name for column in columns),
+        tuple(
+            tuple(losses_of_score[first : first + n_repeats])
+            for first in range(0, len(others), n_repeats)
+        ),
+        scoring or "",
+        score,
+        len(rows),
+        subset,
+    )
+
+
+def _columns(state: ModelState, inputs: Arrays) -> list[_Column]:
+    """Return the columns of all inputs; an input whose rows are not vectors is one column."""
+    binding, known = state.binding(), state.known_data()
+    found: list[_Column] = []
+    for block, values in inputs.items():
+        field = binding.dataset.inputs[binding.inputs[block].field]
+        if field.sequence:
+            raise DataError(
+                "NNM702",
+                f'input "{block}" is a sequence, which has no columns',
+                hint="importance is defined for the columns of tables",
+            )
+        width = count(values.shape[1:])
+        encoders = known.columns.get(block, ())
+        names = [encoder.name for encoder in encoders]
+        widths = [len(encoder.features) for encoder in encoders]
+        if not encoders and len(values.shape) == 2:
+            names = list(field.features) or [str(place) for place in range(width)]
+            widths = [1] * width
+        if sum(widths) != width:
+            names, widths = [block], [width]
+        start = 0
+        for name, size in zip(names, widths, strict=True):
+            shown = f"{block}.{name}" if len(inputs) > 1 and name != block else name
+            found.append(_Column(shown, block, range(start, start + size)))
+            start += size
+    return found
+
+
+def _output(state: ModelState, output: str | None) -> str:
+    """Return the output whose score is measured."""
+    names = list(state.objectives())
+    if not has_reports(state.objectives()):
+        raise DataError(
+            "NNM704",
+            "there are too many classes for scores",
+            hint="importance needs a model with a report, such as await model.test() shows",
+        )
+    if output is None and len(names) == 1:
+        return names[0]
+    if output not in names:
+        said = "several outputs" if output is None else f'no output "{output}"'
+        hint = suggestion(str(output), names) or f"output= one of {', '.join(names)}"
+        raise DataError("NNM704", f"the model has {said}", hint=hint)
+    return output
+
+
+def _sampled(rows: int, most: float, seed: int) -> Sequence[int]:
+    """Return the rows that are tested: all of them, or a random sample."""
+    share = not is_integer(most)
+    if not (0 < most <= 1 if share else most >= 1):
+        hint = "give a number of rows, or a share between 0 and 1"
+        raise DataError("NNM704", f"max_samples is {most!r}", hint=hint)
+    wanted = min(rows, max(1, round(most * rows)) if share else int(most))
+    if wanted == rows:
+        return range(rows)
+    drawn = Stream(seed, Purpose.SHUFFLING, "importance").permutation(rows)
+    return sorted(drawn[:wanted])
+
+
+def _shuffled(
+    inputs: Arrays, columns: Sequence[_Column], n_repeats: int, seed: int
+) -> Iterator[Arrays]:
+    """Yield the rows as they are, then with each column shuffled, as often as wanted."""
+    yield inputs
+    for number, column in enumerate(columns):
+        values = inputs[column.block]
+        for repeat in range(n_repeats):
+            stream = Stream(seed, Purpose.SHUFFLING, "importance", number, repeat)
+            order = stream.permutation(len(values))
+            yield {**inputs, column.block: _with_order(values, column.places, order)}
+
+
+def _with_order(values: HostArray, places: Sequence[int], order: Sequence[int]) -> HostArray:
+    """Return rows with some of their elements taken from rows in another order."""
+    width = count(values.shape[1:])
+    if len(places) == width:
+        return values.rows(order)
+    size = values.data.nbytes // (width * len(values))
+    flat = array(WORDS[size], bytes(values.data))
+    for place in places:
+        column = flat[place::width]
+        flat[place::width] = array(flat.typecode, [column[row] for row in order])
+    return HostArray(values.dtype, values.shape, flat.tobytes())
+
+
+def _gathered(copies: Iterator[Arrays], times: int) -> Iterator[list[Arrays]]:
+    """Yield `times` copies of the rows at a time, at least one."""
+    some: list[Arrays] = []
+    for copy in copies:
+        some.append(copy)
+        if len(some) >= times:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def _score(report: Report, scoring: str) -> float:
+    """Return a score of a report."""
+    value: Any = getattr(report, scoring, None) if not scoring.startswith("_") else None
+    if not isinstance(value, (int, float)):
+        names = [name for name, each in report.to_dict().items() if isinstance(each, (int, float))]
+        hint = suggestion(scoring, names) or f"one of {', '.join(names)}"
+        raise DataError("NNM704", f'scoring="{scoring}" is not a score of this output', hint=hint)
+    return float(value)
