@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.dtypes import FLOAT
 from webnnm.ops.declare import checks, values
+from webnnm.ops.declare.functions import in_float32
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
@@ -38,7 +39,7 @@ squaremax = Composite(
     summary="(x² + ε)/Σ(x² + ε) along an axis",
     operands=(Slot(name="input", dtypes=FLOAT, ranks=(1, None)),),
     options={"axis": Option(-1, checks.axis), "epsilon": Option(EPSILON, checks.positive)},
-    decompose=_squaremax,
+    decompose=in_float32(_squaremax),
     layer=LayerRules(
         options={
             "axis": ValueOption(read=values.one_axis, default=(-1,)),

@@ -60,3 +60,12 @@ def test_approximations_have_the_digits_of_float32(operator: Any, size: float) -
         scale = np.abs(exact) if operator.name != "logaddexp" else np.abs(exact) + 1
         apart = np.abs(found - exact) / np.spacing(np.maximum(scale, 1e-37).astype(np.float32))
     assert np.nanmax(np.where(np.isfinite(exact) & np.isfinite(found), apart, 0)) <= DIGITS
+
+
+@pytest.mark.parametrize("rows", [[0.0, 0.0], [300.0, 300.0]])
+def test_squares_of_halves_neither_overflow_nor_vanish(rows: list[float]) -> None:
+    """ε is below the smallest normal float16, the square of 300 above the largest."""
+    b = GraphBuilder()
+    x = b.input("x", "float16", [2])
+    graph = b.build({"y": b.squaremax(x, axis=0)})
+    assert evaluate(graph, {"x": np.array(rows, "float16")})["y"].tolist() == [0.5, 0.5]
