@@ -36,7 +36,7 @@ async function startPython(counting) {
 }
 
 async function countedBridge() {
-  const bridge = await import(/** @type {any} */ ("/bench-bridge/bridge.js"));
+  const bridge = await import(/** @type {any} */ ("/bench-bridge/webnn/bridge.js"));
   const counted = (/** @type {string} */ name) => (/** @type {any[]} */ ...given) => {
     const began = performance.now();
     const back = () => { crossed.away += performance.now() - began; };

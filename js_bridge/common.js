@@ -18,7 +18,7 @@ export class BridgeError extends Error {
  * Use a buffer as bytes; one of Python is released right after.
  *
  * @template T
- * @param {import("./bridge.js").Bytes} data @param {(bytes: Uint8Array<ArrayBuffer>) => T} use
+ * @param {import("./webnn/bridge.js").Bytes} data @param {(bytes: Uint8Array<ArrayBuffer>) => T} use
  * @returns {T}
  */
 export function borrow(data, use) {

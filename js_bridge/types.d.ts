@@ -30,7 +30,7 @@ interface MLContext {
 }
 /** A context that takes whole models instead of calls of MLGraphBuilder. */
 interface AdoptedContext extends MLContext {
-  load(model: import("./bridge.js").Bytes): Promise<MLGraph>;
+  load(model: import("./webnn/bridge.js").Bytes): Promise<MLGraph>;
 }
 interface MLGraphBuilder {
   input(name: string, type: MLTensorType): MLOperand;
@@ -120,7 +120,7 @@ interface BridgeRunner {
   context: number;
   /** The data that the next run writes, by written tensor, and those that the last run read. */
   buffers: { given: Uint8Array<ArrayBuffer>[]; taken: Uint8Array<ArrayBuffer> };
-  answer: import("./bridge.js").Answer;
+  answer: import("./webnn/bridge.js").Answer;
   names: { graph: number; binding: [Names, Names]; written: number[]; read: number[] };
   /** What the names refer to, as of this number of releases. */
   bound: (Bound & { graph: MLGraph; written: MLTensor[]; read: BridgeTensor[] }) | null;

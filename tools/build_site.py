@@ -26,7 +26,7 @@ ONNXRUNTIME = (
     "ort-wasm-simd-threaded.asyncify.mjs",
     "ort-wasm-simd-threaded.asyncify.wasm",
 )
-"""Files of the npm package onnxruntime-web; js_bridge/onnxruntime.js says what they are for."""
+"""Files of the npm package onnxruntime-web; js_bridge/onnxruntime says what they are for."""
 DIGITS = ROOT / "tests" / "data" / "digits.csv.gz"
 
 
@@ -82,7 +82,7 @@ def write_service_worker(site: Path) -> None:
     script = site / service_worker.NAME
     skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
     files = [path for path in site.rglob("*") if path.is_file() and path not in skipped]
-    # Megabytes that only some visits need: js_bridge/onnxruntime.js caches its files itself.
+    # Megabytes that only some visits need: js_bridge/onnxruntime caches its files itself.
     seldom = {VENDOR / "onnxruntime", MODELS}
     files = [path for path in files if not seldom & {*path.parents}]
     contents = {path.relative_to(site).as_posix(): path.read_bytes() for path in files}

@@ -44,7 +44,10 @@ of several epochs in one call choose with `where`."""
 LATE = (
     *(
         f"{PACKAGE}backends/_bridge/{name}.js"
-        for name in ("downloads", "onnxruntime", "sounds", "tokenizers", "webassembly", "webgpu")
+        for name in (
+            *("onnxruntime/onnxruntime", "onnxruntime/webassembly", "onnxruntime/webgpu"),
+            *("page/downloads", "page/sounds", "page/tokenizers"),
+        )
     ),
     *(f"{PACKAGE}{name}.py" for name in ("core/lru_cache", "model/graph_text")),
     *(f"{PACKAGE}diagram/_dagre/{name}" for name in ("LICENSE", "dagre.min.js")),

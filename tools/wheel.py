@@ -9,7 +9,7 @@ from pathlib import Path
 from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, run, step, without
 
 FOLDER = ROOT / "dist"
-BRIDGE = ROOT / "js_bridge" / "bridge.js"
+BRIDGE = ROOT / "js_bridge" / "webnn" / "bridge.js"
 SOURCES = (ROOT / "webnnm", ROOT / "js_bridge", ROOT / "pyproject.toml")
 
 
@@ -30,7 +30,7 @@ def record_line(name: str, content: bytes) -> str:
 def build() -> Path:
     """Build dist/webnnm-…-py3-none-any.whl and return its path."""
     if not BRIDGE.exists():
-        fail("js_bridge/bridge.js is missing, so the wheel would not run in a browser.")
+        fail("js_bridge/webnn/bridge.js is missing, so the wheel would not run in a browser.")
     key = fingerprint([path for path in SOURCES if path.exists()])
     with step("wheel", key, FOLDER) as needed:
         if needed or not list(FOLDER.glob("webnnm-*-py3-none-any.whl")):

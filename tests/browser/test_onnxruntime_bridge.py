@@ -23,8 +23,8 @@ from webnnm.formats.onnx.writer import written
 
 START = """
 async ({ provider, model }) => {
-  const bridge = await import("/vendor/webnnm/bridge.js");
-  const { open } = await import("/vendor/webnnm/onnxruntime.js");
+  const bridge = await import("/vendor/webnnm/webnn/bridge.js");
+  const { open } = await import("/vendor/webnnm/onnxruntime/onnxruntime.js");
   const told = [];
   const options = { provider, folder: "/vendor/onnxruntime/" };
   const context = bridge.adopt(await open(JSON.stringify(options), (...sizes) => told.push(sizes)));

@@ -206,7 +206,7 @@ async def test_a_saved_model_answers_with_and_then_without_a_network(
 
 ELEMENTS = """
 <!doctype html><html lang="en"><meta charset="utf-8"><title>Models</title>
-<script type="module" src="./vendor/webnnm/model-element.js"></script>
+<script type="module" src="./vendor/webnnm/page/model-element.js"></script>
 <main>
 <h1>Models</h1>
 <webnnm-model id="light" src="./light.safetensors" controls></webnnm-model>

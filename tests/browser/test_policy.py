@@ -109,7 +109,8 @@ async def test_an_error_says_which_word_of_the_policy_or_which_file_is_missing(
         graph, kept, sentence = json.loads(await answer.text_content())
     assert graph.startswith("NNM709: bridge.js could not be loaded")
     assert kept.startswith('NNM807: removing "nothing" from the browser failed: files.js')
-    for name, text in (("bridge", graph), ("files", kept)):
+    for folder, name, text in (("webnn", "bridge", graph), ("page", "files", kept)):
         assert f"this needs {lacking} in the script-src" in text
-        assert f'registerJsModule("webnnm_{name}", await import("./{name}.js"))' in text
+        module = f"./vendor/webnnm/{folder}/{name}.js"
+        assert f'registerJsModule("webnnm_{name}", await import("{module}"))' in text
     assert "bridge.js could not be loaded" in sentence

@@ -31,7 +31,7 @@ class _Kept(Protocol):
 
 
 class _Files(Protocol):
-    """The functions of js_bridge/files.js; files.d.ts describes them."""
+    """The functions of js_bridge/page/files.js; files.d.ts describes them."""
 
     def writer(self, name: str, /) -> Awaitable[_Writer]: ...
     def read(self, name: str, /) -> Awaitable[_Kept | None]: ...
@@ -47,7 +47,7 @@ _loaded: list[_Files] = []
 
 async def _files() -> _Files:
     if not _loaded:
-        _loaded.append(cast(_Files, await pyodide_host.load_module("files")))
+        _loaded.append(cast(_Files, await pyodide_host.load_module("page/files")))
     return _loaded[0]
 
 

@@ -150,7 +150,7 @@ _loaded: list[Any] = []
 
 async def _module() -> Any:
     if not _loaded:
-        _loaded.append(await pyodide_host.load_module("onnxruntime"))
+        _loaded.append(await pyodide_host.load_module("onnxruntime/onnxruntime"))
     return _loaded[0]
 
 

@@ -7,6 +7,7 @@ desktop Python, `load_bridge` raises `BackendError` NNM709.
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import sys
 from array import array
@@ -43,7 +44,7 @@ class JsBuffer(Protocol):
 
 
 class BridgeModule(Protocol):
-    """The functions of js_bridge/bridge.js as Python calls them; bridge.d.ts describes them."""
+    """The functions of js_bridge/webnn/bridge.js in Python; bridge.d.ts describes them."""
 
     def browser(self) -> Awaitable[str]: ...  # noqa: D102
     def open(self, options: str, /) -> Awaitable[int]: ...  # noqa: D102
@@ -353,7 +354,7 @@ async def load_bridge() -> Bridge:
             hint='use backend("numpy")',
         )
     if not LOADED:
-        LOADED.append(Bridge(await load_module("bridge")))
+        LOADED.append(Bridge(await load_module("webnn/bridge")))
         shuffle_by(LOADED[0].permutations)
     return LOADED[0]
 
@@ -362,14 +363,18 @@ LOADED: list[Bridge] = []
 """The bridge, once it is loaded: a second instance would not know the handles of the first one."""
 
 
-async def load_module(name: str) -> Any:
+async def load_module(path: str) -> Any:
     """Return a JavaScript module of js_bridge: the one that the page registered, or our own.
 
     A page registers `webnnm_bridge` and `webnnm_files` with Pyodide (`registerJsModule`) or lists
     them for PyScript (`js_modules`). Raises `BackendError` NNM709 if it did not, and the page's
     Content-Security-Policy forbids importing the source text that is in this package.
     """
-    return _registered(f"webnnm_{name}") or await _own_module(f"{name}.js")
+    return _registered(_registered_name(path)) or await _own_module(f"{path}.js")
+
+
+def _registered_name(path: str) -> str:
+    return f"webnnm_{path.rpartition('/')[2]}"
 
 
 def _registered(module: str) -> Any:
@@ -383,48 +388,53 @@ def _registered(module: str) -> Any:
         return None
 
 
-def _script(file: str) -> str:
-    # In a checkout the file is next to the package; only wheels contain it.
-    checkout = Path(__file__).resolve().parents[2] / "js_bridge" / file
+def _script(path: str) -> str:
+    # In a checkout the folder is next to the package; only wheels contain it.
+    checkout = Path(__file__).resolve().parents[2] / "js_bridge" / path
     if checkout.is_file():
         return checkout.read_text(encoding="utf-8")
     loader: Any = __loader__
-    return loader.get_data(str(Path(__file__).with_name("_bridge") / file)).decode()
+    return loader.get_data(str(Path(__file__).with_name("_bridge") / path)).decode()
 
 
-def _address(file: str, made: dict[str, str]) -> str:
+def _blob_url(path: str, urls: dict[str, str]) -> str:
     """Return a blob URL of a script; the scripts that it imports get blob URLs as well."""
-    if file not in made:
-        own = r'(?<= from ")\./([a-z]+\.js)(?=";)'
-        text = re.sub(own, lambda found: _address(found[1], made), _script(file))
+    if path not in urls:
+
+        def url_of_import(match: re.Match[str]) -> str:
+            imported = posixpath.join(posixpath.dirname(path), match[0])
+            return _blob_url(posixpath.normpath(imported), urls)
+
+        text = re.sub(r'(?<= from ")\.{1,2}/[a-z/]+\.js(?=";)', url_of_import, _script(path))
         js: Any = import_module("js")
         texts = import_module("pyodide.ffi").to_js([text])
-        made[file] = js.URL.createObjectURL(js.Blob.new(texts, type="text/javascript"))
-    return made[file]
+        urls[path] = js.URL.createObjectURL(js.Blob.new(texts, type="text/javascript"))
+    return urls[path]
 
 
-async def _own_module(file: str) -> Any:
-    made: dict[str, str] = {}
-    address = _address(file, made)
+async def _own_module(path: str) -> Any:
+    urls: dict[str, str] = {}
+    url = _blob_url(path, urls)
     lacking = "'unsafe-eval'"
     try:
         # Python can import a JavaScript module only by running JavaScript from a text.
         import_address = import_module("pyodide.code").run_js("(address) => import(address)")
         lacking = "blob:"
-        return await import_address(address)
+        return await import_address(url)
     except js_error() as error:
-        module = f"webnnm_{file.removesuffix('.js')}"
+        module = _registered_name(path.removesuffix(".js"))
         raise BackendError(
             "NNM709",
-            f"{file} could not be loaded: unless the page registers the module, this needs "
-            f"{lacking} in the script-src of the page's Content-Security-Policy: {error}",
-            hint=f"serve {file} with the page, and register it: "
-            f'pyodide.registerJsModule("{module}", await import("./{file}")), or '
+            f"{posixpath.basename(path)} could not be loaded: unless the page registers the "
+            f"module, this needs {lacking} in the script-src of the page's "
+            f"Content-Security-Policy: {error}",
+            hint="serve vendor/webnnm with the page, and register the module: "
+            f'pyodide.registerJsModule("{module}", await import("./vendor/webnnm/{path}")), or '
             "js_modules in PyScript; docs/deploying.md has an example",
         ) from error
     finally:
-        for address in made.values():
-            page().URL.revokeObjectURL(address)
+        for each in urls.values():
+            page().URL.revokeObjectURL(each)
 
 
 def script_value(script: str) -> Any:

@@ -140,7 +140,7 @@ def _named_failures() -> Generator[None]:
 
 async def _in_page(text: str) -> tuple[Any, Any]:
     address = pyodide_host.beside_pyodide(FOLDER) + MODULE
-    module = await pyodide_host.load_module("tokenizers")
+    module = await pyodide_host.load_module("page/tokenizers")
     try:
         made = await module.open(address, text)
     except pyodide_host.js_error() as error:

@@ -1,6 +1,6 @@
 /** Runs main.py in a separate thread, so that the page stays responsive meanwhile. */
 
-import { startPython } from "./vendor/webnnm/python.js";
+import { startPython } from "./vendor/webnnm/page/python.js";
 
 try {
   const python = await startPython();

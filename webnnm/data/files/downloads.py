@@ -62,7 +62,7 @@ async def _in_page(
     """Return the bytes of a file, relative to the page, and its hash if one is required."""
     from webnnm.backends import pyodide_host
 
-    module: Any = await pyodide_host.load_module("downloads")
+    module: Any = await pyodide_host.load_module("page/downloads")
     told = pyodide_host.callback(tell)
     try:
         found = await module.download(address, keep, bool(wanted), told, guarded)
@@ -110,5 +110,5 @@ async def forget_downloads() -> None:
     if sys.platform == "emscripten":
         from webnnm.backends import pyodide_host
 
-        module: Any = await pyodide_host.load_module("downloads")
+        module: Any = await pyodide_host.load_module("page/downloads")
         await module.forget()

@@ -122,7 +122,7 @@ class Microphone:
         if not pyodide_host.in_browser():
             hint = "record a file, and load it with load_sound"
             raise BackendError("NNM709", "microphones can only be opened in pages", hint=hint)
-        module = await pyodide_host.load_module("sounds")
+        module = await pyodide_host.load_module("page/sounds")
         self._proxy = pyodide_host.callback(self._take)
         try:
             self._open = await module.open(self.rate, self.block, self._proxy)
@@ -199,7 +199,7 @@ def _mixed(array_: HostArray, axis: int | None = None) -> HostArray:
 
 async def _decoded(data: memoryview[int]) -> Sound:
     """Return a file as decoded by the browser."""
-    module = await pyodide_host.load_module("sounds")
+    module = await pyodide_host.load_module("page/sounds")
     try:
         samples = await module.decode(data, RATE)
     except pyodide_host.js_error() as error:

@@ -6,7 +6,7 @@
  * @typedef {typeof import("./bridge.js")} Bridge
  */
 
-import { BridgeError } from "./common.js";
+import { BridgeError } from "../common.js";
 
 /** @type {Map<number, Thing>} */
 const things = new Map();

@@ -1,11 +1,11 @@
 /** Starts Python with webnnm, in pages and module workers, under policies without 'unsafe-eval'. */
 
-import * as bridge from "./bridge.js";
+import * as onnxruntime from "../onnxruntime/onnxruntime.js";
+import * as bridge from "../webnn/bridge.js";
 import * as files from "./files.js";
-import * as onnxruntime from "./onnxruntime.js";
 
-/** Pyodide, next to this folder. */
-const PYODIDE = new URL("../pyodide/pyodide.mjs", import.meta.url).href;
+/** Pyodide, next to the folder of all these modules. */
+const PYODIDE = new URL("../../pyodide/pyodide.mjs", import.meta.url).href;
 /**
  * The second wheel is loaded when a module in it is imported, by a synchronous request. In a page,
  * such a request bypasses the service worker, which may be the only one to have the wheel.

@@ -5,7 +5,7 @@
  * @typedef {typeof import("./bridge.js")} Bridge
  */
 
-import { borrow } from "./common.js";
+import { borrow } from "../common.js";
 
 /** @type {Bridge["permutations"]} */
 export function permutations(data, size) {

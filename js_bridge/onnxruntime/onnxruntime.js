@@ -6,7 +6,7 @@
  * @typedef {import("./onnxruntime.js").Tell} Tell
  */
 
-import { BridgeError, text } from "./common.js";
+import { BridgeError, text } from "../common.js";
 import * as webassembly from "./webassembly.js";
 import * as webgpu from "./webgpu.js";
 

@@ -1,6 +1,6 @@
 /** Large files from the network, kept in the browser's storage. */
 
-import type { Bytes } from "./bridge.js";
+import type { Bytes } from "../webnn/bridge.js";
 
 /** A file that was downloaded. */
 export interface Downloaded {

@@ -10,7 +10,7 @@
  * @typedef {{ session: number, inputs: Name[], outputs: Name[], pointers: number, destroy(): void }} Graph
  */
 
-import { borrow, BridgeError, text } from "./common.js";
+import { borrow, BridgeError, text } from "../common.js";
 
 /** Milliseconds of work after which the page gets a turn. */
 const TURN = 8;
@@ -88,7 +88,7 @@ class WebAssemblyContext {
   /**
    * Return the graph of an ONNX model.
    *
-   * @param {import("./bridge.js").Bytes} model
+   * @param {import("../webnn/bridge.js").Bytes} model
    */
   async load(model) {
     const { wasm } = this;

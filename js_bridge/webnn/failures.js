@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BridgeError, text } from "./common.js";
+import { BridgeError, text } from "../common.js";
 
 /**
  * Return whether an error means that the context is lost, perhaps before its promise is settled.

@@ -7,7 +7,7 @@
  * @typedef {{ validator: string, size: number, parts: number, whole: boolean }} State
  */
 
-import { BridgeError, borrow } from "./common.js";
+import { BridgeError, borrow } from "../common.js";
 
 // Service workers remove storages whose name begins with "webnnm ", their scope, and a blank.
 const STORAGE = "webnnm-downloads";

@@ -6,13 +6,13 @@
  * @typedef {typeof import("./bridge.js")} Bridge
  */
 
-import { borrow, BridgeError, text } from "./common.js";
+import { borrow, BridgeError, text } from "../common.js";
 import { failure, guard } from "./failures.js";
 import { alive, enter, join, known, release, releases } from "./handles.js";
 import { assemble } from "./plans.js";
 
 export { BridgeError, release };
-export { browser } from "./browser.js";
+export { browser } from "../page/browser.js";
 export { close, ledger } from "./handles.js";
 export { permutations } from "./permutations.js";
 

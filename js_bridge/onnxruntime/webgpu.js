@@ -7,7 +7,7 @@
  * @typedef {{ session: any, destroy(): void }} Graph
  */
 
-import { borrow } from "./common.js";
+import { borrow } from "../common.js";
 
 /** Types that are stored in GPU buffers; other tensors stay in the memory of the page. */
 const ON_GPU = ["float32", "float16", "int64", "int32", "uint32", "uint8", "int4", "uint4"];
@@ -62,7 +62,7 @@ class WebGpuContext {
   /**
    * Return the graph of an ONNX model.
    *
-   * @param {import("./bridge.js").Bytes} model
+   * @param {import("../webnn/bridge.js").Bytes} model
    */
   async load(model) {
     const bytes = borrow(model, (view) => view.slice());

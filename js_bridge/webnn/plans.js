@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BridgeError, text } from "./common.js";
+import { BridgeError, text } from "../common.js";
 
 /**
  * Call the builder for every part of a plan; a failure names the operator.

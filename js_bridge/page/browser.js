@@ -2,7 +2,7 @@
  * What the browser tells of itself.
  *
  * @module
- * @typedef {typeof import("./bridge.js")} Bridge
+ * @typedef {typeof import("../webnn/bridge.js")} Bridge
  */
 
 /** @type {Bridge["browser"]} */
