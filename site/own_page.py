@@ -14,7 +14,7 @@ MODEL = "model.safetensors"
 
 async def archive(snapshot):
     """Return the bytes of the archive of a page with a saved model, for any web server."""
-    from webnnm.cli import service_worker
+    from webnnm.core import service_worker
 
     addresses = json.loads(await fetched(FILES))
     contents = await asyncio.gather(*map(fetched, addresses.values()))

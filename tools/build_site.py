@@ -12,7 +12,7 @@ from tools import compile_wheel, components, element_page, models, pyodide, whee
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.docs import documents
 from tools.page_parts import write_parts
-from webnnm.cli import service_worker
+from webnnm.core import service_worker
 from webnnm.transformers.chat_template import ARCHIVE
 
 PAGES = ROOT / "site"

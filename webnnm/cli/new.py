@@ -11,7 +11,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from webnnm.cli import runtime_package, service_worker
+from webnnm.cli import runtime_package
 from webnnm.cli.common import (
     FINE,
     CommandError,
@@ -21,6 +21,7 @@ from webnnm.cli.common import (
     read_bytes,
     say,
 )
+from webnnm.core import service_worker
 from webnnm.core.errors import DataError
 from webnnm.snapshots.snapshot import opened, verified
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from webnnm import NNModel
-from webnnm.cli import service_worker
+from webnnm.core import service_worker
 
 pytestmark = pytest.mark.desktop
 pytest.importorskip("numpy")
