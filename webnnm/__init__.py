@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from webnnm import charts as charts
     from webnnm.backends.base import Backend as Backend
     from webnnm.backends.probe import probe as probe
+    from webnnm.backends.reference import ReferenceBackend as ReferenceBackend
     from webnnm.backends.selection import backend as backend
+    from webnnm.core.arrays import HostArray as HostArray
     from webnnm.core.errors import BackendError as BackendError
     from webnnm.core.errors import ContextLost as ContextLost
     from webnnm.core.errors import DataError as DataError
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from webnnm.data.sounds.sound import Microphone as Microphone
     from webnnm.data.sounds.sound import Sound as Sound
     from webnnm.data.sounds.sound import load_sound as load_sound
+    from webnnm.data.sounds.wav import encode_wav as encode_wav
     from webnnm.data.streams.stream import StreamDataset as StreamDataset
     from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.tables.csv_table import read_csv as read_csv
@@ -64,8 +67,17 @@ if TYPE_CHECKING:
     from webnnm.evaluation.result import TestResult as TestResult
     from webnnm.expert.review import Review as Review
     from webnnm.expert.reviewer import review as review
+    from webnnm.formats.foreign import Part as Part
+    from webnnm.formats.foreign import Permuted as Permuted
+    from webnnm.formats.foreign import Reshaped as Reshaped
+    from webnnm.formats.foreign import Transposed as Transposed
+    from webnnm.formats.name_map import read_names as read_names
+    from webnnm.formats.safetensors import pack_safetensors as pack_safetensors
+    from webnnm.formats.safetensors import unpack_safetensors as unpack_safetensors
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
+    from webnnm.graph.elaboration.elaborate import elaborate as elaborate
     from webnnm.graph.transforms.autodiff import gradients as gradients
+    from webnnm.language.problems import diagnose as diagnose
     from webnnm.model.graph_export import export_onnx as export_onnx
     from webnnm.model.graph_export import export_stablehlo as export_stablehlo
     from webnnm.model.nnmodel import NNModel as NNModel
@@ -82,6 +94,10 @@ if TYPE_CHECKING:
     from webnnm.notation import parse as parse
     from webnnm.runtime.inference.answers import Prediction as Prediction
     from webnnm.trainer.training import Training as Training
+    from webnnm.transformers.choice import Sampling as Sampling
+    from webnnm.transformers.generator import Generator as Generator
+    from webnnm.transformers.log_mel import log_mel as log_mel
+    from webnnm.transformers.transcription import TranscriptionThresholds as TranscriptionThresholds
 
 __version__ = "0.1.0"
 
@@ -90,6 +106,8 @@ _OFFERED = {
     "backends.probe": "probe",
     "backends.selection": "backend",
     "charts": "charts",
+    "backends.reference": "ReferenceBackend",
+    "core.arrays": "HostArray",
     "core.errors": "BackendError ContextLost DataError ModelError NotationError WebNNMError",
     "core.finding": "Finding",
     "data.tables.csv_dataset": "CSVDataset",
@@ -101,6 +119,7 @@ _OFFERED = {
     "data.examples.iris": "IrisDataset",
     "data.examples.plane": "make_circles make_moons make_spirals make_xor plane_features",
     "data.sounds.sound": "Microphone Sound load_sound",
+    "data.sounds.wav": "encode_wav",
     "data.streams.stream": "StreamDataset",
     "data.tables.suggestion": "suggest_model",
     "data.tables.table_dataset": "TableDataset",
@@ -113,7 +132,12 @@ _OFFERED = {
     "evaluation.result": "TestResult",
     "expert.review": "Review",
     "expert.reviewer": "review",
+    "formats.foreign": "Part Permuted Reshaped Transposed",
+    "formats.name_map": "read_names",
+    "formats.safetensors": "pack_safetensors unpack_safetensors",
+    "graph.elaboration.elaborate": "elaborate",
     "graph.transforms.autodiff": "gradients",
+    "language.problems": "diagnose",
     "graph.builder": "GraphBuilder",
     "model.graph_export": "export_onnx export_stablehlo",
     "model.nnmodel": "NNModel",
@@ -125,6 +149,10 @@ _OFFERED = {
     "notation": "parse",
     "runtime.inference.answers": "Prediction",
     "trainer.training": "Training",
+    "transformers.choice": "Sampling",
+    "transformers.generator": "Generator",
+    "transformers.log_mel": "log_mel",
+    "transformers.transcription": "TranscriptionThresholds",
 }
 """Module → public names. They are imported on first use: a page pays only for what it touches."""
 _HOME = {name: module for module, names in _OFFERED.items() for name in names.split()}

@@ -23,7 +23,7 @@ from tests.browser.taught_pages import (
     train,
 )
 from webnnm import NNModel
-from webnnm.data.sounds.wav import packed
+from webnnm.data.sounds.wav import encode_wav
 
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
@@ -66,7 +66,7 @@ def second(kind: Callable[[random.Random], list[float]], seed: int) -> list[floa
 
 
 def wav(samples: list[float], name: str = "sound.wav") -> dict[str, Any]:
-    return {"name": name, "mimeType": "audio/wav", "buffer": packed(samples, RATE)}
+    return {"name": name, "mimeType": "audio/wav", "buffer": encode_wav(samples, RATE)}
 
 
 def recorded(kind: Any, count: int, first: int = 0) -> list[dict[str, Any]]:
@@ -154,7 +154,7 @@ async def test_sounds_are_learnt_from_the_microphone(
     launch: Any, new_page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:
     # The microphone hears a whistle, again and again.
-    (tmp_path / "heard.wav").write_bytes(packed(second(whistle, 0), RATE))
+    (tmp_path / "heard.wav").write_bytes(encode_wav(second(whistle, 0), RATE))
     played = f"--use-file-for-fake-audio-capture={tmp_path / 'heard.wav'}"
     page = await new_page(await launch(project.name, *FAKE, played))
     page.set_default_timeout(60_000)

@@ -16,13 +16,13 @@ from tests.browser.test_model_pages import (
     ready,
 )
 from tests.unit.transformers.tiny_whisper import files
-from webnnm.data.sounds.wav import packed
+from webnnm.data.sounds.wav import encode_wav
 
 SAID = (
     "And so my fellow Americans ask not what your country can do for you "
     "ask what you can do for your country"
 )
-TONE = packed([math.sin(place / 9) for place in range(8000)], 16_000)
+TONE = encode_wav([math.sin(place / 9) for place in range(8000)], 16_000)
 
 
 @in_one_browser

@@ -25,6 +25,23 @@ def test_every_fence_is_closed_and_every_python_runs_or_says_why_not(page: Path)
     assert not unsaid, "`py` is Python that is not run: say why"
 
 
+INSIDE = {
+    "adding-an-operator.md": "it is about the inside",
+    "quantization.md": "models of one's own are quantised by their state",
+}
+"""Guides that may import what is not public."""
+MODULES = "charts|language|random|sync|xp"
+"""Public modules."""
+
+
+def test_guides_import_public_names() -> None:
+    inner = re.compile(rf"^[\s>.]*(?:from|import) (webnnm\.(?!(?:{MODULES})\b)[\w.]+)", re.MULTILINE)
+    guides = [*DOCS.glob("*.md"), ROOT / "README.md"]
+    hidden = {page.name: inner.findall(page.read_text()) for page in guides}
+    generated = {"api.md", "expert.md", "rules.md"}
+    assert {name for name, modules in hidden.items() if modules} - generated == {*INSIDE}
+
+
 def test_every_document_is_listed() -> None:
     index = (DOCS / "README.md").read_text()
     linked = set(re.findall(r"\]\(([\w./-]+)[)#]", index))

@@ -155,6 +155,31 @@ def chunks(
         yield tensor.data
 
 
+def pack_safetensors(
+    tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None
+) -> bytes:
+    """Return arrays as the bytes of a safetensors file.
+
+    >>> data = pack_safetensors({"w": [[1.0, 2.0]], "b": [0.5]}, {"made by": "hand"})
+    >>> {name: array.tolist() for name, array in unpack_safetensors(data).items()}
+    {'w': [[1.0, 2.0]], 'b': [0.5]}
+
+    - `tensors`: name → anything with the buffer protocol, whose type is kept, or a list of numbers,
+      which are written as float32.
+    - `metadata`: texts by name, for whoever reads the file.
+    """
+    arrays = {name: HostArray.of(value) for name, value in tensors.items()}
+    return b"".join(chunks(arrays, metadata or {}))
+
+
+def unpack_safetensors(data: Any) -> dict[str, HostArray]:
+    """Return the arrays of a safetensors file by name, from anything with the buffer protocol.
+
+    Raises `DataError` NNM801 for a file that was cut off, NNM802 for one that is not of the format.
+    """
+    return {name: tensor.array() for name, tensor in read(data).tensors.items()}
+
+
 def header(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the header of a file as JSON data."""
     found: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}

@@ -48,7 +48,7 @@ from webnnm.transformers.texts import (
     token_rows,
 )
 from webnnm.transformers.tokenizer import Tokenizer
-from webnnm.transformers.transcription import TEMPERATURES, Limits, Transcribing
+from webnnm.transformers.transcription import TEMPERATURES, Transcribing, TranscriptionThresholds
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -712,7 +712,7 @@ class PretrainedModel(NNModel):
         language: str | None = None,
         task: str = "transcribe",
         temperature: float | Sequence[float] = TEMPERATURES,
-        limits: Limits | None = None,
+        thresholds: TranscriptionThresholds | None = None,
         seed: int = 0,
     ) -> Transcribing:
         """Transcribe speech: iterate over the segments, or await the whole.
@@ -733,7 +733,7 @@ class PretrainedModel(NNModel):
         - `task`: "transcribe", or "translate" into English.
         - `temperature`: the sampling temperature; with several, a window whose transcript is
           repetitive or uncertain is transcribed again at the next one.
-        - `limits`: the thresholds for this, and for silence.
+        - `thresholds`: those for this, and for silence.
         - `seed`: the seed of the sampling at temperatures above 0.
 
         Raises `DataError` NNM717 for models of other kinds, NNM718 for tokenizers without the
@@ -756,7 +756,7 @@ class PretrainedModel(NNModel):
             language=language,
             task=task,
             temperatures=[temperature] if numbers else [*temperature],
-            limits=limits or Limits(),
+            thresholds=thresholds or TranscriptionThresholds(),
             seed=seed,
         )
         return self._transcribing

@@ -36,19 +36,19 @@ SHORTEST = RATE // 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class TranscriptionThresholds:
     """When a window is transcribed again at the next temperature, or skipped.
 
-    - `compression`: the ratio of compression by zlib above which a text counts as repetitive.
-    - `logarithm`: the average log probability of a token below which a text counts as a guess.
-    - `silence`: the probability that nobody speaks, above which guesses are skipped.
+    - `compression_ratio`: the ratio of compression by zlib above which a text is repetitive.
+    - `log_probability`: the average log probability of a token below which a text is a guess.
+    - `no_speech`: the probability that nobody speaks, above which guesses are skipped.
     - `quiet`: the peak of the samples below which a window is silence, which is not transcribed; 0
       transcribes every window. Even noise of a low level is not transcribed either.
     """
 
-    compression: float = 2.4
-    logarithm: float = -1.0
-    silence: float = 0.6
+    compression_ratio: float = 2.4
+    log_probability: float = -1.0
+    no_speech: float = 0.6
     quiet: float = SILENT
 
 
@@ -92,17 +92,23 @@ class _Written:
     silence: float
     temperature: float
 
-    def is_poor(self, limits: Limits) -> bool:
+    def is_poor(self, thresholds: TranscriptionThresholds) -> bool:
         """Return whether a window has to be transcribed again."""
-        if self.is_silent(limits):
+        if self.is_silent(thresholds):
             return False
         data = self.text.encode()
         compression = len(data) / len(zlib.compress(data)) if data else 0.0
-        return compression > limits.compression or self.log_probability < limits.logarithm
+        return (
+            compression > thresholds.compression_ratio
+            or self.log_probability < thresholds.log_probability
+        )
 
-    def is_silent(self, limits: Limits) -> bool:
+    def is_silent(self, thresholds: TranscriptionThresholds) -> bool:
         """Return whether nobody speaks."""
-        return self.silence > limits.silence and self.log_probability < limits.logarithm
+        return (
+            self.silence > thresholds.no_speech
+            and self.log_probability < thresholds.log_probability
+        )
 
 
 class Transcribing(Unfinished):
@@ -119,13 +125,13 @@ class Transcribing(Unfinished):
         language: str | None,
         task: str,
         temperatures: Sequence[float],
-        limits: Limits,
+        thresholds: TranscriptionThresholds,
         seed: int,
     ) -> None:
         tokens.prompt(language or next(iter(tokens.languages), None), task)
         self._generator, self._tokenizer, self._tokens = generator, tokenizer, tokens
         self._features, self._stream = features, stream
-        self._task, self._temperatures, self._limits = task, temperatures, limits
+        self._task, self._temperatures, self._thresholds = task, temperatures, thresholds
         self._seed = seed
         self.language = language or (None if tokens.languages else "en")
         self._stopped = False
@@ -155,7 +161,7 @@ class Transcribing(Unfinished):
             samples = await self._stream.window(start, size)
             if len(samples) // 4 < SHORTEST:
                 return
-            if self._limits.quiet and not has_speech(samples, self._limits.quiet):
+            if self._thresholds.quiet and not has_speech(samples, self._thresholds.quiet):
                 start += len(samples) // 4
                 continue
             source = {"input_features": await self._features.of(samples)}
@@ -163,7 +169,7 @@ class Transcribing(Unfinished):
             if self._stopped:
                 return
             frames = -(-len(samples) // (4 * HOP))
-            if written.is_silent(self._limits):
+            if written.is_silent(self._thresholds):
                 start += frames * HOP
                 continue
             found, heard = self._parts(written, frames, start / RATE)
@@ -177,7 +183,7 @@ class Transcribing(Unfinished):
         written: _Written | None = None
         for number, temperature in enumerate(self._temperatures):
             written = await self._attempt(source, prompt, temperature, self._seed + number, silence)
-            if self._stopped or not written.is_poor(self._limits):
+            if self._stopped or not written.is_poor(self._thresholds):
                 break
         assert written is not None
         return written

@@ -13,7 +13,7 @@ import pytest
 from webnnm import BackendError, DataError, Microphone, Sound, backend, load_sound
 from webnnm.core.arrays import HostArray
 from webnnm.data.sounds.resampling import resampled
-from webnnm.data.sounds.wav import packed
+from webnnm.data.sounds.wav import encode_wav
 
 ON_DESKTOP = sys.platform != "emscripten"
 
@@ -38,7 +38,7 @@ def test_what_is_not_a_sound_is_named() -> None:
 
 
 def test_files_are_read(tmp_path: Any) -> None:
-    (tmp_path / "a.wav").write_bytes(packed([0.5, 0.0, 1.0, 0.0], 8000, 2))
+    (tmp_path / "a.wav").write_bytes(encode_wav([0.5, 0.0, 1.0, 0.0], 8000, 2))
     sound = asyncio.run(load_sound(tmp_path / "a.wav"))
     assert (sound.samples.tolist(), sound.rate) == ([0.25, 0.5], 8000)
     with pytest.raises(DataError, match="NNM715"):

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from webnnm import DataError
-from webnnm.data.sounds.wav import FLOAT, PCM, packed, read
+from webnnm.data.sounds.wav import FLOAT, PCM, encode_wav, read
 
 
 def file(code: int, bits: int, data: bytes, channels: int = 1, **more: bytes) -> bytes:
@@ -53,8 +53,8 @@ def test_data_of_unknown_size_end_with_the_file() -> None:
     ("data", "code", "words"),
     [
         (b"OggS" + bytes(40), "NNM802", "does not begin with RIFF and WAVE"),
-        (packed([0.5] * 9, 8000)[:-4], "NNM801", 'the file ends within "data"'),
-        (packed([], 8000)[:12], "NNM802", "it has no data"),
+        (encode_wav([0.5] * 9, 8000)[:-4], "NNM801", 'the file ends within "data"'),
+        (encode_wav([], 8000)[:12], "NNM802", "it has no data"),
         (file(2, 4, b""), "NNM802", "samples of kind 2 with 4 bits are not supported"),
         (file(PCM, 16, b"", channels=0), "NNM802", "0 channels"),
         (b"RIFF\0\0\0\0WAVEdata" + bytes(8), "NNM802", "data come before the format"),

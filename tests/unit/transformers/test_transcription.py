@@ -17,9 +17,9 @@ from tests.places import SHARED
 from tests.unit.transformers.tiny_whisper import VOCABULARY, WORDS, files
 from webnnm import DataError, Sound
 from webnnm.core.arrays import HostArray
-from webnnm.data.sounds.wav import packed
+from webnnm.data.sounds.wav import encode_wav
 from webnnm.transformers.speech_tokens import SpeechTokens
-from webnnm.transformers.transcription import Limits, Transcribing
+from webnnm.transformers.transcription import Transcribing, TranscriptionThresholds
 from webnnm.transformers.voice import has_speech
 
 END, START, ENGLISH, GERMAN, TRANSLATE, TRANSCRIBE = (
@@ -106,7 +106,7 @@ def transcribing(
         "language": None,
         "task": "transcribe",
         "temperatures": [0.0, 0.5],
-        "limits": Limits(),
+        "thresholds": TranscriptionThresholds(),
         "seed": 0,
         **settings,
     }
@@ -165,7 +165,7 @@ def test_repetitions_and_guesses_are_written_anew() -> None:
     generator = Planned([at(0), A, at(9)], [at(0), B, at(9)], sure=-2.0)
     assert whole(generator, 9).text == "b"
     generator = Planned([at(0), A, at(9)], sure=-2.0)
-    assert whole(generator, 9, limits=Limits(logarithm=-3.0)).text == "a"
+    assert whole(generator, 9, thresholds=TranscriptionThresholds(log_probability=-3.0)).text == "a"
 
 
 def test_silence_is_passed_over_where_words_are_a_guess() -> None:
@@ -234,7 +234,7 @@ async def heard(use: Callable[[Any], Any]) -> Any:
 
 def test_all_ways_to_give_sound_and_to_take_segments_agree(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
-    (tmp_path / "tone.wav").write_bytes(packed(tone(0.5), SECOND))
+    (tmp_path / "tone.wav").write_bytes(encode_wav(tone(0.5), SECOND))
 
     async def blocks() -> AsyncGenerator[Sound]:
         samples = tone(0.5)

@@ -74,7 +74,7 @@ async def load_sound(source: Any) -> Sound:
     """Load a sound from a path, a URL, or bytes.
 
     >>> import asyncio
-    >>> asyncio.run(load_sound(wav.packed([0.5, -0.5], 8000)))
+    >>> asyncio.run(load_sound(wav.encode_wav([0.5, -0.5], 8000)))
     <Sound of 0.00 s, 8000 samples per second>
 
     WAV files can be read everywhere. Other formats can be read in pages if the browser plays them,

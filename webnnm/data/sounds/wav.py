@@ -40,7 +40,7 @@ def is_wav(data: memoryview[int]) -> bool:
 def read(data: Any) -> File:
     """Return the contents of a file of integers or floats, from anything with the buffer protocol.
 
-    >>> read(packed([0.5, -0.5], 8000)).samples.tolist()
+    >>> read(encode_wav([0.5, -0.5], 8000)).samples.tolist()
     [0.5, -0.5]
 
     Raises `DataError` NNM801 for a file that ends early, NNM802 for one that is not a WAV file, is
@@ -65,7 +65,7 @@ def read(data: Any) -> File:
     raise _invalid("it has no data")
 
 
-def packed(samples: list[float], rate: int, channels: int = 1) -> bytes:
+def encode_wav(samples: list[float], rate: int, channels: int = 1) -> bytes:
     """Return a file of float32 samples."""
     data = array("f", samples).tobytes()
     form = struct.pack("<HHIIHH", FLOAT, channels, rate, 4 * channels * rate, 4 * channels, 32)
