@@ -110,6 +110,11 @@ types:
 	@$(VENV)/pyrefly check
 	@node_modules/.bin/tsc --project tsconfig.json
 
+.PHONY: words
+words: ## count names that need translation: functions named by a participle, vague locals
+	@$(SETUP) tools
+	@$(VENV)/python -m tools.words
+
 bench: ## measure size, start-up and speed, beside PyTorch, TensorFlow.js and jax-js in .cache
 	@$(SETUP) site
 	@$(VENV)/python -m tools.measure

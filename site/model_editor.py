@@ -113,7 +113,7 @@ class ModelEditor(Editor):
 
     def mend(self, fix):
         """Carry out an edit, and go back to the text."""
-        self.text = fix.applied(self.text)
+        self.text = fix.apply(self.text)
         self.check()
         start = len(self.text[: fix.start + len(fix.text)].encode("utf-16-le")) // 2
         self.select(start, start)

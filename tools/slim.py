@@ -17,7 +17,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import TypeVar
 
-from webnnm.core.garbage import uncollected
+from webnnm.core.garbage import pause_garbage_collection
 
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
 """The annotations that dataclasses and typed dicts evaluate; all others have no effect."""
@@ -35,7 +35,7 @@ Anything = TypeVar("Anything", bound=ast.AST)
 Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@uncollected()
+@pause_garbage_collection()
 def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
     """Return the sources of a package's modules, by file as given, without what readers need.
 
@@ -191,7 +191,7 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield block
 
 
-@uncollected()
+@pause_garbage_collection()
 def _minified(source: str, shared: Set[str]) -> str:
     """Return a minified module; names that other modules import do not change."""
     import python_minifier

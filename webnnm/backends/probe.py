@@ -9,7 +9,7 @@ from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
 from webnnm.backends.selection import has_onnxruntime
 from webnnm.backends.webnn import DEVICES, WebNNBackend
-from webnnm.core.awaiting import awaited
+from webnnm.core.awaiting import require_await
 from webnnm.core.errors import BackendError
 
 
@@ -44,7 +44,7 @@ class ProbeResult:
         return self.sentence
 
 
-@awaited
+@require_await
 async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
     """Test each device of WebNN with small graphs, the others as described below.
 

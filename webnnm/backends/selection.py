@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
-from webnnm.core.awaiting import awaited, check_awaited
+from webnnm.core.awaiting import check_awaited, require_await
 from webnnm.core.errors import BackendError, suggestion
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DEVICES = {"webnn": REQUESTS[:3], "jax": ("cpu", "gpu", "tpu", "npu")}
 """The devices that can be requested from a backend, if not all of `REQUESTS`."""
 
 
-@awaited
+@require_await
 async def backend(
     name: str = "auto",
     *,

@@ -27,7 +27,7 @@ from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, prob
 from webnnm.cli.option_hints import OF_FILES, as_options, options_of
 from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
-from webnnm.core.errors import ModelError, WebNNMError, separate
+from webnnm.core.errors import ModelError, WebNNMError, split_errors
 
 COMMANDS = (
     texts,
@@ -101,7 +101,7 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
         if given.json:
             print_json({"model": getattr(given, "model", None), "errors": problems(error)})
         else:
-            for each in separate(error):
+            for each in split_errors(error):
                 say(str(each))
         asked = error.code in OF_THE_COMMAND or isinstance(error, CommandError)
         return USAGE if asked else WRONG

@@ -16,7 +16,7 @@ from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.scanned import scanned
 from webnnm.compiler.traps import EVERY, Trap
 from webnnm.core.dtypes import FORMATS
-from webnnm.core.garbage import uncollected
+from webnnm.core.garbage import pause_garbage_collection
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
@@ -133,7 +133,7 @@ def transformed(
     return graph, legaliser.rewrites()
 
 
-@uncollected()
+@pause_garbage_collection()
 def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
     """Return the plan of a graph that a device of these limits and faults computes.
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from webnnm.core.garbage import uncollected
+from webnnm.core.garbage import pause_garbage_collection
 from webnnm.core.naming import camel_case
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
 from webnnm.ops.declare.operator import AnyOperator
@@ -68,7 +68,7 @@ class Plan:
     @cached_property
     def json(self) -> str:
         """The canonical JSON text."""
-        with uncollected():
+        with pause_garbage_collection():
             return json.dumps(self.content, sort_keys=True, allow_nan=False)
 
     @cached_property

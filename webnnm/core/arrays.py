@@ -72,44 +72,44 @@ class HostArray:
         >>> HostArray.of(b"\\x00\\x00\\x80?", "float32", []).values()[0]
         1.0
         """
-        given: Any = value
+        source: Any = value
         if isinstance(value, _NUMBERS) and shape is None:
             dtype = dtype or "float32"
             return cls(dtype, (), pack((value,), dtype))
         if isinstance(value, HostArray):
-            found, given = value, value.data
+            result, source = value, value.data
             copy = copy and not isinstance(
                 value.data.obj, array
             )  # nobody else holds what `pack` made
         elif type(value) is list:
-            found, copy = cls._from_nested(value, dtype or "float32"), False
+            result, copy = cls._from_nested(value, dtype or "float32"), False
         elif isinstance(value, (bytes, bytearray)) and dtype is not None and shape is not None:
-            found = cls(dtype, shape, value)
+            result = cls(dtype, shape, value)
         else:
-            if hasattr(given, "to_py"):  # a proxy of JavaScript
-                given, copy = given.to_py(), False  # a copy
-            if hasattr(given, "__array__"):  # NumPy, pandas
-                given = given.__array__() if "numpy" in sys.modules else given.tolist()
-            found = cls._from_buffer(given, dtype)
-            if found is None:
-                found = cls._from_nested(given, dtype or "float32")
-        if (found.dtype, dtype) == ("float16", "float32"):
-            found = cls("float32", found.shape, _widened(found.data))
-        elif (found.dtype, dtype) == ("float32", "float16"):
-            found = cls("float16", found.shape, _narrowed(found.values()))
-        elif dtype is not None and found.dtype != dtype:
-            found = cls(dtype, found.shape, pack(found.values(), dtype))
-        if shape is not None and tuple(shape) != found.shape:
-            if count(shape) != count(found.shape):
+            if hasattr(source, "to_py"):  # a proxy of JavaScript
+                source, copy = source.to_py(), False  # a copy
+            if hasattr(source, "__array__"):  # NumPy, pandas
+                source = source.__array__() if "numpy" in sys.modules else source.tolist()
+            result = cls._from_buffer(source, dtype)
+            if result is None:
+                result = cls._from_nested(source, dtype or "float32")
+        if (result.dtype, dtype) == ("float16", "float32"):
+            result = cls("float32", result.shape, _widen_halves(result.data))
+        elif (result.dtype, dtype) == ("float32", "float16"):
+            result = cls("float16", result.shape, _narrow_to_halves(result.values()))
+        elif dtype is not None and result.dtype != dtype:
+            result = cls(dtype, result.shape, pack(result.values(), dtype))
+        if shape is not None and tuple(shape) != result.shape:
+            if count(shape) != count(result.shape):
                 raise DataError(
                     "NNM702",
-                    f"{count(found.shape)} values {show(found.shape)} do not fill {show(shape)}",
+                    f"{count(result.shape)} values {show(result.shape)} do not fill {show(shape)}",
                 )
-            found = cls(found.dtype, shape, found.data)
-        return found.copy() if copy and found.shares(given) else found
+            result = cls(result.dtype, shape, result.data)
+        return result.copy() if copy and result.shares(source) else result
 
     @classmethod
-    def _from_buffer(cls, value: Any, wanted: DataType | None) -> HostArray | None:
+    def _from_buffer(cls, value: Any, target: DataType | None) -> HostArray | None:
         try:
             view = memoryview(value)
         except TypeError:
@@ -121,8 +121,8 @@ class HostArray:
             raise DataError("NNM702", f"values of {kind} are not numbers", hint=hint) from error
         code = view.format.lstrip("@=<")
         dtype: DataType
-        if code == "d" and wanted == "float64":
-            dtype = wanted
+        if code == "d" and target == "float64":
+            dtype = target
         elif code in _DTYPES_OF_FORMAT:
             dtype = _DTYPES_OF_FORMAT[code]
         elif len(code) == 1 and code.lower() in _SIGNED_FORMATS:
@@ -134,36 +134,36 @@ class HostArray:
         # A view with a size of 0 cannot be cast, nor one of halves before Python 3.12.
         castable = view.c_contiguous and view.nbytes and code != "e"
         data = view if castable else memoryview(view.tobytes())
-        if code == "H" and wanted == "float16":  # the 2022 draft carries halves as their bits
+        if code == "H" and target == "float16":  # the 2022 draft carries halves as their bits
             dtype = "float16"
         elif code in ("d", "h", "H") and dtype != "float64":
-            dtype = wanted or dtype  # straight from the source, not rounded on the way
+            dtype = target or dtype  # straight from the source, not rounded on the way
             return cls(dtype, view.shape, pack(data.cast("B").cast(code), dtype))  # pyrefly: ignore[bad-argument-type]
         return cls(dtype, view.shape, data)  # pyrefly: ignore[bad-argument-type]
 
     @classmethod
     def _from_nested(cls, value: Any, dtype: DataType) -> HostArray:
         plain = dtype in ("float32", "float64") and type(value) is list
-        found = _floats(value, FORMATS[dtype]) if plain else None
-        if found is not None:
-            return cls(dtype, *found)
+        shape_and_data = _floats(value, FORMATS[dtype]) if plain else None
+        if shape_and_data is not None:
+            return cls(dtype, *shape_and_data)
         shape: list[int] = []
         level: list[Any] = [value]
         while level and _is_list(level[0]):
             size = len(level[0])
             for row, item in enumerate(level):
                 if not _is_list(item) or len(item) != size:
-                    found = f"a list of {len(item)}" if _is_list(item) else repr(item)
+                    shape_and_data = f"a list of {len(item)}" if _is_list(item) else repr(item)
                     raise DataError(
                         "NNM702",
                         f"the nested lists are ragged: list 0 at depth {len(shape)} has "
-                        f"{size} elements, item {row} is {found}",
+                        f"{size} elements, item {row} is {shape_and_data}",
                         hint="give all lists of one depth the same length",
                     )
             shape.append(size)
             level = [element for item in level for element in item]
             if not {*map(type, level)} <= _PYTHON:
-                level = [*map(_in_python, level)]
+                level = [*map(_to_python, level)]
         return cls(dtype, shape, pack(level, dtype))
 
     def __reduce__(self) -> Any:  # memoryviews can neither be copied nor pickled
@@ -210,10 +210,10 @@ class HostArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return a NumPy array for NumPy: `np.asarray(x)` has the type and the shape of x."""
         importlib.import_module("numpy")  # once it is loaded, `public` returns its arrays
-        found = self.public()
-        if dtype is None or found.dtype == dtype:
-            return found.copy() if copy else found
-        return found.astype(dtype)
+        result = self.public()
+        if dtype is None or result.dtype == dtype:
+            return result.copy() if copy else result
+        return result.astype(dtype)
 
     def copy(self) -> HostArray:
         """Return a copy of the array in read-only memory of its own."""
@@ -232,7 +232,7 @@ class HostArray:
             return False
         return self.data.obj is owner and not isinstance(owner, bytes)
 
-    def frozen(self) -> HostArray:
+    def as_readonly(self) -> HostArray:
         """Return the same array, read-only."""
         return HostArray(self.dtype, self.shape, self.data.toreadonly())
 
@@ -243,9 +243,9 @@ class HostArray:
         """
         target = memoryview(buffer)
         if target.readonly or target.nbytes != self.data.nbytes:
-            found = "read-only" if target.readonly else f"{target.nbytes} bytes"
+            actual = "read-only" if target.readonly else f"{target.nbytes} bytes"
             raise DataError(
-                "NNM702", f"writing {self} takes {self.data.nbytes} bytes, the buffer is {found}"
+                "NNM702", f"writing {self} takes {self.data.nbytes} bytes, the buffer is {actual}"
             )
         target.cast("B")[:] = self.data
 
@@ -297,12 +297,12 @@ def _floats(value: list[Any], code: str) -> tuple[tuple[int, ...], array[float]]
             return (len(value),), array(code, value)
         if not row or not isinstance(row[0], _NUMBERS):
             return None
-        found, width = array(code), len(row)
+        elements, width = array(code), len(row)
         for row in value:
-            found.fromlist(row)
+            elements.fromlist(row)
             if len(row) != width:
                 return None
-        return (len(value), width), found
+        return (len(value), width), elements
     except (TypeError, OverflowError):
         return None
 
@@ -335,7 +335,7 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _in_python(element: Any) -> Any:
+def _to_python(element: Any) -> Any:
     """Turn an element that is a NumPy array or number, or a proxy, into a Python object."""
     if isinstance(element, (int, float)):
         return element
@@ -344,10 +344,10 @@ def _in_python(element: Any) -> Any:
     return element.tolist() if hasattr(element, "tolist") else element
 
 
-def joined(arrays: Sequence[HostArray]) -> HostArray:
+def concatenate(arrays: Sequence[HostArray]) -> HostArray:
     """Concatenate arrays of the same type and row shape along the first axis.
 
-    >>> joined([HostArray.of([[1]]), HostArray.of([[2], [3]])]).shape
+    >>> concatenate([HostArray.of([[1]]), HostArray.of([[2], [3]])]).shape
     (3, 1)
     """
     if len(arrays) == 1:
@@ -385,7 +385,7 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
     return struct.pack(f"<{len(flat)}{FORMATS[dtype]}", *map(int, flat))
 
 
-def _widened(halves: memoryview[int]) -> array[float]:
+def _widen_halves(halves: memoryview[int]) -> array[float]:
     """Return float16 numbers as float32, block by block: Python floats take 8 times the memory."""
     wide = array("f", bytes(4)) * (len(halves) // 2)
     for start in range(0, len(halves), _BLOCK):
@@ -395,7 +395,7 @@ def _widened(halves: memoryview[int]) -> array[float]:
     return wide
 
 
-def _narrowed(values: Any) -> bytearray:
+def _narrow_to_halves(values: Any) -> bytearray:
     """Return float32 numbers as float16, block by block as well."""
     halves = bytearray(2 * len(values))
     for start in range(0, len(values), _BLOCK):

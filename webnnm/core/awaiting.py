@@ -31,7 +31,7 @@ class Call(Coroutine[Any, Any, Any]):
     """A coroutine of a public function, to be awaited.
 
     >>> async def load(path): ...
-    >>> awaited(load)("model.nnm").classes
+    >>> require_await(load)("model.nnm").classes
     Traceback (most recent call last):
     webnnm.core.awaiting.NotAwaitedError: NNM712: load(…) was not awaited, and has no "classes" yet
     hint: write `(await load(…)).classes`
@@ -111,7 +111,7 @@ class Call(Coroutine[Any, Any, Any]):
 _mark: Callable[[Any], Any] = getattr(inspect, "markcoroutinefunction", lambda function: function)
 
 
-def awaited(
+def require_await(
     function: Callable[P, Coroutine[Any, Any, T]], owner: str = ""
 ) -> Callable[P, Coroutine[Any, Any, T]]:
     """Return a coroutine function whose calls say where they were not awaited.
@@ -128,8 +128,8 @@ def awaited(
     return call
 
 
-def awaited_methods(owner: str) -> Callable[[C], C]:
-    """Return a decorator that makes the public coroutine methods of a class `awaited`."""
+def require_await_of_methods(owner: str) -> Callable[[C], C]:
+    """Return a decorator that makes the public coroutine methods of a class `require_await`."""
 
     def decorate(kind: C) -> C:
         for name, member in [*vars(kind).items()]:
@@ -137,9 +137,9 @@ def awaited_methods(owner: str) -> Callable[[C], C]:
             if name.startswith("_") or not inspect.iscoroutinefunction(function):
                 continue
             if isinstance(member, classmethod):
-                setattr(kind, name, classmethod(awaited(function, kind.__name__)))
+                setattr(kind, name, classmethod(require_await(function, kind.__name__)))
             else:
-                setattr(kind, name, awaited(function, owner))
+                setattr(kind, name, require_await(function, owner))
         return kind
 
     return decorate

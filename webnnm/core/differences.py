@@ -27,39 +27,39 @@ BENDING = 0.05
 Verdict = Literal["agrees", "differs", "at a kink", "not measurable"]
 
 
-def step_at(x: float, dtype: DataType) -> float:
+def choose_step(x: float, dtype: DataType) -> float:
     """Return the step of differences at x, a power of two, so that x ± h is hardly rounded.
 
-    >>> step_at(0.5, "float32"), step_at(-3.0, "float32")
+    >>> choose_step(0.5, "float32"), choose_step(-3.0, "float32")
     (0.00390625, 0.015625)
     """
     h = round(math.log2(FLOAT_INFO[dtype].eps) / 3)
     return 2.0 ** (h + max(0, math.ceil(math.log2(max(1.0, abs(x))))))
 
 
-def tolerance_of(dtype: DataType) -> float:
+def get_tolerance(dtype: DataType) -> float:
     """Return the relative tolerance between gradients and differences: √ε, half of the digits.
 
     The theoretical error is smaller, but functions are seldom as smooth as its estimate assumes.
 
-    >>> f"{tolerance_of('float32'):.1e}", f"{tolerance_of('float64'):.1e}"
+    >>> f"{get_tolerance('float32'):.1e}", f"{get_tolerance('float64'):.1e}"
     ('3.5e-04', '1.5e-08')
     """
     return FLOAT_INFO[dtype].eps ** 0.5
 
 
-def chosen(size: int, most: int) -> list[int]:
-    """Return up to `most` positions in an array of this size, the same ones each time."""
-    return sorted(random.Random(0).sample(range(size), min(size, most)))
+def sample_elements(size: int, limit: int) -> list[int]:
+    """Return up to `limit` positions in an array of this size, the same ones each time."""
+    return sorted(random.Random(0).sample(range(size), min(size, limit)))
 
 
-def index_of(element: int, shape: Shape) -> tuple[int, ...]:
+def unravel_index(element: int, shape: Shape) -> tuple[int, ...]:
     """Return the index of an element from its position in row-major order."""
-    found: list[int] = []
+    index: list[int] = []
     for size in reversed(shape):
-        found.append(element % size)
+        index.append(element % size)
         element //= size
-    return tuple(reversed(found))
+    return tuple(reversed(index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +155,21 @@ class GradientReport:
     @property
     def faults(self) -> list[Comparison]:
         """The gradients that differ from the measured slopes, the worst one first."""
-        found = [each for each in self.comparisons if each.verdict == "differs"]
-        return sorted(found, key=lambda each: -each.error)
+        differing = [
+            comparison for comparison in self.comparisons if comparison.verdict == "differs"
+        ]
+        return sorted(differing, key=lambda comparison: -comparison.error)
 
     @property
     def ok(self) -> bool:
         """Whether gradients could be compared and none of them differs."""
-        verdicts = [each.verdict for each in self.comparisons]
+        verdicts = [comparison.verdict for comparison in self.comparisons]
         return "differs" not in verdicts and "agrees" in verdicts
 
     @property
     def worst(self) -> Comparison | None:
         """The comparison with the largest relative error; faults come first."""
-        agreeing = [each for each in self.comparisons if each.verdict == "agrees"]
+        agreeing = [comparison for comparison in self.comparisons if comparison.verdict == "agrees"]
         return next(iter(self.faults), None) or max(agreeing, key=_error, default=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,14 +178,14 @@ class GradientReport:
             "ok": self.ok,
             "comparisons": [
                 {
-                    "place": each.place,
-                    "index": list(each.index),
-                    "gradient": each.gradient,
-                    "measured": each.slope.value,
-                    "error": each.error,
-                    "verdict": each.verdict,
+                    "place": comparison.place,
+                    "index": list(comparison.index),
+                    "gradient": comparison.gradient,
+                    "measured": comparison.slope.value,
+                    "error": comparison.error,
+                    "verdict": comparison.verdict,
                 }
-                for each in self.comparisons
+                for comparison in self.comparisons
             ],
         }
 
@@ -208,11 +210,11 @@ class GradientReport:
         text = f"{place}: {len(agreeing)} of {len(own)} agree"
         if agreeing:
             text += f", relative error up to {max(map(_error, agreeing)):.1e}"
-        others = [f"{len(each)} {_described(each[0])}" for each in by.values()]
+        others = [f"{len(each)} {_describe(each[0])}" for each in by.values()]
         return ", ".join([text, *others])
 
 
-def _described(first: Comparison) -> str:
+def _describe(first: Comparison) -> str:
     """Return a description of several comparisons with the same verdict, given the first one."""
     if first.verdict == "at a kink":
         left, right = first.slope.left, first.slope.right

@@ -78,14 +78,14 @@ _OVERFLOW: dict[DataType, float] = {
 """The smallest number of each type that rounds to infinity."""
 
 
-def is_data_type(word: str) -> TypeGuard[DataType]:
+def is_data_type(name: str) -> TypeGuard[DataType]:
     """Return whether a word names a data type of WebNN, and so of the notation."""
-    return word in PRECEDENCE
+    return name in PRECEDENCE
 
 
-def is_tensor_type(word: str) -> TypeGuard[DataType]:
+def is_tensor_type(name: str) -> TypeGuard[DataType]:
     """Return whether a word names a data type of WebNN, or float64, which some backends support."""
-    return word in _BITS
+    return name in _BITS
 
 
 def byte_length(dtype: DataType, count: int) -> int:

@@ -69,10 +69,10 @@ class Edit(NamedTuple):
             return f'Delete "{replaced}"' if replaced else "Insert a space"
         return f'Change to "{self.text}"' if replaced else f'Insert "{self.text}"'
 
-    def applied(self, source: str) -> str:
+    def apply(self, source: str) -> str:
         """Return a text with the edit applied.
 
-        >>> Edit(0, 4, "tanh").applied("relu()")
+        >>> Edit(0, 4, "tanh").apply("relu()")
         'tanh()'
         """
         return source[: self.start] + self.text + source[self.end :]
@@ -92,9 +92,9 @@ class Remedy(str):
 
     def __new__(cls, hint: str, text: str, *, word: str = "", span: Span | None = None) -> Remedy:
         """Return a hint; the search for `word` starts at the position of the error."""
-        made = super().__new__(cls, hint)
-        made.text, made.word, made.span = text, word, span
-        return made
+        remedy = super().__new__(cls, hint)
+        remedy.text, remedy.word, remedy.span = text, word, span
+        return remedy
 
     def __reduce__(self) -> Any:  # as `str` would, a copy would be created without its text
         return partial(Remedy, word=self.word, span=self.span), (str(self), self.text)
@@ -105,9 +105,9 @@ class Remedy(str):
             return Edit(self.span.start, self.span.end, self.text)
         # Errors in options point to the option's name; the word is in its value.
         end = source.find(";", span.start)
-        word = re.compile(rf"(?<!\w){re.escape(self.word)}(?!\w)")
-        found = word.search(source, span.start, len(source) if end < 0 else end)
-        return Edit(found.start(), found.end(), self.text) if found else None
+        pattern = re.compile(rf"(?<!\w){re.escape(self.word)}(?!\w)")
+        match = pattern.search(source, span.start, len(source) if end < 0 else end)
+        return Edit(match.start(), match.end(), self.text) if match else None
 
 
 class WebNNMError(Exception):
@@ -128,11 +128,11 @@ class WebNNMError(Exception):
         source: str | None = None,
         span: Span | None = None,
     ) -> None:
-        message = _shortened(message)
+        message = _shorten(message)
         super().__init__(message)
         self.code = code
         self.message = message
-        self.hint = _shortened(hint)
+        self.hint = _shorten(hint)
         self.fix: Edit | None = None
         if isinstance(hint, Remedy) and source is not None and span is not None:
             self.fix = hint.edit(source, span)
@@ -144,8 +144,8 @@ class WebNNMError(Exception):
             self.line, self.column = span.position(source)
 
     def __str__(self) -> str:
-        place = f" line {self.line}, column {self.column}" if self.line else ""
-        lines = [f"{self.code}{place}: {self.message}"]
+        position = f" line {self.line}, column {self.column}" if self.line else ""
+        lines = [f"{self.code}{position}: {self.message}"]
         if self.source is not None and self.line:
             lines += self._excerpt(self.source)
         if self.hint:
@@ -202,7 +202,7 @@ def _new_error(cls: type[WebNNMError], args: tuple[str, ...]) -> WebNNMError:
     return cls.__new__(cls, *args)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:SHOWN]} … {text[-SHOWN:]}"
 
 
@@ -214,7 +214,7 @@ def raise_first(errors: Sequence[WebNNMError]) -> None:
         raise first
 
 
-def separate(error: WebNNMError) -> list[WebNNMError]:
+def split_errors(error: WebNNMError) -> list[WebNNMError]:
     """Return an error and those found with it, each of which then stands for itself."""
     others, error.others = error.others, ()
     return [error, *others]

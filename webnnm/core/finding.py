@@ -77,8 +77,8 @@ class Finding:
     def advice(self) -> list[str]:
         """What was done about the finding, and what remains to be done."""
         done = [f"done: {self.action}"] if self.action else []
-        wanted = self.remedy and (self.severity != "info" or not self.action)
-        return done + ([f"→ {self.remedy}"] if wanted else [])
+        shows_remedy = self.remedy and (self.severity != "info" or not self.action)
+        return done + ([f"→ {self.remedy}"] if shows_remedy else [])
 
     def __str__(self) -> str:
         head = " ".join(filter(None, (self.severity, self.id, self.where)))
@@ -87,10 +87,14 @@ class Finding:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Finding:
         """Return the finding that `to_dict` wrote."""
-        found: dict[str, Any] = {f.name: values[f.name] for f in fields(cls) if f.name in values}
-        found["nodes"] = tuple(found.get("nodes", ()))
-        found["places"] = tuple((line, column) for line, column in found.get("places", ()))
-        return cls(**found)
+        attributes: dict[str, Any] = {
+            f.name: values[f.name] for f in fields(cls) if f.name in values
+        }
+        attributes["nodes"] = tuple(attributes.get("nodes", ()))
+        attributes["places"] = tuple(
+            (line, column) for line, column in attributes.get("places", ())
+        )
+        return cls(**attributes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values for JSON."""
@@ -124,12 +128,12 @@ class Findings(list[Finding]):
 
         rows = [
             (
-                f"{found.severity} {found.id}",
-                found.where,
-                found.message,
-                " ".join(found.advice).removeprefix("→ "),
+                f"{finding.severity} {finding.id}",
+                finding.where,
+                finding.message,
+                " ".join(finding.advice).removeprefix("→ "),
             )
-            for found in sorted(self, key=lambda found: found.rank)
+            for finding in sorted(self, key=lambda finding: finding.rank)
         ]
         head = ("finding", "place", "what", "what to do")
         return html_table([head, *rows], head=True) if rows else tag("p", str(self))

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Generator[None]:
+def pause_garbage_collection() -> Generator[None]:
     """Disable the collection of cyclic garbage inside the block.
 
     When tens of thousands of objects are made in one go, scanning all of them again and again takes
     as long as making them.
 
-    >>> with uncollected():
+    >>> with pause_garbage_collection():
     ...     gc.isenabled()
     False
     """

@@ -8,17 +8,19 @@ from typing import Any
 from webnnm.core.errors import DataError
 
 
-def keywords(
+def merge_keywords(
     config: Mapping[str, Any] | None, more: Mapping[str, Any], method: str, hint: str
 ) -> dict[str, Any]:
     """Return the arguments that a method was given as a dict and by keyword.
 
-    >>> keywords({"epochs": 3}, {"lr": 0.1}, "NNModel.train", "")
+    >>> merge_keywords({"epochs": 3}, {"lr": 0.1}, "NNModel.train", "")
     {'epochs': 3, 'lr': 0.1}
 
     Raises `DataError` NNM703 for anything other than a dict.
     """
-    given: Any = {} if config is None else config
-    if not isinstance(given, Mapping):
-        raise DataError("NNM703", f"{method} got {given!r:.60} as a positional argument", hint=hint)
-    return {**given, **more}
+    options: Any = {} if config is None else config
+    if not isinstance(options, Mapping):
+        raise DataError(
+            "NNM703", f"{method} got {options!r:.60} as a positional argument", hint=hint
+        )
+    return {**options, **more}

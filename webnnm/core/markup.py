@@ -70,9 +70,9 @@ def tag(name: str, /, *inside: object, **attributes: Scalar) -> Markup:
     Attributes that are None are left out. Raises `DataError` NNM704 for an address that could run
     a script, and `ValueError` for a name that is not one, or that of an attribute that is a script.
     """
-    parts = [f"<{_checked(name)}"]
+    parts = [f"<{_check_name(name)}"]
     for key, value in attributes.items():
-        attribute = _checked(key.rstrip("_").replace("_", "-"))
+        attribute = _check_name(key.rstrip("_").replace("_", "-"))
         if value is None:
             continue
         if attribute.lower() in ADDRESSES:
@@ -195,7 +195,7 @@ def light_dark(selector: str, name: str, light: str, dark: str) -> str:
     return f"{selector}{{{name}:{light};{name}:light-dark({light},{dark})}}"
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     """Return the name of an element or attribute, which is never from data."""
     if not NAME.fullmatch(name) or name.lower().startswith("on") or name.lower() == "srcdoc":
         raise ValueError(f"{name!r} is not the name of an element or attribute")

@@ -80,11 +80,11 @@ class Stream:
         """
         return permutations([self], n)[0].tolist()
 
-    def permuted(self, n: int, words: array[int]) -> list[int]:
+    def shuffle_by_words(self, n: int, words: array[int]) -> list[int]:
         """Return 0 … n−1 in the order that words of this stream give; new ones replace rejected."""
         order = list(range(n))
         # For n below 4000, less than one word in a million is rejected: usually none has to be.
-        fair = words if not words or max(words) < 2**32 - n else self._accepted(n, words)
+        fair = words if not words or max(words) < 2**32 - n else self._skip_rejected(n, words)
         for last, word in zip(range(n - 1, 0, -1), fair, strict=True):
             other = word % (last + 1)
             order[last], order[other] = order[other], order[last]
@@ -97,12 +97,12 @@ class Stream:
             words.byteswap()
         return words
 
-    def _accepted(self, n: int, words: Iterable[int]) -> Iterator[int]:
+    def _skip_rejected(self, n: int, words: Iterable[int]) -> Iterator[int]:
         """Yield a word for each k from n down to 2, skipping those that `below(k)` rejects."""
-        drawn = chain(words, iter(lambda: self.words(1)[0], None))
+        candidates = chain(words, iter(lambda: self.words(1)[0], None))
         for k in range(n, 1, -1):
             limit = 2**32 - 2**32 % k
-            yield next(word for word in drawn if word < limit)
+            yield next(word for word in candidates if word < limit)
 
 
 def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
@@ -112,10 +112,14 @@ def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
     >>> one.tolist() == Stream(0, Purpose.SHUFFLING, 1).permutation(5), sorted(other)
     (True, [0, 1, 2, 3, 4])
     """
-    drawn = [stream.words(max(0, n - 1)) for stream in streams]
+    words_of_streams = [stream.words(max(0, n - 1)) for stream in streams]
     if n > 1 and FASTER:
-        together = drawn[0] if len(drawn) == 1 else array("I", b"".join(drawn))
-        if found := FASTER[-1](together, n):
-            return [found[k : k + n] for k in range(0, len(found), n)]
-    pairs = zip(streams, drawn, strict=True)
-    return [array("i", stream.permuted(n, words)) for stream, words in pairs]
+        words = (
+            words_of_streams[0]
+            if len(words_of_streams) == 1
+            else array("I", b"".join(words_of_streams))
+        )
+        if orders := FASTER[-1](words, n):
+            return [orders[k : k + n] for k in range(0, len(orders), n)]
+    pairs = zip(streams, words_of_streams, strict=True)
+    return [array("i", stream.shuffle_by_words(n, words)) for stream, words in pairs]

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-LONGEST = 64
+MAX_LETTERS = 64
 """The most letters of a word that can be near another one: no name that people type is longer, and
 the time grows with the length."""
 
-MOST = 10_000
+MAX_NAMES = 10_000
 """The most words among which neighbours are searched: each takes memory for all its letters."""
 
 
-def nearest(word: str, candidates: Iterable[str]) -> str | None:
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate that a word most likely stands for, None if none is near.
 
     A candidate that differs only in case and underscores is nearest; otherwise one that differs by
@@ -26,22 +26,22 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     >>> nearest("sofmax", ["relu", "softmax"]), nearest("leaky_relu", ["relu", "leakyRelu"])
     ('softmax', 'leakyRelu')
     """
-    key = folded(word)
+    key = normalize_name(name)
     near: list[tuple[int, int, str]] = []
     for candidate in candidates:
-        distance = edit_distance(key, folded(candidate), 2)
-        if candidate != word and distance <= (2 if len(candidate) >= 5 else 1):
-            near.append((distance, edit_distance(word, candidate, 2), candidate))
+        distance = edit_distance(key, normalize_name(candidate), 2)
+        if candidate != name and distance <= (2 if len(candidate) >= 5 else 1):
+            near.append((distance, edit_distance(name, candidate, 2), candidate))
     return min(near)[2] if near else None
 
 
-def folded(word: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a word without the differences in spelling between languages and libraries.
 
-    >>> folded("max_pool2d") == folded("MaxPool2D")
+    >>> normalize_name("max_pool2d") == normalize_name("MaxPool2D")
     True
     """
-    return word.replace("_", "").lower()
+    return name.replace("_", "").lower()
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
@@ -54,7 +54,7 @@ def edit_distance(a: str, b: str, limit: int) -> int:
     """
     if a == b:
         return 0
-    if abs(len(a) - len(b)) > limit or max(len(a), len(b)) > LONGEST:
+    if abs(len(a) - len(b)) > limit or max(len(a), len(b)) > MAX_LETTERS:
         return limit + 1
     shorter, start, end = min(len(a), len(b)), 0, 0
     while start < shorter and a[start] == b[start]:
@@ -85,23 +85,23 @@ class Neighbours:
     ['kernel']
     """
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         self._by_rest: dict[str, list[str]] = {}
         self._by_folded: dict[str, list[str]] = {}
-        for word in islice(words, MOST):
-            self._by_folded.setdefault(folded(word), []).append(word)
-            for rest in _rests(word):
-                self._by_rest.setdefault(rest, []).append(word)
+        for name in islice(names, MAX_NAMES):
+            self._by_folded.setdefault(normalize_name(name), []).append(name)
+            for shorter in _delete_letters(name):
+                self._by_rest.setdefault(shorter, []).append(name)
 
-    def of(self, word: str) -> list[str]:
+    def of(self, name: str) -> list[str]:
         """Return the words at an edit distance of 1 or with only other case and underscores."""
-        found = [w for rest in _rests(word) for w in self._by_rest.get(rest, ())]
-        found = [other for other in found if edit_distance(word, other, 1) == 1]
-        found += self._by_folded.get(folded(word), ())
-        return [other for other in dict.fromkeys(found) if other != word]
+        neighbours = [w for rest in _delete_letters(name) for w in self._by_rest.get(rest, ())]
+        neighbours = [other for other in neighbours if edit_distance(name, other, 1) == 1]
+        neighbours += self._by_folded.get(normalize_name(name), ())
+        return [other for other in dict.fromkeys(neighbours) if other != name]
 
 
-def _rests(word: str) -> Iterator[str]:
+def _delete_letters(name: str) -> Iterator[str]:
     """Yield a word, and what remains of it without each of its letters."""
-    if len(word) <= LONGEST:
-        yield from dict.fromkeys((word, *(word[:i] + word[i + 1 :] for i in range(len(word)))))
+    if len(name) <= MAX_LETTERS:
+        yield from dict.fromkeys((name, *(name[:i] + name[i + 1 :] for i in range(len(name)))))

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError
 from webnnm.data.batch import Batch, row_orders
@@ -157,7 +157,9 @@ def whole_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arra
     def gathered(sides: list[Arrays]) -> Arrays:
         parts = list(zip(sides, batches, strict=True))
         return {
-            block: joined([side[block].rows(range(batch.valid_count)) for side, batch in parts])
+            block: concatenate(
+                [side[block].rows(range(batch.valid_count)) for side, batch in parts]
+            )
             for block in sides[0]
         }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from webnnm.backends.pyodide_host import awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
-from webnnm.core.awaiting import awaited
+from webnnm.core.awaiting import require_await
 from webnnm.core.shapes import Shape, broadcast, count, show
 from webnnm.eager import indexing
 from webnnm.eager.device import Device
@@ -171,7 +171,7 @@ class Array:
             )
         return device.read_now(storage)
 
-    @partial(awaited, owner="x")
+    @partial(require_await, owner="x")
     async def numpy(self) -> Any:
         """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
         return _public((await self.device.read(self.values_storage()))[0], self.dtype)

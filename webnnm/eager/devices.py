@@ -6,13 +6,13 @@ from typing import Any
 
 from webnnm.backends.base import Backend
 from webnnm.backends.selection import backend as open_backend
-from webnnm.core.awaiting import awaited
+from webnnm.core.awaiting import require_await
 from webnnm.eager.device import Device, Memory
 from webnnm.eager.dtypes import DEFAULTS, DTYPES, DType, float16, float64, isdtype, uint64
 from webnnm.eager.small import HOST_ELEMENTS
 
 
-@awaited
+@require_await
 async def open_device(
     backend: str | Backend = "auto", *, host_elements: int = HOST_ELEMENTS, **options: Any
 ) -> Device:

@@ -12,10 +12,10 @@ from webnnm.core.differences import (
     Comparison,
     GradientReport,
     Slope,
-    chosen,
-    index_of,
-    step_at,
-    tolerance_of,
+    choose_step,
+    get_tolerance,
+    sample_elements,
+    unravel_index,
 )
 from webnnm.core.dtypes import FLOAT_INFO, DataType
 from webnnm.eager.array import Array, from_host, values_of
@@ -89,19 +89,19 @@ def _compared(
     slopes: Sequence[float] = values_of(gradient)
     scale = max(map(abs, slopes), default=0.0)
     here = at(x)
-    for element in chosen(len(values), elements):
-        h = step_at(values[element], coarse)
+    for element in sample_elements(len(values), elements):
+        h = choose_step(values[element], coarse)
 
         def moved(by: float, element: int = element) -> float:
             return at(_with(x, values, element, by)) if by else here
 
         yield Comparison(
             place=name,
-            index=index_of(element, x.shape),
+            index=unravel_index(element, x.shape),
             gradient=slopes[element],
             slope=Slope.of([moved(by * h) for by in OFFSETS], h, coarse),
             scale=scale,
-            tolerance=tolerance_of(coarse) if tolerance is None else tolerance,
+            tolerance=get_tolerance(coarse) if tolerance is None else tolerance,
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError, WebNNMError
-from webnnm.core.keywords import keywords
+from webnnm.core.keywords import merge_keywords
 from webnnm.core.shapes import count
 from webnnm.data.binding.binding import DataBinding, bind, with_targets
 from webnnm.data.dataset import Dataset
@@ -359,7 +359,7 @@ def review(
     fit, NNM703 or NNM704 for invalid hyperparameters.
     """
     hint = "name them, as in review(model, epochs=20)"
-    given = written(keywords(hyperparameters, more, "webnnm.review", hint))
+    given = written(merge_keywords(hyperparameters, more, "webnnm.review", hint))
     if history is not None:
         given = given_then(history) | given
     if isinstance(model, str):

@@ -105,7 +105,7 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
     'tanh, add'
     """
     for edit in sorted(edits, reverse=True):
-        text = edit.applied(text)
+        text = edit.apply(text)
     return text
 
 

@@ -17,10 +17,10 @@ from webnnm.core.differences import (
     Comparison,
     GradientReport,
     Slope,
-    chosen,
-    index_of,
-    step_at,
-    tolerance_of,
+    choose_step,
+    get_tolerance,
+    sample_elements,
+    unravel_index,
 )
 from webnnm.core.dtypes import FLOAT_INFO, DataType, is_float
 from webnnm.core.errors import DataError
@@ -142,7 +142,7 @@ class _Check:
         self._backend = backend
         self._elements = elements
         self._dtype: DataType = "float64" if _is_wide(backend) else "float32"
-        self._tolerance = tolerance or max(tolerance_of(self._dtype), FINEST)
+        self._tolerance = tolerance or max(get_tolerance(self._dtype), FINEST)
 
     async def _computed(self, graph: Graph, given: Mapping[str, Sequence[float]]) -> Values:
         async with _Computer(self._backend, graph) as computer:
@@ -168,12 +168,12 @@ class _Check:
 
             for name, place in names.items():
                 own, shape = slopes[name], gradients.outputs[name].shape
-                for element in chosen(len(own), self._elements):
-                    h = step_at(given[name][element], self._dtype)
+                for element in sample_elements(len(own), self._elements):
+                    h = choose_step(given[name][element], self._dtype)
                     moved = [await at(name, element, by * h) if by else here for by in OFFSETS]
                     comparison = Comparison(
                         place=place,
-                        index=index_of(element, shape),
+                        index=unravel_index(element, shape),
                         gradient=own[element],
                         slope=Slope.of(moved, h, self._dtype),
                         scale=max(map(abs, own)),

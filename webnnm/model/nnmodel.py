@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
-from webnnm.core.awaiting import awaited_methods
+from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.dtypes import DataType
-from webnnm.core.errors import DataError, ModelError, separate
+from webnnm.core.errors import DataError, ModelError, split_errors
 from webnnm.core.finding import Findings
-from webnnm.core.keywords import keywords
+from webnnm.core.keywords import merge_keywords
 from webnnm.core.naming import by_javascript_name
 from webnnm.evaluation.history import History
 from webnnm.expert.reviewer import Reviewer, given_then
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 
 
-@awaited_methods("model")
+@require_await_of_methods("model")
 class NNModel:
     """A neural network that can be trained, evaluated and used for predictions.
 
@@ -130,7 +130,7 @@ class NNModel:
         if the backend is not available.
         """
         hint = "NNModel.create(source=text), or url= or path= for a file"
-        model = await cls._opened(keywords(config, settings, "NNModel.create", hint))
+        model = await cls._opened(merge_keywords(config, settings, "NNModel.create", hint))
         try:
             await model.parameters.initialise(model.seed)
             model._introduce()
@@ -436,7 +436,7 @@ class NNModel:
             model = await cls._opened({"source": text, "files": files, **settings})
         except ModelError as error:
             hint = ""
-            if "NNM204" in [each.code for each in separate(error)]:
+            if "NNM204" in [each.code for each in split_errors(error)]:
                 hint = "declare the composite first: run its @composite, then load"
             message = f"the snapshot's model is invalid: {error}"
             raise DataError("NNM802", message, hint=hint) from error
@@ -781,7 +781,7 @@ class NNModel:
     ) -> dict[str, Any]:
         """Return the hyperparameters given to a method, in canonical form."""
         hint = f"pass keyword arguments, as in model.{method}(epochs=20)"
-        return written(keywords(config, more, f"NNModel.{method}", hint))
+        return written(merge_keywords(config, more, f"NNModel.{method}", hint))
 
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all hyperparameters, taken from model and data if they are not given."""

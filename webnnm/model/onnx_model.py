@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
-from webnnm.core.awaiting import awaited, awaited_methods
+from webnnm.core.awaiting import require_await, require_await_of_methods
 from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
@@ -41,7 +41,7 @@ MOST_CONSTANT_BYTES = 2**29
 """The total bytes of weights in the kept graphs: each graph has its own copy."""
 
 
-@awaited
+@require_await
 async def load_onnx(
     source: str | Path | bytes | Any,
     shapes: Shapes | None = None,
@@ -101,7 +101,7 @@ class _Compiled:
     bytes: int
 
 
-@awaited_methods("model")
+@require_await_of_methods("model")
 class OnnxModel:
     """An ONNX model on a backend, made by `load_onnx`.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from webnnm.backends.base import Backend
-from webnnm.core.awaiting import awaited
+from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError, ModelError
 from webnnm.editing.counterparts import counterparts
 from webnnm.editing.joining import clashes, joined_document, link, link_layers
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from webnnm.model.keywords import CreateSettings
 
 
-@awaited
+@require_await
 async def split(
     model: NNModel, at: str, **settings: Unpack[CreateSettings]
 ) -> tuple[NNModel, NNModel]:
@@ -73,7 +73,7 @@ async def split(
     return first, second
 
 
-@awaited
+@require_await
 async def concatenate(
     trunk: NNModel,
     head: NNModel,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.awaiting import awaited, awaited_methods
+from webnnm.core.awaiting import require_await, require_await_of_methods
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.downloads import Downloads, Progress
 from webnnm.expert.reviewer import Reviewer
@@ -71,7 +71,7 @@ OF_ROWS = ("E403", "E405", "E608", "E618", "E623")
 """Rules for rows with one class each: texts are few, tokens many, and padding is masked."""
 
 
-@awaited
+@require_await
 async def from_pretrained(
     source: Folder,
     *,
@@ -174,7 +174,7 @@ async def from_pretrained(
     return model
 
 
-@awaited_methods("model")
+@require_await_of_methods("model")
 class PretrainedModel(NNModel):
     """A model with the weights of a file; made by `from_pretrained`.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
-from webnnm.core.awaiting import awaited
+from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError, WebNNMError, suggestion
 from webnnm.core.markup import Markup, html_table, set_content
 from webnnm.data.dataset import Dataset
@@ -176,7 +176,7 @@ def _value(choices: Any, draw: random.Random) -> Any:
     return round(value) if whole else float(f"{value:.3g}")
 
 
-@awaited
+@require_await
 async def search(
     source: str,
     dataset: AnyDataset,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from webnnm.core.errors import ModelError, separate
+from webnnm.core.errors import ModelError, split_errors
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.outline import Warning
 from webnnm.notation import parse
@@ -29,7 +29,7 @@ def check(text: str, files: Mapping[str, Any] | None = None) -> list[ModelError 
     try:
         return list(elaborate(local_document(text, files)).warnings)
     except ModelError as error:
-        return [each for each in separate(error) if isinstance(each, ModelError)]
+        return [each for each in split_errors(error) if isinstance(each, ModelError)]
 
 
 def local_document(text: str, files: Mapping[str, Any] | None = None) -> Document:

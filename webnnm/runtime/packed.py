@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Ledger
 from webnnm.backends.unpacking import holds_packed
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
@@ -121,7 +121,7 @@ class Packer:
             found.append(await self._piece(packing, piece))
             if not found[-1].pop(MOST).values()[0] <= FLOAT_INFO["float16"].max:
                 return None
-        parts = {part: joined([each[part] for each in found]) for part in found[0]}
+        parts = {part: concatenate([each[part] for each in found]) for part in found[0]}
         return Packed(name, packing, parts)
 
     async def _piece(self, packing: Packing, value: HostArray) -> dict[str, HostArray]:

@@ -233,7 +233,7 @@ class ParameterStore:
                 vertex.trainable,
                 vertex.lrm,
                 str(self.initialisers[vertex.name]),
-                self.value(vertex.name).frozen().public(),
+                self.value(vertex.name).as_readonly().public(),
             )
             for vertex in self._network.parameters
         ]

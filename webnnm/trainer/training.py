@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.awaiting import Unfinished, awaited_methods
+from webnnm.core.awaiting import Unfinished, require_await_of_methods
 from webnnm.core.errors import ContextLost, DataError, WebNNMError
 from webnnm.core.finding import Finding, Findings
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
@@ -53,7 +53,7 @@ IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
 
 
-@awaited_methods("training")
+@require_await_of_methods("training")
 class Training(Unfinished):
     """A training in progress; await it to get its `History`.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import is_integer
@@ -291,5 +291,5 @@ def generator_states(seed: int, batch: int, vocabulary: int) -> dict[str, HostAr
             drawn = array("I", stream.bytes(4 * vocabulary))
             first = array("f", [1 + word % (modulus - 1) for word in drawn])
             rows.append(HostArray("float32", [1, vocabulary], first))
-        states[name] = joined(rows)
+        states[name] = concatenate(rows)
     return states

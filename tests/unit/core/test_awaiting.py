@@ -21,7 +21,7 @@ from webnnm import (
     review,
     xp,
 )
-from webnnm.core.awaiting import Call, NotAwaitedError, awaited, is_asynchronous
+from webnnm.core.awaiting import Call, NotAwaitedError, is_asynchronous, require_await
 
 SOURCE = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), softmax();"
 
@@ -111,11 +111,11 @@ def test_a_call_that_is_dropped_warns() -> None:
     async def save() -> None: ...
 
     with pytest.warns(RuntimeWarning, match=r"NNM712: save\(…\) was not awaited, so nothing was"):
-        awaited(save)()
+        require_await(save)()
 
 
 async def test_a_call_is_a_coroutine() -> None:
-    @awaited
+    @require_await
     async def double(x: int) -> int:
         await asyncio.sleep(0)
         return 2 * x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.core.spelling import LONGEST, Neighbours, edit_distance, nearest
+from webnnm.core.spelling import MAX_LETTERS, Neighbours, edit_distance, nearest
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_edit_distance_stops_above_the_limit(a: str, b: str, limit: int, expecte
 
 
 def test_words_that_nobody_types_are_near_to_nothing() -> None:
-    long = "a" * (LONGEST + 1)
+    long = "a" * (MAX_LETTERS + 1)
     assert edit_distance(long, long, 1) == 0
     assert edit_distance(long, long + "b", 1) == 2
     assert Neighbours([long]).of(long + "b") == []

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.graph.texts import fails, network
 from webnnm import ops
-from webnnm.core.spelling import folded
+from webnnm.core.spelling import normalize_name
 from webnnm.graph.hints.foreign_layers import HINTS, LAYERS, OPERATORS
 from webnnm.graph.hints.foreign_words import layer_hint
 
@@ -59,8 +59,8 @@ CALL = re.compile(r"\w+\((?:[^()]|\([^()]*\))*\)(?:, \w+\((?:[^()]|\([^()]*\))*\
 
 @pytest.mark.parametrize("name", sorted({*KERAS, *PYTORCH}))
 def test_every_layer_of_other_libraries_is_known(name: str) -> None:
-    operators = {folded(word) for word in ops.operator_names()}
-    assert folded(name) in operators or folded(name) in LAYERS
+    operators = {normalize_name(word) for word in ops.operator_names()}
+    assert normalize_name(name) in operators or normalize_name(name) in LAYERS
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

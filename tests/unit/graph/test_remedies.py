@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.graph.texts import fails, network
 from webnnm import ops
-from webnnm.core.spelling import folded
+from webnnm.core.spelling import normalize_name
 from webnnm.graph.elaboration.loss_words import loss_name
 from webnnm.graph.hints.foreign_layers import LAYERS
 from webnnm.graph.hints.foreign_words import LOSSES, OPTIONS
@@ -224,7 +224,7 @@ def test_blocks_of_hints_are_models(word: str) -> None:
 def test_foreign_words_are_none_of_ours_and_lead_to_ours() -> None:
     known = {ops.lookup(word).name for word in ops.operator_names()}
     for word, entry in LAYERS.items():
-        assert folded(word) == word
+        assert normalize_name(word) == word
         assert " " in entry or entry in known, word
     spelled = {
         name
@@ -233,9 +233,9 @@ def test_foreign_words_are_none_of_ours_and_lead_to_ours() -> None:
         for name in o.layer.option_names()
     }
     for word, entries in OPTIONS.items():
-        assert folded(word) == word
+        assert normalize_name(word) == word
         assert all(" " in entry or entry in {*spelled, "shape", "init"} for entry in entries), word
     for word, entry in LOSSES.items():
-        assert folded(word) == word
+        assert normalize_name(word) == word
         assert loss_name(word) is None
         assert " " in entry or loss_name(entry) == entry, word

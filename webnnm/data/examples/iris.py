@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from webnnm.core.awaiting import awaited_methods
+from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError, suggestion
 from webnnm.data.dataset import Dataset
 
@@ -19,7 +19,7 @@ FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
 SPECIES = ("setosa", "versicolor", "virginica")
 
 
-@awaited_methods("dataset")
+@require_await_of_methods("dataset")
 class IrisDataset(Dataset):
     """The Iris dataset: 150 flowers of three species with four measurements in cm (spec G.7).
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from webnnm.core.awaiting import awaited
+from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError
 from webnnm.data.files.references import read_path
 
@@ -98,7 +98,7 @@ async def _on_desktop(address: str, tell: Tell, *, guarded: bool) -> Any:
     return data
 
 
-@awaited
+@require_await
 async def forget_downloads() -> None:
     """Remove the weight files that the browser keeps for this site.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from webnnm.backends.drawing import drawn
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
 from webnnm.data.binding.matching import Slot, bound
@@ -51,7 +51,7 @@ def pictures(where: str, values: Any, field: Field) -> HostArray:
         kinds = {values.dtype for values in found}
         if len(kinds) > 1:
             raise DataError("NNM702", f"{where}: pictures with {' and '.join(sorted(kinds))}")
-        return joined(found)
+        return concatenate(found)
     return _rows(where, values, field)
 
 
@@ -212,7 +212,7 @@ def joined_pictures(images: Sequence[Any]) -> HostArray | None:
                 f"image {row} is {found[0]}, image 0 {found[1]}",
                 hint="bring all images to one size and mode",
             )
-    return joined(rows)
+    return concatenate(rows)
 
 
 def _image(where: str, image: Any) -> HostArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.data.batch import Batch, cut
 from webnnm.data.dataset import Dataset
 from webnnm.data.series.sequences import Sequences
@@ -68,7 +68,7 @@ def _gathered(batches: Iterable[Batch]) -> tuple[Arrays, Arrays]:
                 side[block].rows(range(batch.valid_count))
                 for side, batch in zip(sides, every, strict=True)
             ]
-            values = joined(parts)
+            values = concatenate(parts)
             lengths = [n for part in parts if isinstance(part, Sequences) for n in part.lengths]
             if lengths:
                 values = Sequences(values.dtype, values.shape, values.data, lengths)

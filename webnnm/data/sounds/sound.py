@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from webnnm.backends import pyodide_host
 from webnnm.core.arrays import HostArray
-from webnnm.core.awaiting import awaited
+from webnnm.core.awaiting import require_await
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import BackendError, DataError
 from webnnm.core.shapes import is_integer, show
@@ -69,7 +69,7 @@ class Sound:
         return f"<Sound of {self.seconds:.2f} s, {self.rate} samples per second>"
 
 
-@awaited
+@require_await
 async def load_sound(source: Any) -> Sound:
     """Load a sound from a path, a URL, or bytes.
 

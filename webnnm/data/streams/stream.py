@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.awaiting import awaited_methods
+from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import by_javascript_name
 from webnnm.core.shapes import is_integer
@@ -36,7 +36,7 @@ MEASURED = 1024
 """How many of the first training rows are used to detect fields."""
 
 
-@awaited_methods("dataset")
+@require_await_of_methods("dataset")
 class StreamDataset:
     """A dataset whose rows are produced by a function, epoch by epoch (spec G.1).
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, cast
 
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
@@ -162,7 +162,7 @@ def _check_classes(
 
 def together(parts: list[HostArray]) -> HostArray:
     """Return arrays concatenated, sequences with their lengths."""
-    found = joined(parts)
+    found = concatenate(parts)
     lengths = [n for part in parts if isinstance(part, Sequences) for n in part.lengths]
     return Sequences(found.dtype, found.shape, found.data, lengths) if lengths else found
 

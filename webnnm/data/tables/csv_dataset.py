@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from webnnm.core.awaiting import awaited_methods
+from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import Table
@@ -14,7 +14,7 @@ from webnnm.data.tables.csv_table import Header, read_csv
 from webnnm.data.tables.table_dataset import Missing, TableDataset, Task, chosen_columns
 
 
-@awaited_methods("dataset")
+@require_await_of_methods("dataset")
 class CSVDataset(TableDataset):
     """A dataset from CSV: feature columns become one input, a label column the output (spec G.5).
 

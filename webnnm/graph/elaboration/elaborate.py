@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from webnnm.core.errors import Span
-from webnnm.core.garbage import uncollected
+from webnnm.core.garbage import pause_garbage_collection
 from webnnm.graph.elaboration.cycles import first_cycle
 from webnnm.graph.elaboration.declare import Declared
 from webnnm.graph.elaboration.expand import Expander
@@ -37,7 +37,7 @@ MERGING = ("add", "concat", "max", "min", "mul")
 """Operators whose operands may be a list, in which the previous result is not contained."""
 
 
-@uncollected()
+@pause_garbage_collection()
 def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     """Turn a document into a network whose shapes and types are all known.
 

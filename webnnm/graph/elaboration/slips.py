@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from webnnm.core.spelling import Neighbours, folded
+from webnnm.core.spelling import Neighbours, normalize_name
 from webnnm.graph.elaboration.scope import Scope
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
@@ -37,7 +37,7 @@ def is_slip(word: str, name: str) -> bool:
     >>> is_slip("hh", "h"), is_slip("kernal", "kernel"), is_slip("w2", "w1"), is_slip("b", "h")
     (True, True, False, False)
     """
-    if folded(word) == folded(name):
+    if normalize_name(word) == normalize_name(name):
         return True
     if word.translate(_NO_DIGITS) == name.translate(_NO_DIGITS):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from webnnm.core.errors import Remedy, suggestion
-from webnnm.core.spelling import folded
+from webnnm.core.spelling import normalize_name
 from webnnm.graph.hints.foreign_layers import LAYERS
 
 _BATCH = "leave it out: the batch comes first, and no shape includes it"
@@ -103,7 +103,7 @@ def layer_hint(word: str, known: Iterable[str]) -> str:
     >>> layer_hint("frobnicate", ["relu"])
     'declare it first: a block, frobnicate:layers …;, or an operator of your own with @composite'
     """
-    said = _said(word, LAYERS.get(folded(word), "")) or suggestion(word, known)
+    said = _said(word, LAYERS.get(normalize_name(word), "")) or suggestion(word, known)
     own = f"a block, {word}:layers …;, or an operator of your own with @composite"
     return said or f"declare it first: {own}"
 
@@ -115,14 +115,14 @@ def option_hint(word: str, known: Iterable[str]) -> str:
     'write "kernel"'
     """
     known = list(known)
-    found = OPTIONS.get(folded(word), ())
+    found = OPTIONS.get(normalize_name(word), ())
     meant = next((name for name in found if " " in name or name in known), "")
     return _said(word, meant) or suggestion(word, known)
 
 
 def loss_hint(word: str, known: Iterable[str]) -> str:
     """Return what to write in place of an unknown loss, "" if that is unknown."""
-    return _said(word, LOSSES.get(folded(word), "")) or suggestion(word, known)
+    return _said(word, LOSSES.get(normalize_name(word), "")) or suggestion(word, known)
 
 
 def _said(word: str, entry: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.errors import ModelError, Span
 from webnnm.core.naming import camel_case
 from webnnm.core.shapes import MAX_DIMENSION, show
-from webnnm.core.spelling import folded
+from webnnm.core.spelling import normalize_name
 from webnnm.graph.elaboration.outline import Outline
 from webnnm.graph.elaboration.vertices import (
     InputVertex,
@@ -39,8 +39,8 @@ def usage(word: str, rules: LayerRules, operands: Sequence[Value]) -> str:
     numbers = [value for value in operands if isinstance(value, Number)]
     if len(numbers) < len(operands) or not numbers:
         return ""
-    if "dense" in LAYERS.get(folded(word), ""):
-        return LAYERS[folded(word)]
+    if "dense" in LAYERS.get(normalize_name(word), ""):
+        return LAYERS[normalize_name(word)]
     slots = [slot for slot in rules.slots if not slot.option]
     parts = [slot.name if len(slot.name) > 1 else "w" for slot in slots]
     listed = Items(tuple(numbers))
@@ -130,7 +130,7 @@ def bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
             message, hint = "not a size", _BOUND
         else:
             message = f'"{size}" is not bound to a size'
-            hint = _NO_BATCH if folded(str(size)) in BATCH_WORDS else _BOUND
+            hint = _NO_BATCH if normalize_name(str(size)) in BATCH_WORDS else _BOUND
         return outline.error("NNM109", message, size.span, hint)
     place = size.span if size is not None else span
     return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", place)

@@ -9,7 +9,7 @@ from typing import cast
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError
-from webnnm.core.garbage import uncollected
+from webnnm.core.garbage import pause_garbage_collection
 from webnnm.core.shapes import broadcast_axes, show
 from webnnm.graph.node import Node, Nodes, Operand, OperatorNode, dependencies
 from webnnm.ops.declare.operator import Composite
@@ -63,7 +63,7 @@ def backward(
     return pullback([(y, seed)], xs)
 
 
-@uncollected()
+@pause_garbage_collection()
 def pullback(
     seeds: Sequence[tuple[Operand, Operand]], xs: Sequence[Operand]
 ) -> list[Operand | None]:

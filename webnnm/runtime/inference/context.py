@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
-from webnnm.core.awaiting import awaited_methods
+from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import by_javascript_name
@@ -33,7 +33,7 @@ LENGTH = "length/"
 """The prefix of graph inputs with the lengths of padded rows, and of results for outputs."""
 
 
-@awaited_methods("context")
+@require_await_of_methods("context")
 class InferenceContext:
     """Holds the data of one inference; made by `NNModel.create_context`.
 

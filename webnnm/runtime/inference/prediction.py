@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
 from webnnm.data.binding.binding import check_numbers, tables
@@ -281,7 +281,7 @@ async def _in_batches(
         for name, fresh in (await context.computed(batch)).items():
             part = fresh.part(start - first, min(size, total - first))
             parts.setdefault(name, []).append(part)
-    return {name: joined(some) for name, some in parts.items()}
+    return {name: concatenate(some) for name, some in parts.items()}
 
 
 def _batch(values: HostArray, first: int, size: int) -> HostArray:

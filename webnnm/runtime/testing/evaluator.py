@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.data.batch import take
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.elaboration.vertices import Network
@@ -130,7 +130,7 @@ class Evaluator:
                     totals[name] += array.values()[0]  # pyrefly: ignore[unknown-argument-type]
         return Evaluation(
             {name: totals[LOSS + name] / (totals[ROWS + name] or 1) for name in self._losses},
-            {name: joined(arrays) for name, arrays in parts.items() if arrays},
+            {name: concatenate(arrays) for name, arrays in parts.items() if arrays},
         )
 
     def close(self) -> None:

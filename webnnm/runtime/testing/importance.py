@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from webnnm.core.arrays import HostArray, joined
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count, is_integer
@@ -79,9 +79,9 @@ async def importances(
         ):
             times = len(some)
             evaluator.take(
-                {block: joined([copy[block] for copy in some]) for block in inputs},
-                {block: joined([values] * times) for block, values in targets.items()},
-                {block: joined([values] * times) for block, values in masks.items()},
+                {block: concatenate([copy[block] for copy in some]) for block in inputs},
+                {block: concatenate([values] * times) for block, values in targets.items()},
+                {block: concatenate([values] * times) for block, values in masks.items()},
             )
             found = (await evaluator.run(state.parameters.tensors, outputs=True)).outputs
             for start in range(0, times * len(rows), len(rows)):
