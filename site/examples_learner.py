@@ -8,7 +8,7 @@ import math
 import re
 from pathlib import Path
 
-from webnnm import Dataset, NNModel, concatenate
+from webnnm import Dataset, NNModel, join_models
 from webnnm.snapshots import storage
 
 CLASSES = re.compile(r"(:output\s+shape=\[)\d+(\])")
@@ -131,7 +131,7 @@ class Learner:
     async def joined(self):
         """Return the model that takes examples: trunk and head as one."""
         if not self.whole:
-            self.whole = await concatenate(self.trunk, self.model) if self.trunk else self.model
+            self.whole = await join_models(self.trunk, self.model) if self.trunk else self.model
         return self.whole
 
     def forget(self):

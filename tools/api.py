@@ -68,7 +68,7 @@ GROUPS = {
         "Part",
         "read_names",
     ],
-    "Parts of models": ["split", "concatenate", "replace_head"],
+    "Parts of models": ["split_model", "join_models", "replace_head"],
     "Arrays": [
         "xp",
         "random",
@@ -81,7 +81,7 @@ GROUPS = {
         "jacrev",
         "hessian",
         "custom_gradient",
-        "checkpoint",
+        "remat",
         "check_gradients",
         "vmap",
         "cond",

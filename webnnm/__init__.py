@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from webnnm.eager.differentiation import value_and_grad as value_and_grad
     from webnnm.eager.differentiation import vjp as vjp
     from webnnm.eager.gradient_check import check_gradients as check_gradients
-    from webnnm.eager.gradient_rules import checkpoint as checkpoint
     from webnnm.eager.gradient_rules import custom_gradient as custom_gradient
+    from webnnm.eager.gradient_rules import remat as remat
     from webnnm.eager.jitted import jit as jit
     from webnnm.eager.mapping import vmap as vmap
     from webnnm.eager.optimizers import optimizer as optimizer
@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     from webnnm.model.nnmodel import NNModel as NNModel
     from webnnm.model.onnx_model import OnnxModel as OnnxModel
     from webnnm.model.onnx_model import load_onnx as load_onnx
-    from webnnm.model.parts import concatenate as concatenate
+    from webnnm.model.parts import join_models as join_models
     from webnnm.model.parts import replace_head as replace_head
-    from webnnm.model.parts import split as split
+    from webnnm.model.parts import split_model as split_model
     from webnnm.model.pretrained_model import PretrainedModel as PretrainedModel
     from webnnm.model.pretrained_model import from_pretrained as from_pretrained
     from webnnm.model.searching import search as search
@@ -124,7 +124,7 @@ _OFFERED = {
     "data.tables.suggestion": "suggest_model",
     "data.tables.table_dataset": "TableDataset",
     "data.texts.text": "TextDataset",
-    "eager": """check_gradients checkpoint composite cond custom_gradient fori_loop grad hessian
+    "eager": """check_gradients remat composite cond custom_gradient fori_loop grad hessian
         jacfwd jacrev jit jvp optimizer random scan schedule tree_leaves tree_map value_and_grad vjp
         vmap while_loop xp""",
     "evaluation.epoch": "EpochRecord",
@@ -142,7 +142,7 @@ _OFFERED = {
     "model.graph_export": "export_onnx export_stablehlo",
     "model.nnmodel": "NNModel",
     "model.onnx_model": "OnnxModel load_onnx",
-    "model.parts": "concatenate replace_head split",
+    "model.parts": "join_models replace_head split_model",
     "model.pretrained_model": "PretrainedModel from_pretrained",
     "model.searching": "search",
     "model.texts": "check format_model",

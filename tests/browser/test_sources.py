@@ -23,7 +23,7 @@ FEATURES = "p2o.pd_op.pool2d.1.0"
 """What its convolutions come to, before it looks at them as a sequence."""
 
 PROGRAM = """
-from webnnm import Dataset, NNModel, replace_head, split
+from webnnm import Dataset, NNModel, replace_head, split_model
 
 async def learnt():
     pixels = [[float(number) for number in row.split(",")] for row in rows]
@@ -34,7 +34,7 @@ async def learnt():
         log=lambda line: None)
     some = [row[:64] for row in pixels[-3:]]
     if once:  # the features do not change: they are computed once, and learnt by the head alone
-        trunk, head = await split(model, "flatten")
+        trunk, head = await split_model(model, "flatten")
         features = await trunk.predict([row[:64] for row in pixels[:200]])
         head.set_dataset(Dataset(features, [int(row[64]) for row in pixels[:200]], split=(1, 0, 0)))
         await head.train(epochs=epochs, batch_size=25, progress="off")

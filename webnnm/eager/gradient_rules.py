@@ -1,4 +1,4 @@
-"""Functions with their own gradient rules: `custom_gradient` and `checkpoint`.
+"""Functions with their own gradient rules: `custom_gradient` and `remat`.
 
 Such a function stays one operator in the graph, with its own gradient rule, until the graph is
 compiled; `vmap` and derivatives of any order follow from its parts, which are graphs.
@@ -69,11 +69,11 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
+def remat(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose intermediate results are recomputed for gradients.
 
-    >>> from webnnm import checkpoint, grad, xp
-    >>> layer = checkpoint(lambda x: xp.sin(xp.exp(x)))
+    >>> from webnnm import remat, grad, xp
+    >>> layer = remat(lambda x: xp.sin(xp.exp(x)))
     >>> grad(lambda x: layer(layer(x)))(xp.asarray(0.0))
     Array(-0.8534177, dtype=float32)
 
@@ -91,7 +91,7 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
         arrays = as_arrays(leaves)
         shapes = [each.shape for each in arrays]
         forward = trace(spread(partial(function, **kwargs)), arrays, shapes, rebuild(structure))
-        return _applied(forward, arrays, "checkpoint", None)
+        return _applied(forward, arrays, "remat", None)
 
     return called
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @require_await
-async def split(
+async def split_model(
     model: NNModel, at: str, **settings: Unpack[CreateSettings]
 ) -> tuple[NNModel, NNModel]:
     """Split a model at a layer into two models, a trunk and a head, that share its parameters.
@@ -35,7 +35,7 @@ async def split(
     ...     model = await NNModel.create(
     ...         source=text + "head:layers relu(), matmul(w), softmax();", log=lambda line: None
     ...     )
-    ...     trunk, head = await split(model, "head")
+    ...     trunk, head = await split_model(model, "head")
     ...     features = await trunk.predict([[1, 2, 3, 4]])
     ...     return (await head.predict(features) == await model.predict([[1, 2, 3, 4]])).all()
     >>> bool(asyncio.run(parts()))
@@ -43,7 +43,7 @@ async def split(
 
     `at` names the first layer of the head (its `name=`, or the operator or block that it calls), or
     a root block whose value is the input of the head. Both parts are ordinary models that can be
-    saved, loaded and trained; `concatenate` joins them again. `settings` are those of
+    saved, loaded and trained; `join_models` joins them again. `settings` are those of
     `NNModel.create`. By default the parts run on the same kind of backend as the model, or on the
     same backend if it was passed to `create`.
 
@@ -74,7 +74,7 @@ async def split(
 
 
 @require_await
-async def concatenate(
+async def join_models(
     trunk: NNModel,
     head: NNModel,
     *,
@@ -85,9 +85,9 @@ async def concatenate(
     """Join two models into one: the outputs of the trunk become the inputs of the head.
 
     Inputs and outputs are matched by name; a single output always matches a single input. Parts
-    made by `split` join to the original model. `freeze=True` excludes the parameters of the trunk
-    from training (`lrm=0`); `keep_output=True` keeps the outputs of the trunk as outputs of the new
-    model. `settings` are those of `NNModel.create`.
+    made by `split_model` join to the original model. `freeze=True` excludes the parameters of the
+    trunk from training (`lrm=0`); `keep_output=True` keeps the outputs of the trunk as outputs of
+    the new model. `settings` are those of `NNModel.create`.
 
     Raises `DataError` NNM710 if an input has no matching output, NNM702 if their types or shapes
     differ, NNM704 if the head standardises that input, `ModelError` NNM206 if a name has different
@@ -148,8 +148,8 @@ def _joined(
 def replace_head(model: NNModel, head: NNModel) -> list[str]:
     """Replace the parameters of a model's head by those of another head; return their names.
 
-    The head has to come from `split` of a model like this one, or be one that `concatenate` added
-    to it. The parameters of the trunk do not change.
+    The head has to come from `split_model` of a model like this one, or be one that `join_models`
+    added to it. The parameters of the trunk do not change.
 
     Raises `ModelError` NNM206 if the model does not end in the same layers as the head, `DataError`
     NNM712 while either model is being trained.

@@ -1,4 +1,4 @@
-"""Functions with gradients of their own: `custom_gradient`, and `checkpoint`."""
+"""Functions with gradients of their own: `custom_gradient`, and `remat`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import checkpoint, custom_gradient, grad, hessian, jit, jvp, value_and_grad, vmap, xp
+from webnnm import custom_gradient, grad, hessian, jit, jvp, remat, value_and_grad, vmap, xp
 from webnnm.compiler.passes.simplify import simplified
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes
@@ -83,7 +83,7 @@ def test_rules_that_do_not_fit_say_so(function: Any, message: str) -> None:
 
 def test_what_is_not_an_array_is_refused() -> None:
     with pytest.raises(ArrayTypeError, match="a str is not an array"):
-        checkpoint(lambda a: a)("text")
+        remat(lambda a: a)("text")
 
 
 def layer(a: xp.Array, w: xp.Array) -> xp.Array:
@@ -112,7 +112,7 @@ def close(found: xp.Array, wanted: xp.Array) -> bool:
 @pytest.mark.alike
 def test_what_is_computed_again_is_the_same() -> None:
     w, a = arguments()
-    plain, again = network(lambda f: f), network(checkpoint)
+    plain, again = network(lambda f: f), network(remat)
     wanted, gradient = value_and_grad(plain)(w, a)
     for run in (value_and_grad(again), jit(value_and_grad(again)), value_and_grad(jit(again))):
         value, found = run(w, a)
@@ -127,7 +127,7 @@ def test_what_is_computed_again_is_the_same() -> None:
 
 
 def test_an_array_that_is_two_arguments_gets_both_gradients() -> None:
-    product = checkpoint(lambda a, b: xp.sum(a * b * b))
+    product = remat(lambda a, b: xp.sum(a * b * b))
     assert grad(lambda a: product(a, a))(x()).tolist() == [3.0, 12.0]
 
 
@@ -141,7 +141,7 @@ def test_intermediate_results_are_not_kept_but_computed_again() -> None:
         (traced,) = step._traces.values()
         return lower(simplified(plain_graph(traced.graph)))
 
-    plain, again = compiled(network(lambda f: f)), compiled(network(checkpoint))
+    plain, again = compiled(network(lambda f: f)), compiled(network(remat))
 
     def count(plan: Plan, name: str) -> int:
         return sum(call["op"] == name for call in plan.content["operators"])
@@ -158,7 +158,7 @@ def test_a_loop_compiles_nothing_after_its_first_passes() -> None:
         w, a = arguments()
         built: list[int] = []
         for _ in range(4):
-            gradient = grad(network(checkpoint))(w, a)
+            gradient = grad(network(remat))(w, a)
             w = w - 0.1 * gradient
             float(xp.sum(vmap(halved, (0, None))(w, xp.asarray(2.0))))
             built.append(device.builds)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import BackendError, DataError, Dataset, NNModel, concatenate, split
+from webnnm import BackendError, DataError, Dataset, NNModel, join_models, split_model
 from webnnm.backends.base import Binding, DeviceTensor, Executable
 from webnnm.backends.reference import ReferenceBackend
 
@@ -141,8 +141,8 @@ async def test_parts_and_snapshots_are_on_the_backend_of_the_model(given: Counti
         expected = await model.predict(ROWS)
         async with await NNModel.load(await model.save(), backend=given, log=quiet) as loaded:
             assert (await loaded.predict(ROWS) == expected).all()
-        trunk, head = await split(model, "head")
-        whole = await concatenate(trunk, head)
+        trunk, head = await split_model(model, "head")
+        whole = await join_models(trunk, head)
         assert trunk.backend is head.backend is whole.backend is given
         assert (await whole.predict(ROWS) == expected).all()
         for part in (trunk, head, whole):
@@ -151,15 +151,15 @@ async def test_parts_and_snapshots_are_on_the_backend_of_the_model(given: Counti
 
 async def test_parts_go_to_the_backend_that_they_are_given(given: Counting) -> None:
     async with await create("numpy", device_type="cpu") as model:
-        for part in await split(model, "head", backend=given):
+        for part in await split_model(model, "head", backend=given):
             assert part.backend is given
             part.close()
-        for part in await split(model, "head"):
+        for part in await split_model(model, "head"):
             assert part.given_backend is None
             assert part.backend is not model.backend
             part.close()
     async with await create(given) as model:
-        for part in await split(model, "head", backend="numpy"):
+        for part in await split_model(model, "head", backend="numpy"):
             assert part.given_backend is None
             part.close()
 

@@ -14,10 +14,10 @@ from webnnm import (
     Dataset,
     ModelError,
     NNModel,
-    concatenate,
     format_model,
+    join_models,
     replace_head,
-    split,
+    split_model,
 )
 
 np = pytest.importorskip("numpy")
@@ -56,11 +56,11 @@ async def check_parts(
     model: NNModel, at: str, inputs: dict[str, Any], expected: Any
 ) -> tuple[NNModel, NNModel]:
     """Split a model; its parts, one after the other and put together, compute what it computes."""
-    trunk, head = await split(model, at)
+    trunk, head = await split_model(model, at)
     first = await trunk.predict({n: v for n, v in inputs.items() if n in trunk.inputs()})
     between = {n: v for n, v in {**inputs, **first}.items() if n in head.inputs()}
     found = {**first, **(await head.predict(between))}
-    whole = await concatenate(trunk, head)
+    whole = await join_models(trunk, head)
     again = await whole.predict(inputs)
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value)
@@ -161,7 +161,7 @@ async def test_texts_come_back_as_they_were() -> None:
     assert trunk.outputs() == head.inputs() == ["m"]
     assert trunk.params()[0].name == head.params()[0].name == "w1"
     assert "loss" not in trunk.serialize() and "m:loss CCE" in head.serialize()
-    whole = await concatenate(trunk, head)
+    whole = await join_models(trunk, head)
     assert [p.name for p in whole.params()] == [p.name for p in model.params()]
     assert values(whole) == values(model)
     assert whole.name == "digits"
@@ -197,7 +197,7 @@ async def test_texts_come_back_as_they_were() -> None:
 async def test_what_cannot_be_split(source: str, at: str, code: str, words: str) -> None:
     model = await create(source)
     with pytest.raises(DataError) as caught:
-        await split(model, at)
+        await split_model(model, at)
     assert (caught.value.code, words in caught.value.message) == (code, True), caught.value
 
 
@@ -205,7 +205,7 @@ async def test_parts_are_files_of_their_own(tmp_path: Path) -> None:
     model, trunk, head = await check(MLP, "last")
     files = [await part.save(tmp_path / f"{k}.st") for k, part in enumerate((trunk, head))]
     loaded = [await NNModel.load(path, backend="numpy", log=lambda _: None) for path in files]
-    whole = await concatenate(*loaded)
+    whole = await join_models(*loaded)
     inputs = drawn(model)
     expected = await model.predict(inputs)
     np.testing.assert_array_equal((await whole.predict(inputs))["m"], expected["m"])
@@ -218,7 +218,7 @@ async def test_the_head_alone_is_replaced(tmp_path: Path) -> None:
         other.parameters.set(
             name, np.random.default_rng(1).random(other.parameters.types[name].shape, "float32")
         )
-    _, new = await split(other, "last")
+    _, new = await split_model(other, "last")
     file = await new.save(tmp_path / "head.st")
     new = await NNModel.load(file, backend="numpy", log=lambda _: None)
     before, wanted = values(model), values(other)
@@ -226,7 +226,7 @@ async def test_the_head_alone_is_replaced(tmp_path: Path) -> None:
     assert taken == ["w2", "b2", "w3", "b3"]
     for name, value in values(model).items():
         assert value == (wanted if name in taken else before)[name]
-    expected = await (await concatenate(trunk, new)).predict(drawn(model))
+    expected = await (await join_models(trunk, new)).predict(drawn(model))
     np.testing.assert_array_equal((await model.predict(drawn(model)))["m"], expected["m"])
     strange = await create(MLP.replace("tanh", "sin"))
     with pytest.raises(ModelError) as caught:
@@ -244,15 +244,15 @@ def rows() -> Dataset:
 @pytest.mark.alike
 async def test_only_the_head_learns() -> None:
     model = await create(MLP)
-    trunk, head = await split(model, "last")
-    whole = await concatenate(trunk, head, freeze=True)
+    trunk, head = await split_model(model, "last")
+    whole = await join_models(trunk, head, freeze=True)
     whole.set_dataset(rows())
     before = values(whole)
     history = await whole.train(epochs=10, seeds=0)
     after = values(whole)
     assert {n for n in after if after[n] == before[n]} == {"w1", "b1"}
     assert history.losses[-1] < history.losses[0]
-    free = await concatenate(trunk, head)
+    free = await join_models(trunk, head)
     free.set_dataset(rows())
     await free.train(epochs=2, seeds=0)
     assert not {n for n, value in values(free).items() if value == before[n]}
@@ -260,12 +260,12 @@ async def test_only_the_head_learns() -> None:
 
 async def test_what_is_known_of_the_data_goes_with_its_part() -> None:
     model = await create(MLP, dataset=rows())
-    trunk, head = await split(model, "last")
+    trunk, head = await split_model(model, "last")
     first, second = trunk.state.restored, head.state.restored
     assert first is not None and second is not None
     assert first.inputs.keys() == {"m"} and not first.answers
     assert second.answers["m"].names == ("a", "b", "c") and not second.inputs
-    whole = await concatenate(trunk, head)
+    whole = await join_models(trunk, head)
     raw = [[2.0, 1.0, 0.5, -1.0]]
     expected = await model.predict(raw)
     np.testing.assert_array_equal(await whole.predict(raw), expected)
@@ -282,7 +282,7 @@ kind:layers matmul(w, shape=[3]), add(b), softmax();
 
 async def joined(trunk: str, head: str, **settings: Any) -> tuple[NNModel, NNModel, NNModel]:
     parts = await create(trunk, seed=1), await create(head, seed=2)
-    return *parts, await concatenate(*parts, **settings)
+    return *parts, await join_models(*parts, **settings)
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ async def test_a_declared_type_of_the_trunk_is_kept() -> None:
 async def test_parts_that_do_not_fit(trunk: str, head: str, code: str, words: str) -> None:
     parts = await create(trunk), await create(head)
     with pytest.raises((DataError, ModelError)) as caught:
-        await concatenate(*parts)
+        await join_models(*parts)
     assert (caught.value.code, words in caught.value.message) == (code, True), caught.value
 
 
@@ -396,5 +396,5 @@ async def test_a_head_that_standardises_what_it_takes_is_refused() -> None:
     head = await create("kind:input shape=[4]; kind:output shape=[3]; kind:layers matmul(w);")
     head.set_dataset(rows())
     with pytest.raises(DataError, match="standardises its input") as caught:
-        await concatenate(trunk, head)
+        await join_models(trunk, head)
     assert caught.value.code == "NNM704"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.formats.onnx_models import STRING, constant, graph, info, model, node
-from webnnm import Dataset, NNModel, check, concatenate, format_model, parse, split
+from webnnm import Dataset, NNModel, check, format_model, join_models, parse, split_model
 from webnnm.core.errors import DataError, ModelError
 from webnnm.formats.onnx.messages import ModelProto, TensorProto
 from webnnm.formats.onnx.writer import written
@@ -241,12 +241,12 @@ async def test_parts_and_exports(tmp_path: Path) -> None:
     data, _ = rows(6)
     async with await created() as found:
         expected = np.asarray(await found.predict(data))
-        trunk, head = await split(found, "matmul")
+        trunk, head = await split_model(found, "matmul")
         assert 'source "net.onnx"' in trunk.serialize()
         assert "source" not in head.serialize()
         values = await trunk.predict(data)
         assert np.array_equal(np.asarray(await head.predict(values)), expected)
-        whole = await concatenate(trunk, head, freeze=True)
+        whole = await join_models(trunk, head, freeze=True)
         assert np.array_equal(np.asarray(await whole.predict(data)), expected)
         for kind in ("inference", "loss", "train"):
             assert "backbone.conv.weight" in found.export_stablehlo(kind)
