@@ -207,7 +207,6 @@ OPTIONS: Mapping[str, st.SearchStrategy[Any]] = {
     "categorical": st.one_of(ODD, st.lists(st.integers(-4, 4), max_size=2)),
     "sparse": ODD,
     "seed": ODD,
-    "stratify": ODD,
     "method": st.one_of(ODD, st.sampled_from(["stratified", "random", "sequential"])),
     "batch_size": ODD,
     "name": ODD,

@@ -43,8 +43,8 @@ class Dataset:
     - `split`: three fractions, counts or lists of row numbers, for training, validation and
       testing; no row may be in two of the lists.
     - `seed`: the random seed of the split; the same seed gives the same subsets.
-    - `method`: "stratified" (if there are classes), "random" or "sequential". `stratify=False`
-      turns "stratified" into "random".
+    - `method`: how `split` assigns rows: "stratified" (if there are classes), "random" or
+      "sequential".
     - `standardize`: True, or the names of inputs or features. Statistics are computed from the
       training rows.
     - `standardize_targets`: the same for continuous outputs; `decode` reverses it.
@@ -85,7 +85,6 @@ class Dataset:
         batch_size: int = 20,
         split: Sequence[Any] = (0.7, 0, 0.3),
         seed: int = 0,
-        stratify: bool = True,
         method: Method = "stratified",
         standardize: bool | Iterable[str] = False,
         standardize_targets: bool = False,
@@ -112,7 +111,7 @@ class Dataset:
         (self.inputs, self._inputs), (self.outputs, self._outputs) = taken
         row_count = row_count_of(self._inputs, self._outputs)
         classes = class_of_rows(self.outputs, self._outputs)
-        division = Split(split, seed, stratify, method)
+        division = Split(split, seed, method)
         parts = division.rows(row_count, classes)
         self.method = division.applied(classes)
         self._given_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)

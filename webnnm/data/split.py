@@ -28,29 +28,23 @@ class Split:
 
     >>> Split((2, 0, 1), method="sequential").rows(4)
     ([0, 1], [], [2])
-
-    `stratify=False` turns the method "stratified" into "random".
     """
 
     parts: Sequence[Any]
     seed: int = 0
-    stratify: bool = True
     method: Method = "stratified"
 
     def rows(self, row_count: int, classes: Sequence[int] | None = None) -> Rows:
         """Divide rows, by their classes if these are known."""
-        method = self._method()
-        return split_rows(row_count, self.parts, method=method, classes=classes, seed=self.seed)
+        return split_rows(
+            row_count, self.parts, method=self.method, classes=classes, seed=self.seed
+        )
 
     def applied(self, classes: Sequence[int] | None) -> Method | Literal["explicit"]:
         """Return the method by which `rows` divides: "explicit" if it is given lists of rows."""
         if not all(isinstance(part, (int, float)) for part in parts_of(self.parts)):
             return "explicit"
-        method = self._method()
-        return "random" if method == "stratified" and classes is None else method
-
-    def _method(self) -> Method:
-        return "random" if self.method == "stratified" and not self.stratify else self.method
+        return "random" if self.method == "stratified" and classes is None else self.method
 
 
 def split_rows(

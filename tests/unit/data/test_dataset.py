@@ -186,7 +186,7 @@ def test_classes_are_stratified_else_rows_are_permuted(outputs: Any, method: str
 
 def test_the_plain_forms_on_request() -> None:
     outputs = [0, 1] * 10
-    assert Dataset(outputs, outputs, stratify=False).method == "random"
+    assert Dataset(outputs, outputs, method="random").method == "random"
     plain = Dataset(outputs, outputs, method="sequential")
     assert (plain.method, plain.rows("training")) == ("sequential", list(range(14)))
     lists = Dataset(outputs, outputs, split=([3, 1], [], [2]))

@@ -98,7 +98,7 @@ async def test_another_seed_deals_other_rows() -> None:
 def test_folds_without_classes_and_folds_that_shall_be_random() -> None:
     data = Dataset([[float(n)] for n in range(10)], [n + 0.5 for n in range(10)])
     assert [fold.rows("testing") for fold in data.folds(2)] == fold_rows(10, 2)
-    labelled = Dataset([[0.0]] * 10, [0, 1] * 5, stratify=False)
+    labelled = Dataset([[0.0]] * 10, [0, 1] * 5, method="random")
     assert [fold.rows("testing") for fold in labelled.folds(2)] == fold_rows(10, 2)
 
 

@@ -143,7 +143,6 @@ class TableDataset(Dataset):
         sparse: bool = False,
         split: Sequence[Any] = (0.7, 0, 0.3),
         seed: int = 0,
-        stratify: bool = True,
         method: Method = "stratified",
         name: str = "table",
         sample_weight: Any = None,
@@ -171,7 +170,7 @@ class TableDataset(Dataset):
             words = goal.known_words(range(len(rows)))
             self.label_encoder = LabelEncoder.fit(goal.name, words)
             numbers = self.label_encoder.encode(words)
-        training = Split(split, seed, stratify, method).rows(len(rows), numbers)[0]
+        training = Split(split, seed, method).rows(len(rows), numbers)[0]
         self.encoders: tuple[Encoder, ...]
         self.encoders, self._holes, values = _encoded(columns, training, unknown)
         reports = _column_reports(read, kept, [*self.encoders, self.label_encoder])
@@ -194,7 +193,6 @@ class TableDataset(Dataset):
             name=name,
             split=split,
             seed=seed,
-            stratify=stratify,
             method=method,
             labels=self.label_encoder and self.label_encoder.classes,
             kinds={"model": kind},
