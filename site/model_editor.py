@@ -135,10 +135,10 @@ class ModelEditor(Editor):
 
     def format(self, event):
         """Lay the text out anew."""
-        from webnnm.language.formatting import formatted
+        from webnnm.language.formatting import format_text
 
         try:
-            self.text = formatted(self.text)
+            self.text = format_text(self.text)
         except ModelError:
             self.check()
 

@@ -29,7 +29,7 @@ from webnnm.backends.kernels import array_of
 from webnnm.backends.reference import Namespace
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import moved
+from webnnm.graph.transforms.rewrite import move_node
 
 Arrays = Mapping[str, Any]
 
@@ -154,7 +154,7 @@ def without_decompositions(graph: Graph, feeds: Arrays, found: Arrays) -> tuple[
                 for name, type in zip(names, node.types, strict=True)
             )
             continue
-        written[node.number] = b.adopt(moved(node, b, written))
+        written[node.number] = b.adopt(move_node(node, b, written))
     return b.build({n: written[o.number][o.index] for n, o in graph.outputs.items()}), feeds
 
 

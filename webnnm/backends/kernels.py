@@ -22,7 +22,7 @@ from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 from webnnm.graph.scan import Scan
-from webnnm.graph.transforms.rewrite import inlined
+from webnnm.graph.transforms.rewrite import inline_composites
 from webnnm.ops.declare.tensors import TensorType
 
 
@@ -31,8 +31,8 @@ def computable(graph: Graph | Scan) -> Graph:
 
     Raises `BackendError` NNM409 for results that are larger than any memory of this machine.
     """
-    graph = graph.unrolled() if isinstance(graph, Scan) else graph
-    found = inlined(graph, lambda operator: operator.reference is None)
+    graph = graph.unroll() if isinstance(graph, Scan) else graph
+    found = inline_composites(graph, lambda operator: operator.reference is None)
     for node in found.nodes():
         if isinstance(node, OperatorNode) and _size(node) > sys.maxsize:
             raise _too_large(node)

@@ -119,7 +119,7 @@ class OnnxRuntimeBackend(KernelBackend):
             found := await unpacked(self, graph, constants, recompute)
         ):
             return found
-        graph = graph.unrolled() if isinstance(graph, Scan) else graph
+        graph = graph.unroll() if isinstance(graph, Scan) else graph
         began = time.perf_counter()
         fixed = self._embedded(graph, constants or {})
         given = {name: graph.inputs[name] for name in taken(graph, fixed)}

@@ -104,7 +104,7 @@ class OnnxRuntimeWebBackend(WebNNBackend):
             found := await unpacked(self, graph, constants, recompute)
         ):
             return found
-        graph = graph.unrolled() if isinstance(graph, Scan) else graph
+        graph = graph.unroll() if isinstance(graph, Scan) else graph
         _check_nibbles(graph)
         began = time.perf_counter()
         given = constants or {}

@@ -23,7 +23,7 @@ from webnnm.graph.node import (
     dependencies,
 )
 from webnnm.graph.scan import Scan
-from webnnm.graph.transforms.rewrite import Results, moved, rewrite
+from webnnm.graph.transforms.rewrite import Results, move_node, rewrite
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.ops.quantize import LONG, over_blocks
 
@@ -129,7 +129,7 @@ def split(graph: Graph, fixed: Mapping[str, TensorType]) -> Split:
         if node.number in names:
             results[node.number] = (b.input(names[node.number], *node.types[0]),)
         else:
-            results[node.number] = b.adopt(moved(node, b, results))
+            results[node.number] = b.adopt(move_node(node, b, results))
     outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
     return Split(b.build(outputs), {names[n]: _part(operand) for n, operand in wanted.items()})
 
@@ -168,5 +168,5 @@ def _part(operand: Operand) -> tuple[Graph, dict[str, str]]:
             names[own] = node.name
             results[node.number] = (b.input(own, *node.types[0]),)
         else:
-            results[node.number] = b.adopt(moved(node, b, results))
+            results[node.number] = b.adopt(move_node(node, b, results))
     return b.build({PREFIX: results[operand.number][operand.index]}), names

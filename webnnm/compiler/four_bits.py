@@ -15,7 +15,7 @@ from webnnm.core.dtypes import DataType, integer_range, is_data_type, is_float
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import again, moved
+from webnnm.graph.transforms.rewrite import again, move_node
 from webnnm.ops.clamp import nearest_bounds
 from webnnm.ops.declare.tensors import TensorType
 
@@ -90,7 +90,7 @@ def in_bytes(graph: Graph, limits: Limits, fixed: Container[str], note: Note) ->
             if node.number in carried:
                 results[node.number] = _in_bytes(b, node, results, note)
             else:
-                results[node.number] = b.adopt(moved(node, b, results))
+                results[node.number] = b.adopt(move_node(node, b, results))
     outputs: dict[str, Operand] = {}
     for name, operand in graph.outputs.items():
         node = operand.node

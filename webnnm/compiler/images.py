@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.core.dtypes import DataType, integer_range, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 
 
 def dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -17,7 +17,7 @@ def dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
         # The squares of float16 numbers exceed the range of float16.
         wide = b.l2_pool2d(b.cast(x, type="float32"), **node.options)
         return b.cast(wide, type="float16")
-    return decomposed(b, node)
+    return decompose_node(b, node)
 
 
 def padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
@@ -83,7 +83,7 @@ def grouped_transpose(b: GraphBuilder, node: Node) -> Replacement | None:
         return None
     if node.options["groups"] == 1 and node.options["dilations"] == (1, 1):
         return None
-    return decomposed(b, node)
+    return decompose_node(b, node)
 
 
 def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:

@@ -22,8 +22,8 @@ from webnnm.graph.transforms.rewrite import (
     Replacement,
     Rule,
     again,
-    decomposed,
-    first_replaced,
+    decompose_node,
+    find_first_replaced,
     rewrite_from,
 )
 from webnnm.ops.declare.tensors import TensorType
@@ -151,7 +151,7 @@ class Legaliser:
         self, graph: Graph, rule: Rule, operators: Collection[str] | None = None
     ) -> Graph:
         done = self._done.copy()
-        first = first_replaced(graph, rule, operators)
+        first = find_first_replaced(graph, rule, operators)
         if first is None:
             return graph
         self._done = done  # nodes that are seen twice count once
@@ -180,7 +180,7 @@ class Legaliser:
     def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         if node.operator.native in self._limits.operators:
             return None
-        found = decomposed(b, node)
+        found = decompose_node(b, node)
         if found is None:
             raise BackendError(
                 "NNM505",
@@ -198,7 +198,7 @@ class Legaliser:
         from webnnm.compiler.ranks import lower_rank
 
         limit = min(bounds.ranks[1] for _, bounds in places)
-        found = lower_rank(b, node, limit) or decomposed(b, node)
+        found = lower_rank(b, node, limit) or decompose_node(b, node)
         if found is None:
             type, bounds = excess[0]
             raise BackendError(
@@ -225,9 +225,9 @@ class Legaliser:
             if cast is not None:
                 self._note(node, f"{dtype} computed as {wider}, {why}")
                 return _through_casts(b, node, cast, wider)
-        from webnnm.graph.transforms.integers import of_others
+        from webnnm.graph.transforms.integers import decompose_integer_operator
 
-        found = decomposed(b, node) or of_others(b, node)
+        found = decompose_node(b, node) or decompose_integer_operator(b, node)
         if found is not None:
             self._note(node, f"computed with other operators, {why}")
             return found

@@ -153,7 +153,7 @@ def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
             plan = scanned(graph, *(plan for plan, _ in found))
             rewrites = [text for _, texts in found for text in texts]
             return Compiled(plan, rewrites, plan.inputs, plan.outputs)
-        graph = graph.unrolled()  # numbers that share bytes cannot be separated
+        graph = graph.unroll()  # numbers that share bytes cannot be separated
     plan, rewrites = _plan(graph, target)
     return Compiled(
         plan,

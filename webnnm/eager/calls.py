@@ -14,7 +14,7 @@ from webnnm.eager.errors import ArrayTypeError
 from webnnm.eager.scopes import Scope, Trace, traced
 from webnnm.eager.trees import Structure, count_leaves, flatten, unflatten
 from webnnm.graph.node import Graph, InputNode, Operand
-from webnnm.graph.transforms.rewrite import copied
+from webnnm.graph.transforms.rewrite import copy_graph_into
 from webnnm.ops.declare.tensors import TensorType
 
 
@@ -48,7 +48,7 @@ class Traced:
 
     def written(self, scope: Scope, given: Mapping[str, Operand]) -> Any:
         """Write the graph into a scope, and return what the function returns."""
-        made = copied(scope.builder, self.graph, self.inlined(scope, given))
+        made = copy_graph_into(scope.builder, self.graph, self.inlined(scope, given))
         return self.filled(lambda name, dtype: Array(dtype, scope, made[name]))
 
     def apart(self) -> tuple[Traced, Traced]:
@@ -142,7 +142,7 @@ def computed(graph: Graph, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return the outputs of a graph for arrays as its inputs, by name."""
     scope = current(dict(arrays))
     given = {name: scope.operand_of(each) for name, each in arrays.items()}
-    made = copied(scope.builder, graph, given)
+    made = copy_graph_into(scope.builder, graph, given)
     return {name: Array(dtype_of(o.dtype), scope, o) for name, o in made.items()}
 
 

@@ -21,7 +21,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.transforms.autodiff import pullback
 from webnnm.graph.transforms.batching import NO_METHOD
-from webnnm.graph.transforms.rewrite import copied
+from webnnm.graph.transforms.rewrite import copy_graph_into
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.batching import several
 from webnnm.ops.declare.operator import Composite, Slot
@@ -165,7 +165,7 @@ def _applied(forward: Traced, arrays: Sequence[Array], name: str, backward: Trac
     scope = current(arrays)
     given = {**inputs_of(scope, arrays), **forward.inlined(scope, {})}
     if not forward.graph.outputs or not given:
-        made = copied(scope.builder, forward.graph, given)
+        made = copy_graph_into(scope.builder, forward.graph, given)
     else:
         operator = _OPERATORS.of(name, forward, backward, [*given])
         results = several(scope.builder.apply(operator, [*given.values()], {}))
@@ -209,7 +209,7 @@ class _Operators:
         for name, x in graph.inputs.items():
             typed = _named(name, x)
             inputs[name] = b.inputs.get(typed) or b.input(typed, *x.type)
-        return Graph(copied(b, graph, inputs), inputs)
+        return Graph(copy_graph_into(b, graph, inputs), inputs)
 
 
 _OPERATORS = _Operators()
@@ -235,7 +235,7 @@ def _operator(name: str, forward: Graph, names: Sequence[str], rule: Rule) -> Co
 
 def _inlined(b: Any, graph: Graph, given: dict[str, Operand]) -> dict[str, Operand]:
     """Return the outputs of a graph whose inputs have longer names in their builder."""
-    return copied(
+    return copy_graph_into(
         b,
         graph,
         {_named(name, x): given[name] for name, x in graph.inputs.items() if name in given},

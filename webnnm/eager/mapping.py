@@ -13,7 +13,7 @@ from webnnm.eager.creation import expanded
 from webnnm.eager.errors import ArrayValueError
 from webnnm.eager.manipulation import axis_of, moveaxis
 from webnnm.eager.trees import flatten, unflatten
-from webnnm.graph.transforms.batching import batched
+from webnnm.graph.transforms.batching import vectorize_graph
 
 Axis = int | None
 
@@ -59,7 +59,7 @@ def vmap(
         inputs = {f"x{at}": scope.operand_of(each) for at, each in enumerate(batches)}
         inputs = {name: inputs[name] for name in inputs if name in found.graph.inputs}
         given = found.inlined(scope, inputs)
-        made = batched(scope.builder, found.graph, given, names & given.keys(), size)
+        made = vectorize_graph(scope.builder, found.graph, given, names & given.keys(), size)
 
         results = {
             f"y{at}": Array(each.dtype, scope, made[f"y{at}"][0])

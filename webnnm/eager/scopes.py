@@ -19,7 +19,7 @@ from webnnm.eager.storage import Storage
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.graph.transforms.batching import NO_METHOD
-from webnnm.graph.transforms.rewrite import Replacement, copied, inlined, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, copy_graph_into, inline_composites, rewrite
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.checks import integer
 from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed
@@ -79,7 +79,7 @@ def plain_graph(graph: Graph) -> Graph:
     def rule(_: GraphBuilder, node: Node) -> Replacement | None:
         return node.operands[0] if isinstance(node, OperatorNode) and is_alias(node) else None
 
-    return rewrite(inlined(graph, lambda operator: operator.native == NO_METHOD), rule)
+    return rewrite(inline_composites(graph, lambda operator: operator.native == NO_METHOD), rule)
 
 
 def is_alias(node: OperatorNode) -> bool:
@@ -394,7 +394,7 @@ def _with_vectors(graph: Graph, counts: Mapping[DataType, int]) -> Graph:
             given[node.name] = b.reshape(one, new_shape=())
         else:
             given[node.name] = b.input(node.name, *node.types[0])
-    return b.build(copied(b, graph, given))
+    return b.build(copy_graph_into(b, graph, given))
 
 
 def period(values: Sequence[Hashable]) -> int:

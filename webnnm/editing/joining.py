@@ -10,7 +10,7 @@ from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import show
 from webnnm.editing.splitting import reparsed, shape_value
 from webnnm.graph.elaboration.elaborate import elaborate
-from webnnm.graph.elaboration.outline import outline
+from webnnm.graph.elaboration.outline import collect_outline
 from webnnm.graph.elaboration.vertices import InputVertex, Network, Output, result_type
 from webnnm.notation.syntax import (
     AnyStatement,
@@ -303,7 +303,7 @@ def clashes(trunk: Document, head: Document) -> list[str]:
 
 
 def _names(document: Document) -> Iterator[str]:
-    found = outline(document)
+    found = collect_outline(document)
     yield from (*found.blocks, *found.constants, *found.parameters)
     for block in found.blocks.values():
         for layer in block.layers.layers if block.layers else ():

@@ -38,7 +38,7 @@ Descriptor = Mapping[str, Any]
 """WebNN's MLOperandDescriptor as a dictionary."""
 
 
-MOST_KEPT = 1024
+MAX_COMPARED_BYTES = 1024
 """Constants of up to this many bytes are compared directly: hashing them would take longer."""
 _NO_OPTIONS: Mapping[str, Any] = {}
 _VALUES = {bool, int, float, list, HostArray}
@@ -89,7 +89,7 @@ class GraphBuilder:
         scalar.
         """
         if isinstance(dtype, Mapping):
-            dtype, shape = _described(dtype)
+            dtype, shape = _read_descriptor(dtype)
         shape = () if shape is None else shape
         if not isinstance(dtype, str) or not is_tensor_type(dtype):
             raise OperatorError("NNM113", f'input "{name}": unknown data type "{dtype}"')
@@ -115,7 +115,7 @@ class GraphBuilder:
         buffer)`.
         """
         if type(value) not in _VALUES:
-            value, dtype, shape = _in_order(value, dtype, shape)
+            value, dtype, shape = _normalize_constant_arguments(value, dtype, shape)
         if dtype is not None and not is_tensor_type(dtype):
             raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
         array = HostArray.of(value, dtype, shape, copy=True)
@@ -193,11 +193,13 @@ class GraphBuilder:
             raise AttributeError(f'GraphBuilder has no operator "{name}"; {hint}')
         return partial(self._call, operator)
 
-    def _call(self, operator: AnyOperator, /, *given: Any, label: str = "", **options: Any) -> Any:
+    def _call(
+        self, operator: AnyOperator, /, *positional: Any, label: str = "", **options: Any
+    ) -> Any:
         """Apply an operator to the arguments of its method."""
-        if not given and is_activation(operator):
+        if not positional and is_activation(operator):
             return Activation(operator.name, options)
-        operands, arguments = _separated(operator, given)
+        operands, arguments = _split_arguments(operator, positional)
         if arguments:
             options = arguments | options
         if not label:
@@ -224,47 +226,55 @@ class GraphBuilder:
     def _apply(
         self, operator: AnyOperator, operands: Sequence[Any], options: Mapping[str, Any]
     ) -> Any:
-        found, options = self._bind(operator, operands, options)
-        given = tuple([None if operand is None else operand.type for operand in found])
+        bound, options = self._bind(operator, operands, options)
+        operand_types = tuple([None if operand is None else operand.type for operand in bound])
         # Networks repeat their layers, so what was checked and inferred for one holds for all.
-        known = self._inferred.get((operator, given))
-        if known is None:
-            _check_types(operator, given)
-            known = self._inferred.setdefault((operator, given), {})
-        checked = _checked(operator, options, given) if operator.options else _NO_OPTIONS
-        if isinstance(operator, Composite) and not _is_native(operator, checked):
-            return operator.decompose(self, *found, **checked)
-        values = tuple(checked.values())
-        inferred = known.get(values)
+        cached = self._inferred.get((operator, operand_types))
+        if cached is None:
+            _check_types(operator, operand_types)
+            cached = self._inferred.setdefault((operator, operand_types), {})
+        canonical = (
+            _check_options(operator, options, operand_types) if operator.options else _NO_OPTIONS
+        )
+        if isinstance(operator, Composite) and not _is_native(operator, canonical):
+            return operator.decompose(self, *bound, **canonical)
+        values = tuple(canonical.values())
+        inferred = cached.get(values)
         if inferred is None:
-            result = (operator.infer or _tried(operator))(*given, **checked)
+            result = (operator.infer or _infer_by_decomposition(operator))(
+                *operand_types, **canonical
+            )
             if isinstance(result, TensorType):
-                inferred = (result,), False, checked
+                inferred = (result,), False, canonical
             else:
-                inferred = result, True, checked
-            known[values] = inferred
+                inferred = result, True, canonical
+            cached[values] = inferred
         types, several, options = inferred
-        key = operator, found, values
+        key = operator, bound, values
         results = self._known.get(key)
         if results is None:
             number, label, span = len(self.nodes), self._label, self._span
-            node = OperatorNode(number, types, label, span, operator, found, options)
+            node = OperatorNode(number, types, label, span, operator, bound, options)
             results = self._add(key, node)
         return results if several else results[0]
 
     def _bind(
-        self, operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
+        self, operator: AnyOperator, arguments: Sequence[Any], options: Mapping[str, Any]
     ) -> tuple[tuple[Operand | None, ...], Mapping[str, Any]]:
         """Match the arguments with the operator's slots; numbers become constants."""
         slots, names = operator.operands, operator.operand_names
         if operator.variadic:
-            _check_known(operator, options.keys() - operator.options.keys())
-            given = given[0] if len(given) == 1 and not isinstance(given[0], Operand) else given
-            values = list(given)
-        elif options or len(given) != len(names):
-            values, options = _named(operator, given, options)
+            _refuse_unknown_options(operator, options.keys() - operator.options.keys())
+            arguments = (
+                arguments[0]
+                if len(arguments) == 1 and not isinstance(arguments[0], Operand)
+                else arguments
+            )
+            values = list(arguments)
+        elif options or len(arguments) != len(names):
+            values, options = _assign_operands(operator, arguments, options)
         else:
-            values = given
+            values = arguments
         numbers = tensors = False
         for value in values:
             if not isinstance(value, Operand):
@@ -278,63 +288,68 @@ class GraphBuilder:
             raise OperatorError("NNM302", f'"{operator.name}" needs a tensor among its operands')
         if not numbers:
             return tuple(values), options
-        found = [
+        operands = [
             value
             if value is None or isinstance(value, Operand)
             else self.constant(value, _literal_type(operator, values, position))
             for position, value in enumerate(values)
         ]
-        return tuple(found), options
+        return tuple(operands), options
 
 
-def _named(
-    operator: AnyOperator, given: Sequence[Any], options: Mapping[str, Any]
+def _assign_operands(
+    operator: AnyOperator, arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[list[Any], Mapping[str, Any]]:
     """Return a value for each slot, by position or from the options, and the remaining options."""
     names, slots = operator.operand_names, operator.operands
     keywords = operator.keywords.intersection(options)
-    _check_known(operator, options.keys() - operator.options.keys() - keywords)
-    if not operator.required <= len(given) <= len(slots):
+    _refuse_unknown_options(operator, options.keys() - operator.options.keys() - keywords)
+    if not operator.required <= len(arguments) <= len(slots):
         raise OperatorError(
             "NNM302",
-            f'"{operator.name}" takes {_amount(operator.required, len(slots))}, {len(given)} given',
+            f'"{operator.name}" takes {_describe_count(operator.required, len(slots))}, '
+            f"{len(arguments)} given",
         )
-    if keywords and (twice := keywords.intersection(names[: len(given)])):
+    if keywords and (twice := keywords.intersection(names[: len(arguments)])):
         raise OperatorError("NNM302", f'"{operator.name}" is given {min(twice)} twice')
-    values = [*given, *[options.get(name) for name in names[len(given) :]]]
+    values = [*arguments, *[options.get(name) for name in names[len(arguments) :]]]
     if keywords:
         options = {key: value for key, value in options.items() if key not in keywords}
     return values, options
 
 
-def _check_known(operator: AnyOperator, unknown: Collection[str]) -> None:
+def _refuse_unknown_options(operator: AnyOperator, unknown: Collection[str]) -> None:
     """Refuse options that an operator does not have."""
     if unknown:
-        word = min(unknown)
+        name = min(unknown)
         raise OperatorError(
             "NNM301",
-            f'"{operator.name}" has no option "{word}"',
-            suggestion(word, [*operator.options, *sorted(operator.keywords)]),
+            f'"{operator.name}" has no option "{name}"',
+            suggestion(name, [*operator.options, *sorted(operator.keywords)]),
         )
 
 
-def _separated(operator: AnyOperator, given: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+def _split_arguments(
+    operator: AnyOperator, positional: Sequence[Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
     """Separate operands from the plain arguments that follow them in WebNN's methods."""
     names = operator.arguments
-    listed = not operator.variadic or (given and not isinstance(given[0], Operand))
-    if not names or not listed:
-        return given, {}
-    arguments = given[operator.ahead :]
+    takes_arguments = not operator.variadic or (
+        positional and not isinstance(positional[0], Operand)
+    )
+    if not names or not takes_arguments:
+        return positional, {}
+    arguments = positional[operator.ahead :]
     if len(arguments) > len(names) or any(isinstance(value, Operand) for value in arguments):
-        return given, {}
-    return given[: len(given) - len(arguments)], dict(zip(names, arguments, strict=False))
+        return positional, {}
+    return positional[: len(positional) - len(arguments)], dict(zip(names, arguments, strict=False))
 
 
-def _in_order(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
+def _normalize_constant_arguments(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
     """Return value, type and shape of a constant's arguments, which may be in an order of WebNN."""
     if isinstance(value, Mapping):
-        found, sizes = _described(value)
-        value, dtype, shape = dtype, found, sizes
+        described_dtype, sizes = _read_descriptor(value)
+        value, dtype, shape = dtype, described_dtype, sizes
     elif isinstance(value, str) and is_tensor_type(value):
         value, dtype = dtype, value
     if isinstance(value, range):
@@ -344,13 +359,13 @@ def _in_order(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
     return value, dtype, shape
 
 
-def _described(descriptor: Descriptor) -> tuple[Any, Any]:
+def _read_descriptor(descriptor: Descriptor) -> tuple[Any, Any]:
     """Return data type and shape of a descriptor, in current terms or those of the 2022 draft."""
-    known = {"dataType", "type", "shape", "dimensions"}
-    if not descriptor.keys() <= known:
-        word = min(descriptor.keys() - known)
-        message = f'a descriptor has no member "{word}"'
-        raise OperatorError("NNM301", message, suggestion(word, known))
+    members = {"dataType", "type", "shape", "dimensions"}
+    if not descriptor.keys() <= members:
+        name = min(descriptor.keys() - members)
+        message = f'a descriptor has no member "{name}"'
+        raise OperatorError("NNM301", message, suggestion(name, members))
     dtype = descriptor.get("dataType", descriptor.get("type"))
     return dtype, descriptor.get("shape", descriptor.get("dimensions", ()))
 
@@ -370,12 +385,12 @@ def result_types(
     (TensorType(dtype='float32', shape=(2, 3)),)
     """
     b = GraphBuilder()
-    given = [type and b.input(str(i), *type) for i, type in enumerate(operands)]
-    result: Operand | tuple[Operand, ...] = b.apply(operator, given, options)
+    inputs = [type and b.input(str(i), *type) for i, type in enumerate(operands)]
+    result: Operand | tuple[Operand, ...] = b.apply(operator, inputs, options)
     return tuple(r.type for r in result) if isinstance(result, tuple) else (result.type,)
 
 
-def _tried(operator: AnyOperator) -> Callable[..., Any]:
+def _infer_by_decomposition(operator: AnyOperator) -> Callable[..., Any]:
     """Return a type rule that tries an operator's decomposition out."""
     assert isinstance(operator, Composite)
 
@@ -391,7 +406,7 @@ def _tried(operator: AnyOperator) -> Callable[..., Any]:
 def _digest(array: HostArray) -> bytes:
     """Return a digest that only equal bytes of the same type share."""
     data = array.data
-    return bytes(data) if data.nbytes <= MOST_KEPT else hashlib.sha256(data).digest()
+    return bytes(data) if data.nbytes <= MAX_COMPARED_BYTES else hashlib.sha256(data).digest()
 
 
 def _literal_type(operator: AnyOperator, values: Sequence[Any], position: int) -> DataType:
@@ -404,8 +419,8 @@ def _literal_type(operator: AnyOperator, values: Sequence[Any], position: int) -
     leaders = operator.leaders
     leader = leaders[position]
     dtypes: list[DataType] = []
-    for place, value in enumerate(values):
-        if leaders[place] == leader and isinstance(value, Operand):
+    for index, value in enumerate(values):
+        if leaders[index] == leader and isinstance(value, Operand):
             dtypes.append(value.type.dtype)
     if dtypes:
         return dtypes[0] if len(dtypes) == 1 else highest(dtypes)
@@ -413,26 +428,26 @@ def _literal_type(operator: AnyOperator, values: Sequence[Any], position: int) -
     return next(dtype for dtype in ("float32", "int32", *PRECEDENCE) if dtype in allowed)
 
 
-def _amount(required: int, most: int) -> str:
-    numbers = str(required) if required == most else f"{required} to {most}"
+def _describe_count(required: int, maximum: int) -> str:
+    numbers = str(required) if required == maximum else f"{required} to {maximum}"
     return f"{numbers} operand{'' if numbers == '1' else 's'}"
 
 
-def _checked(
-    operator: AnyOperator, given: Mapping[str, Any], types: Sequence[TensorType | None]
+def _check_options(
+    operator: AnyOperator, values: Mapping[str, Any], types: Sequence[TensorType | None]
 ) -> dict[str, Any]:
     """Return the canonical values of an operator's options, in the order of their declaration."""
-    found: dict[str, Any] = {}
+    canonical: dict[str, Any] = {}
     for name, option in operator.options.items():
-        value = given.get(name, option.default)
+        value = values.get(name, option.default)
         if value is REQUIRED:
             raise OperatorError("NNM304", f'"{operator.name}" needs {name}=')
         try:
-            found[name] = option.check(value, *[type for type in types if type is not None])
+            canonical[name] = option.check(value, *[type for type in types if type is not None])
         except OperatorError as error:
             message = f'{name} of "{operator.name}": {error.message}'
             raise OperatorError(error.code, message) from error
-    return found
+    return canonical
 
 
 def _check_types(operator: AnyOperator, types: Sequence[TensorType | None]) -> None:

@@ -144,33 +144,33 @@ class Operand:
         return str(self.type)
 
     def __add__(self, other: Operand | float) -> Operand:
-        return self._applied("add", self, other)
+        return self._apply_operator("add", self, other)
 
     def __radd__(self, other: float) -> Operand:
-        return self._applied("add", other, self)
+        return self._apply_operator("add", other, self)
 
     def __sub__(self, other: Operand | float) -> Operand:
-        return self._applied("sub", self, other)
+        return self._apply_operator("sub", self, other)
 
     def __rsub__(self, other: float) -> Operand:
-        return self._applied("sub", other, self)
+        return self._apply_operator("sub", other, self)
 
     def __mul__(self, other: Operand | float) -> Operand:
-        return self._applied("mul", self, other)
+        return self._apply_operator("mul", self, other)
 
     def __rmul__(self, other: float) -> Operand:
-        return self._applied("mul", other, self)
+        return self._apply_operator("mul", other, self)
 
     def __truediv__(self, other: Operand | float) -> Operand:
-        return self._applied("div", self, other)
+        return self._apply_operator("div", self, other)
 
     def __rtruediv__(self, other: float) -> Operand:
-        return self._applied("div", other, self)
+        return self._apply_operator("div", other, self)
 
     def __neg__(self) -> Operand:
-        return self._applied("neg", self)
+        return self._apply_operator("neg", self)
 
-    def _applied(self, name: str, *operands: Operand | float) -> Operand:
+    def _apply_operator(self, name: str, *operands: Operand | float) -> Operand:
         """Apply an operator; its method, which supports all ways of calling, would take longer."""
         return self.builder.apply(ops.method(name), operands, {})
 
@@ -202,14 +202,14 @@ class Graph:
     def _operators(self) -> Mapping[str, list[int]]:
         """Return the indices of the operators among the nodes, by name."""
         if not self._places:
-            found = self._places
-            for place, node in enumerate(self.nodes()):
+            indices = self._places
+            for index, node in enumerate(self.nodes()):
                 if isinstance(node, OperatorNode):
                     name = node.operator.name
-                    if name in found:
-                        found[name].append(place)
+                    if name in indices:
+                        indices[name].append(index)
                     else:
-                        found[name] = [place]
+                        indices[name] = [index]
         return self._places
 
     def uses(self, names: Collection[str]) -> bool:
@@ -228,8 +228,8 @@ class Graph:
 
     def places(self, names: Collection[str]) -> list[int]:
         """Return the indices of the operators of these names among the nodes, in order."""
-        found = [places for name, places in self._operators().items() if name in names]
-        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found))
+        lists = [places for name, places in self._operators().items() if name in names]
+        return lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
 
 
 def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[Node]:
@@ -237,13 +237,13 @@ def dependencies(roots: Iterable[Operand], stop: Container[int] = ()) -> list[No
 
     The dependencies of nodes whose numbers are in `stop` are left out.
     """
-    waiting: list[Operand | None] = list(roots)
-    found: dict[int, Node] = {}
-    while waiting:
-        operand = waiting.pop()
-        if operand is None or (number := operand.number) in found:
+    pending: list[Operand | None] = list(roots)
+    nodes: dict[int, Node] = {}
+    while pending:
+        operand = pending.pop()
+        if operand is None or (number := operand.number) in nodes:
             continue
-        node = found[number] = operand.builder.nodes[number]
+        node = nodes[number] = operand.builder.nodes[number]
         if isinstance(node, OperatorNode) and number not in stop:
-            waiting += node.operands
-    return [found[number] for number in sorted(found)]
+            pending += node.operands
+    return [nodes[number] for number in sorted(nodes)]

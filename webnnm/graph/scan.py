@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
-from webnnm.graph.transforms.rewrite import copied
+from webnnm.graph.transforms.rewrite import copy_graph_into
 from webnnm.ops.declare.tensors import TensorType
 
 
@@ -34,7 +34,7 @@ class Scan:
     >>> body = b.build({"sum": sum, "seen": sum * 1})
     >>> b = GraphBuilder()
     >>> after = b.build({"sums": b.neg(b.input("seen", "float32", [3]))})
-    >>> found = evaluate(Scan(before, body, after, 3).unrolled(), {"data": [1, 2, 3], "sum": [0]})
+    >>> found = evaluate(Scan(before, body, after, 3).unroll(), {"data": [1, 2, 3], "sum": [0]})
     >>> found["sum"].tolist(), found["sums"].tolist()
     ([60.0], [-10.0, -30.0, -60.0])
     """
@@ -72,31 +72,31 @@ class Scan:
     @property
     def inputs(self) -> Mapping[str, TensorType]:
         """The types of the inputs of the scan."""
-        made = {*self.before.outputs, *self.ys} - {*self.before.inputs}
+        intermediate = {*self.before.outputs, *self.ys} - {*self.before.inputs}
         graphs = (self.before, self.body, self.after)
-        return {n: o.type for g in graphs for n, o in g.inputs.items() if n not in made}
+        return {n: o.type for g in graphs for n, o in g.inputs.items() if n not in intermediate}
 
-    def unrolled(self) -> Graph:
+    def unroll(self) -> Graph:
         """Return the scan as one graph."""
         b = GraphBuilder()
         for name, type in self.inputs.items():
             b.input(name, *type)
-        first = copied(b, self.before, b.inputs)
-        found = {**b.inputs, **first}
+        first = copy_graph_into(b, self.before, b.inputs)
+        values = {**b.inputs, **first}
         parts: dict[str, list[Operand]] = {name: [] for name in self.ys}
         for step in range(self.length):
-            given = {n: _part(b, first[n], self.body.inputs[n].type, step) for n in self.xs}
-            made = copied(b, self.body, found | given)
-            found |= {name: made[name] for name in self.carry}
-            for name, several in parts.items():
-                several.append(made[name])
-        whole = {name: b.concat(several, 0) for name, several in parts.items()}
-        last = copied(b, self.after, {**found, **whole})
+            slices = {n: _part(b, first[n], self.body.inputs[n].type, step) for n in self.xs}
+            results = copy_graph_into(b, self.body, values | slices)
+            values |= {name: results[name] for name in self.carry}
+            for name, collected in parts.items():
+                collected.append(results[name])
+        stacked = {name: b.concat(collected, 0) for name, collected in parts.items()}
+        last = copy_graph_into(b, self.after, {**values, **stacked})
         early, late = self.outer
-        outputs = {n: first[n] for n in early} | {n: found[n] for n in late}
+        outputs = {n: first[n] for n in early} | {n: values[n] for n in late}
         return b.build(outputs | last)
 
 
-def _part(b: GraphBuilder, whole: Operand, type: TensorType, step: int) -> Operand:
+def _part(b: GraphBuilder, array: Operand, type: TensorType, step: int) -> Operand:
     starts = [step * type.shape[0], *(0 for _ in type.shape[1:])]
-    return b.slice(whole, starts=starts, sizes=type.shape)
+    return b.slice(array, starts=starts, sizes=type.shape)

@@ -23,44 +23,48 @@ class Offsets:
 
     def utf16(self, offset: int) -> int:
         """Return an offset in UTF-16 units."""
-        return offset + sum(place < offset for place in self._wide)
+        return offset + sum(position < offset for position in self._wide)
 
     def points(self, offset: int) -> int:
         """Return an offset in code points; inside a character, the offset of its start."""
-        for count, place in enumerate(self._wide):
-            if offset <= place + count:
+        for count, position in enumerate(self._wide):
+            if offset <= position + count:
                 return offset - count
-            if offset == place + count + 1:
-                return place
+            if offset == position + count + 1:
+                return position
         return offset - len(self._wide)
 
 
 def complete(text: str, offset: int) -> dict[str, Any] | None:
-    """Return what can be written at an offset.
+    """Return completions at an offset.
 
     >>> complete("m:loss ", 7)["options"][0]["label"]
     'MSE'
     """
     at = Offsets(text)
-    found = completion.complete(text, at.points(offset))
-    if found is None:
+    completions = completion.complete(text, at.points(offset))
+    if completions is None:
         return None
-    options = [vars(each) for each in found.options]
-    return {"from": at.utf16(found.start), "to": at.utf16(found.end), "options": options}
+    options = [vars(option) for option in completions.options]
+    return {
+        "from": at.utf16(completions.start),
+        "to": at.utf16(completions.end),
+        "options": options,
+    }
 
 
 def hover(text: str, offset: int) -> dict[str, Any] | None:
-    """Return what is known about the word at an offset.
+    """Return documentation of the name at an offset.
 
     >>> hover("m:loss MSE;", 8)["help"]
     'mean squared error'
     """
     at = Offsets(text)
-    found = hovering.hover(text, at.points(offset))
-    if found is None:
+    info = hovering.hover(text, at.points(offset))
+    if info is None:
         return None
-    said = {"code": found.code, "help": found.help, "facts": list(found.facts)}
-    return {"from": at.utf16(found.start), "to": at.utf16(found.end), **said}
+    texts = {"code": info.code, "help": info.help, "facts": list(info.facts)}
+    return {"from": at.utf16(info.start), "to": at.utf16(info.end), **texts}
 
 
 def signature(text: str, offset: int) -> dict[str, Any] | None:
@@ -69,10 +73,10 @@ def signature(text: str, offset: int) -> dict[str, Any] | None:
     >>> signature("m:layers clamp(minValue=", 24)["code"]
     'clamp(minValue=-inf, maxValue=inf)'
     """
-    found = hovering.signature_help(text, Offsets(text).points(offset))
-    if found is None:
+    help = hovering.signature_help(text, Offsets(text).points(offset))
+    if help is None:
         return None
-    return {"code": found.code, "help": found.help, "from": found.start, "to": found.end}
+    return {"code": help.code, "help": help.help, "from": help.start, "to": help.end}
 
 
 def diagnose(text: str) -> list[dict[str, Any]]:
@@ -84,15 +88,17 @@ def diagnose(text: str) -> list[dict[str, Any]]:
     at = Offsets(text)
     return [
         {
-            "from": at.utf16(each.start),
-            "to": at.utf16(each.end),
-            "severity": each.severity,
-            "code": each.code,
-            "message": each.message,
-            "hint": each.hint,
-            "fix": {"title": each.title, "edits": _edits([each.fix], at)} if each.fix else None,
+            "from": at.utf16(problem.start),
+            "to": at.utf16(problem.end),
+            "severity": problem.severity,
+            "code": problem.code,
+            "message": problem.message,
+            "hint": problem.hint,
+            "fix": {"title": problem.title, "edits": _edits([problem.fix], at)}
+            if problem.fix
+            else None,
         }
-        for each in problems.diagnose(text)
+        for problem in problems.diagnose(text)
     ]
 
 
@@ -103,10 +109,10 @@ def renamed(text: str, offset: int) -> dict[str, Any] | None:
     {'name': 'unit', 'from': 9, 'to': 13}
     """
     at = Offsets(text)
-    found = renaming.target_at(text, at.points(offset))
-    if found is None:
+    target = renaming.target_at(text, at.points(offset))
+    if target is None:
         return None
-    return {"name": found.name, "from": at.utf16(found.start), "to": at.utf16(found.end)}
+    return {"name": target.name, "from": at.utf16(target.start), "to": at.utf16(target.end)}
 
 
 def rename(text: str, offset: int, name: str) -> dict[str, Any]:
@@ -130,13 +136,13 @@ def format(text: str) -> dict[str, Any]:
     {'text': 'm:layers\\n  relu();\\n'}
     """
     try:
-        return {"text": formatting.formatted(text)}
+        return {"text": formatting.format_text(text)}
     except ModelError as error:
         return {"error": f"line {error.line}, column {error.column}: {error.message}"}
 
 
 def _edits(edits: Sequence[Edit], at: Offsets) -> list[dict[str, Any]]:
     return [
-        {"from": at.utf16(each.start), "to": at.utf16(each.end), "insert": each.text}
-        for each in edits
+        {"from": at.utf16(edit.start), "to": at.utf16(edit.end), "insert": edit.text}
+        for edit in edits
     ]

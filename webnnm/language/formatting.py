@@ -10,31 +10,37 @@ from webnnm.notation.lexer import END, Token, tokenize
 from webnnm.notation.syntax import Document, Version
 
 
-def formatted(text: str) -> str:
+def format_text(text: str) -> str:
     """Return a text in canonical form.
 
-    >>> print(formatted("m:input shape = [4,];  m:layers relu( ); # done"), end="")
+    >>> print(format_text("m:input shape = [4,];  m:layers relu( ); # done"), end="")
     m:input shape=[4];
     m:layers
       relu();
     # done
 
-    A statement with a comment inside is left unchanged, because the canonical form has no place for
+    A statement with a comment inside is left unchanged, because the canonical form has no line for
     it. Raises `NotationError` for syntax errors.
     """
     document = parse(text)
     lexed = tokenize(document.source)
     version = () if document.version is None else (document.version,)
-    stretches = [*_stretches(lexed.tokens)]
-    inside = [any(index in lexed.comments for index in stretch[1:]) for stretch in stretches]
+    statements = [*_split_statements(lexed.tokens)]
+    inside = [
+        any(index in lexed.comments for index in tokens_of_statement[1:])
+        for tokens_of_statement in statements
+    ]
     if not any(inside):
         return format_document(document)
     parts: list[str] = []
-    for node, stretch, kept in zip(
-        (*version, *document.statements), stretches, inside, strict=True
+    for node, tokens_of_statement, has_comment in zip(
+        (*version, *document.statements), statements, inside, strict=True
     ):
-        if kept:
-            start, end = (lexed.tokens[index][2] for index in (stretch[0], stretch[-1]))
+        if has_comment:
+            start, end = (
+                lexed.tokens[index][2]
+                for index in (tokens_of_statement[0], tokens_of_statement[-1])
+            )
             parts.append(format_document(Document(None, (), node.comments)))
             parts.append(f"{document.source[start:end].rstrip()};\n")
         elif isinstance(node, Version):
@@ -45,7 +51,7 @@ def formatted(text: str) -> str:
     return "".join(parts)
 
 
-def _stretches(tokens: Sequence[Token]) -> Iterator[range]:
+def _split_statements(tokens: Sequence[Token]) -> Iterator[range]:
     """Yield the statements as ranges of tokens, each with its end."""
     first = 0
     for index, (kind, _, _) in enumerate(tokens):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from webnnm import ops
 from webnnm.graph.elaboration.loss_words import loss_name
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, Source, result_type
-from webnnm.language.names import Names, names_of
-from webnnm.language.places import Place, Word, place_at, words
-from webnnm.language.problems import checked
+from webnnm.language.names import Names, collect_names
+from webnnm.language.places import Context, Word, context_at, words
+from webnnm.language.problems import elaborate_text
 from webnnm.language.signatures import Argument, arguments, common_arguments, signature
 from webnnm.language.words import INITIALISERS, LOSSES, PROPERTIES, TENSOR_OPTIONS
 
@@ -40,7 +40,7 @@ class SignatureHelp:
 
 
 def hover(text: str, offset: int) -> Hover | None:
-    """Return what is known about the word at an offset, None if there is nothing to say.
+    """Return documentation of the name at an offset, None if there is none.
 
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), relu();"
     >>> found = hover(text, 49)
@@ -49,11 +49,11 @@ def hover(text: str, offset: int) -> Hover | None:
 ('matmul1: [4] → [3] float32', 'parameter w1: [4, 3]'))
     """
     listed = words(text)
-    word = next((word for word in listed if word.start <= offset < word.end), None)
-    if word is None:
+    token = next((token for token in listed if token.start <= offset < token.end), None)
+    if token is None:
         return None
-    code, help, facts = _about(word, names_of(listed), checked(text).network)
-    return Hover(word.start, word.end, code, help, tuple(facts)) if code else None
+    code, help, facts = _document(token, collect_names(listed), elaborate_text(text).network)
+    return Hover(token.start, token.end, code, help, tuple(facts)) if code else None
 
 
 def signature_help(text: str, offset: int) -> SignatureHelp | None:
@@ -63,60 +63,67 @@ def signature_help(text: str, offset: int) -> SignatureHelp | None:
     >>> found.code[found.start:found.end]
     'minValue=-inf'
     """
-    at = place_at(text, offset)
-    if at is None or not at[0].callee:
+    context_and_start = context_at(text, offset)
+    if context_and_start is None or not context_and_start[0].callee:
         return None
-    place, _ = at
-    operator = ops.lookup(place.callee)
+    context, _ = context_and_start
+    operator = ops.lookup(context.callee)
     if operator is None:
-        bound = names_of(words(text)).placeholders.get(place.callee)
-        if bound is None:
+        placeholders = collect_names(words(text)).placeholders.get(context.callee)
+        if placeholders is None:
             return None
-        code, help = _call(place.callee, bound), "a block"
-        named = f"{place.option}=…"
+        code, help = _call(context.callee, placeholders), "a block"
+        argument = f"{context.option}=…"
     else:
         code, help = signature(operator), operator.summary
-        named = _written(place, arguments(operator))
-    start = code.find(named, code.index("(")) if named.strip("=…") else -1
-    return SignatureHelp(code, help, max(start, 0), start + len(named) if start > 0 else 0)
+        argument = _write_argument(context, arguments(operator))
+    start = code.find(argument, code.index("(")) if argument.strip("=…") else -1
+    return SignatureHelp(code, help, max(start, 0), start + len(argument) if start > 0 else 0)
 
 
-def _written(place: Place, listed: tuple[Argument, ...]) -> str:
+def _write_argument(context: Context, arguments_of_layer: tuple[Argument, ...]) -> str:
     """Return how the argument at a place is written in the signature, "" if it is not there."""
-    if place.option:
-        return next((each.written for each in listed if each.name == place.option), "")
-    operands = [each.written for each in listed if not each.option]
-    return operands[place.index] if place.index < len(operands) else ""
+    if context.option:
+        return next(
+            (
+                argument.written
+                for argument in arguments_of_layer
+                if argument.name == context.option
+            ),
+            "",
+        )
+    operands = [argument.written for argument in arguments_of_layer if not argument.option]
+    return operands[context.index] if context.index < len(operands) else ""
 
 
-_About = tuple[str, str, list[str]]
-_NOTHING: _About = ("", "", [])
+_Documentation = tuple[str, str, list[str]]
+_NOTHING: _Documentation = ("", "", [])
 
 
-def _about(word: Word, names: Names, network: Network | None) -> _About:
+def _document(word: Word, names: Names, network: Network | None) -> _Documentation:
     """Return how a word is written, what it means, and facts."""
-    place, name = word.place, word.text
-    if place.role == "property":
-        return (f"{place.block}:{name}", PROPERTIES.get(name, ""), [])
-    if place.role == "loss":
+    context, name = word.place, word.text
+    if context.role == "property":
+        return (f"{context.block}:{name}", PROPERTIES.get(name, ""), [])
+    if context.role == "loss":
         loss = loss_name(name)
         return (name, LOSSES[loss], []) if loss else _NOTHING
-    if place.role == "layer":
+    if context.role == "layer":
         return _layer(word, names, network)
-    if place.role == "argument" and word.following == "=":
-        return _option(place.callee, name)
-    if place.role == "tensor" and word.following == "=":
+    if context.role == "argument" and word.following == "=":
+        return _option(context.callee, name)
+    if context.role == "tensor" and word.following == "=":
         return (f"{name}=…", TENSOR_OPTIONS.get(name, "sizes without the batch"), [])
-    if place.role == "value" and place.option == "init" and name in INITIALISERS:
+    if context.role == "value" and context.option == "init" and name in INITIALISERS:
         return (name, INITIALISERS[name], [])
-    if place.role == "block" and word.following == ":":
+    if context.role == "block" and word.following == ":":
         return (f"block {name}", names.blocks.get(name, ""), _ports(name, network))
-    if place.role in ("argument", "reference", "declared", "value", "block"):
+    if context.role in ("argument", "reference", "declared", "value", "block"):
         return _name(word, names, network)
     return _NOTHING
 
 
-def _layer(word: Word, names: Names, network: Network | None) -> _About:
+def _layer(word: Word, names: Names, network: Network | None) -> _Documentation:
     name = word.text
     facts = _shapes(word, network)
     if name in names.placeholders.get(word.place.block, ()):
@@ -129,7 +136,7 @@ def _layer(word: Word, names: Names, network: Network | None) -> _About:
 
 def _call(block: str, bound: list[str]) -> str:
     """Return how a call of a block is written."""
-    return f"{block}({', '.join(f'{word}=…' for word in bound)})"
+    return f"{block}({', '.join(f'{name}=…' for name in bound)})"
 
 
 def _shapes(word: Word, network: Network | None) -> list[str]:
@@ -139,15 +146,15 @@ def _shapes(word: Word, network: Network | None) -> list[str]:
     if len(vertices) > _SHOWN:
         facts.append(f"and {len(vertices) - _SHOWN} more")
     if network is not None and len(vertices) == 1:
-        own = [p for p in network.parameters if p.user is vertices[0]]
-        facts += [f"parameter {p.name}: {p.features[0]}" for p in own]
+        parameters = [p for p in network.parameters if p.user is vertices[0]]
+        facts += [f"parameter {p.name}: {p.features[0]}" for p in parameters]
     return facts
 
 
 def _shape(vertex: LayerVertex) -> str:
     source = f"{vertex.operands[0].features} → " if vertex.operands else ""
     dtype = result_type(Source(vertex))
-    results = ", ".join(str(each) for each in vertex.features)
+    results = ", ".join(str(shape) for shape in vertex.features)
     return f"{vertex.label}: {source}{results} {dtype}"
 
 
@@ -160,27 +167,27 @@ def _ports(block: str, network: Network | None) -> list[str]:
     return [*facts, f"layers: {len(expanded)}"]
 
 
-def _option(callee: str, name: str) -> _About:
+def _option(callee: str, name: str) -> _Documentation:
     operator = ops.lookup(callee)
-    some = operator or ops.registry()["identity"]
-    assert some.layer is not None
-    listed = [*(arguments(operator) if operator else ()), *common_arguments(some.layer)]
-    found = next((each for each in listed if each.name == name), None)
-    if found is None:
+    rules_of = operator or ops.registry()["identity"]
+    assert rules_of.layer is not None
+    options = [*(arguments(operator) if operator else ()), *common_arguments(rules_of.layer)]
+    argument = next((option for option in options if option.name == name), None)
+    if argument is None:
         return (f"{name}=…", f"bound in {callee}", [])
-    return (found.written, found.help, [])
+    return (argument.written, argument.help, [])
 
 
-def _name(word: Word, names: Names, network: Network | None) -> _About:
+def _name(word: Word, names: Names, network: Network | None) -> _Documentation:
     """Return what is known about a word that may name a tensor."""
     name = word.text
-    found = [p for p in network.parameters if p.span.start == word.start] if network else []
-    if not found and network is not None and name in names.declared:
-        found = [p for p in network.parameters if p.name == name]
-    facts = [f"{p.name}: {p.features[0]} {p.dtype}" for p in found[:_SHOWN]]
-    if found:
-        frozen = "" if found[0].trainable else ", not trained"
-        return (name, f"a parameter{frozen}", facts)
+    parameters = [p for p in network.parameters if p.span.start == word.start] if network else []
+    if not parameters and network is not None and name in names.declared:
+        parameters = [p for p in network.parameters if p.name == name]
+    facts = [f"{p.name}: {p.features[0]} {p.dtype}" for p in parameters[:_SHOWN]]
+    if parameters:
+        suffix = "" if parameters[0].trainable else ", not trained"
+        return (name, f"a parameter{suffix}", facts)
     if name in names.declared:
         return (name, "a constant" if names.declared[name] == "constants" else "a parameter", [])
     operator = ops.lookup(name)

@@ -29,48 +29,51 @@ class Names:
 
     def visible(self, block: str) -> list[str]:
         """Return the names of layers that references in a block may have."""
-        found = list(self.layers.get(block, ()))
+        names = list(self.layers.get(block, ()))
         for root in sorted(self.roots - {block}):
-            found += self.layers.get(root, ())
-        return found
+            names += self.layers.get(root, ())
+        return names
 
 
-def names_of(words: Sequence[Word]) -> Names:
+def collect_names(words: Sequence[Word]) -> Names:
     """Return the names that the words of a text define.
 
     >>> from webnnm.language.places import words
-    >>> found = names_of(words("m:layers unit(act=relu, name=h); unit:layers matmul(w), act();"))
-    >>> list(found.blocks), found.layers, found.placeholders["unit"]
+    >>> text = "m:layers unit(act=relu, name=h); unit:layers matmul(w), act();"
+    >>> names = collect_names(words(text))
+    >>> list(names.blocks), names.layers, names.placeholders["unit"]
     (['m', 'unit'], {'m': ['h']}, ['w', 'act'])
     """
-    found = Names()
-    for word in words:
-        place = word.place
-        if place.role == "property":
-            found.blocks.setdefault(place.block, "")
-            if word.text in ("input", "output"):
-                found.roots.add(place.block)
-        elif place.role == "declared":
-            found.declared[word.text] = "param" if place.property == "param" else "constants"
-        elif place.role == "tensor" and place.property == "constant":
+    names = Names()
+    for token in words:
+        context = token.place
+        if context.role == "property":
+            names.blocks.setdefault(context.block, "")
+            if token.text in ("input", "output"):
+                names.roots.add(context.block)
+        elif context.role == "declared":
+            names.declared[token.text] = "param" if context.property == "param" else "constants"
+        elif context.role == "tensor" and context.property == "constant":
             continue
-        elif place.role == "block" and word.following != ":":
-            found.declared[word.text] = "constants"
-        elif place.role == "value" and place.option == "name" and place.callee:
-            found.layers.setdefault(place.block, []).append(word.text)
-    for word in words:
-        _note_placeholder(word, found)
-    return found
+        elif context.role == "block" and token.following != ":":
+            names.declared[token.text] = "constants"
+        elif context.role == "value" and context.option == "name" and context.callee:
+            names.layers.setdefault(context.block, []).append(token.text)
+    for token in words:
+        _collect_placeholder(token, names)
+    return names
 
 
-def _note_placeholder(word: Word, found: Names) -> None:
-    place, text = word.place, word.text
-    operand = place.role in USES and word.following != "=" and place.option != "name"
-    unknown = place.role == "layer" and text not in found.blocks and ops.lookup(text) is None
-    if not (unknown or (operand and place.callee)) or not text.isidentifier():
+def _collect_placeholder(token: Word, names: Names) -> None:
+    context, text = token.place, token.text
+    operand = context.role in USES and token.following != "=" and context.option != "name"
+    unknown = context.role == "layer" and text not in names.blocks and ops.lookup(text) is None
+    if not (unknown or (operand and context.callee)) or not text.isidentifier():
         return
-    noted = found.placeholders.setdefault(place.block, [])
-    local = found.layers.get(place.block, ())
-    taken = text in found.blocks or text in local or text in noted or text in ("true", "false")
-    if not taken and not (place.role == "value" and ops.lookup(text)):
-        noted.append(text)
+    placeholders = names.placeholders.setdefault(context.block, [])
+    local = names.layers.get(context.block, ())
+    is_defined = (
+        text in names.blocks or text in local or text in placeholders or text in ("true", "false")
+    )
+    if not is_defined and not (context.role == "value" and ops.lookup(text)):
+        placeholders.append(text)

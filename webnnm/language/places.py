@@ -1,4 +1,4 @@
-"""The places of the words in a text, derived from tokens, so that unfinished texts work as well."""
+"""What is expected at each word of a text, from its tokens, so that unfinished texts work too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DECLARING = ("constants", "param", "constant")
 
 
 @dataclass(frozen=True)
-class Place:
+class Context:
     """What is expected somewhere in a text, and its context.
 
     `callee` is the layer in whose parentheses it is, from `opening` on, `option` the option whose
@@ -54,7 +54,7 @@ class Word:
 
     text: str
     start: int
-    place: Place
+    place: Context
     following: str
 
     @property
@@ -71,18 +71,18 @@ def words(text: str) -> list[Word]:
 ('name', 'argument'), ('x', 'value')]
     """
     tokens = tokenize(text).tokens
-    found: list[Word] = []
-    for index, ((kind, shown, start), place) in enumerate(_places(tokens)):
+    result: list[Word] = []
+    for index, ((kind, shown, start), context) in enumerate(_contexts(tokens)):
         if kind in (WORD, COMPOUND):
             following = tokens[index + 1][1] if index + 1 < len(tokens) else ""
-            found.append(Word(shown, start, place, following))
-    return found
+            result.append(Word(shown, start, context, following))
+    return result
 
 
-def place_at(text: str, offset: int) -> tuple[Place, int] | None:
+def context_at(text: str, offset: int) -> tuple[Context, int] | None:
     """Return what is expected at an offset, and where the word that ends there begins.
 
-    >>> place, start = place_at("m:loss C", 8)
+    >>> place, start = context_at("m:loss C", 8)
     >>> place.role, start
     ('loss', 7)
 
@@ -92,10 +92,10 @@ def place_at(text: str, offset: int) -> tuple[Place, int] | None:
     tokens = tokenize(f"{text[:offset]}x").tokens
     if len(tokens) < 2 or tokens[-1][0] == ERROR:
         return None
-    *_, ((kind, shown, start), place), _ = _places(tokens)
+    *_, ((kind, shown, start), context), _ = _contexts(tokens)
     if kind not in (WORD, COMPOUND) or start + len(shown) != offset + 1:
         return None
-    return place, start
+    return context, start
 
 
 @dataclass
@@ -103,22 +103,22 @@ class _Statement:
     """A statement as far as it was read: its place, and the places that its brackets
     interrupted."""
 
-    place: Place
-    outer: list[tuple[str, Place]] = field(default_factory=list[tuple[str, Place]])
+    place: Context
+    outer: list[tuple[str, Context]] = field(default_factory=list[tuple[str, Context]])
     before: Token = ("", "", 0)
 
     def enter(self, opening: str, start: int) -> None:
         """Note an opening bracket."""
-        place = self.place
-        self.outer.append((opening, place))
-        if place.role == "layer" and opening == "(":
+        context = self.place
+        self.outer.append((opening, context))
+        if context.role == "layer" and opening == "(":
             self.place = replace(
-                place, role="argument", callee=self.before[1], index=0, opening=start
+                context, role="argument", callee=self.before[1], index=0, opening=start
             )
         elif opening == "{":
-            self.place = replace(place, role="dimension")
-        elif place.role == "argument" and opening == "[":
-            self.place = replace(place, role="reference")
+            self.place = replace(context, role="dimension")
+        elif context.role == "argument" and opening == "[":
+            self.place = replace(context, role="reference")
 
     def leave(self) -> None:
         """Note a closing bracket."""
@@ -129,11 +129,11 @@ class _Statement:
 
     def comma(self) -> None:
         """Note a comma."""
-        place = self.place
-        if len(self.outer) == 1 and place.callee:
-            self.place = replace(place, role="argument", option="", index=place.index + 1)
-        elif not self.outer and place.property in _DECLARING:
-            self.place = replace(place, role="declared", option="")
+        context = self.place
+        if len(self.outer) == 1 and context.callee:
+            self.place = replace(context, role="argument", option="", index=context.index + 1)
+        elif not self.outer and context.property in _DECLARING:
+            self.place = replace(context, role="declared", option="")
 
     def equals(self) -> None:
         """Note the sign after the name of an option."""
@@ -142,28 +142,28 @@ class _Statement:
 
     def word(self, text: str, start: int, following: str) -> None:
         """Note a word that was read in its place."""
-        place = self.place
-        if place.role == "block":
+        context = self.place
+        if context.role == "block":
             constant = following in ("[", "{") or following not in (":", "", text)
             self.place = replace(
-                place,
+                context,
                 role="tensor" if constant and following != ":" else "colon",
                 block="" if constant and following != ":" else text,
                 property="constant" if constant and following != ":" else "",
                 statement=start,
             )
-        elif place.role == "property":
+        elif context.role == "property":
             roles: dict[str, Role] = {"layers": "layer", "loss": "loss", "name": "text"}
             declares = text in _DECLARING
             role: Role = roles.get(text, "declared" if declares else "tensor")
-            self.place = replace(place, role=role, property=text)
-        elif place.role == "declared" or (place.role == "value" and not self.outer):
-            self.place = replace(place, role="tensor", option="")
+            self.place = replace(context, role=role, property=text)
+        elif context.role == "declared" or (context.role == "value" and not self.outer):
+            self.place = replace(context, role="tensor", option="")
 
 
-def _places(tokens: Sequence[Token]) -> Iterator[tuple[Token, Place]]:
+def _contexts(tokens: Sequence[Token]) -> Iterator[tuple[Token, Context]]:
     """Yield the tokens, each with its place."""
-    statement = _Statement(Place())
+    statement = _Statement(Context())
     for index, token in enumerate(tokens):
         kind, text, start = token
         yield token, statement.place
@@ -172,7 +172,7 @@ def _places(tokens: Sequence[Token]) -> Iterator[tuple[Token, Place]]:
         elif kind in _CLOSING:
             statement.leave()
         elif kind == ";":
-            statement = _Statement(Place())
+            statement = _Statement(Context())
         elif kind == ",":
             statement.comma()
         elif kind == "=":

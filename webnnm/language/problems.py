@@ -41,10 +41,10 @@ class Checked(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def checked(text: str) -> Checked:
+def elaborate_text(text: str) -> Checked:
     """Return the meaning of a text, cached because an editor asks about the same text repeatedly.
 
-    >>> found = checked("m:input shape=[4]; m:output shape=[4]; m:layers sofmax();")
+    >>> found = elaborate_text("m:input shape=[4]; m:output shape=[4]; m:layers sofmax();")
     >>> found.network, found.errors[0].code
     (None, 'NNM204')
     """
@@ -66,19 +66,19 @@ def diagnose(text: str) -> list[Problem]:
 
 
 def _problems(text: str) -> Iterator[Problem]:
-    found = checked(text)
+    meaning = elaborate_text(text)
     # Errors count from after a byte-order mark.
     mark = len(text) - len(text.removeprefix("\ufeff"))
-    for each in (*found.errors, *found.warnings):
-        start, end = _visible(each.span or Span(0, 0), text, mark)
-        fix = each.fix and Edit(each.fix.start + mark, each.fix.end + mark, each.fix.text)
+    for issue in (*meaning.errors, *meaning.warnings):
+        start, end = _visible(issue.span or Span(0, 0), text, mark)
+        fix = issue.fix and Edit(issue.fix.start + mark, issue.fix.end + mark, issue.fix.text)
         yield Problem(
             start,
             end,
-            "error" if isinstance(each, WebNNMError) else "warning",
-            each.code,
-            each.message,
-            getattr(each, "hint", ""),
+            "error" if isinstance(issue, WebNNMError) else "warning",
+            issue.code,
+            issue.message,
+            getattr(issue, "hint", ""),
             fix.title(text) if fix else "",
             fix,
         )

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 from webnnm.core.errors import Edit, WebNNMError
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.language.names import USES, Names, names_of
+from webnnm.language.names import USES, Names, collect_names
 from webnnm.language.places import Word, words
-from webnnm.language.problems import checked
+from webnnm.language.problems import elaborate_text
 from webnnm.notation.words import is_number
 
 _NAME = re.compile(r"\w+", re.ASCII)
@@ -49,7 +49,7 @@ def target_at(text: str, offset: int) -> Target | None:
     Target(name='unit', kind='block', block='', start=9, end=13)
     """
     listed = words(text)
-    names = names_of(listed)
+    names = collect_names(listed)
     for use in _uses(listed):
         if use.start <= offset <= use.start + len(use.name):
             kind = _kind(use, names)
@@ -79,7 +79,7 @@ def rename(text: str, offset: int, name: str) -> list[Edit]:
         hint = "names consist of letters, digits and _"
         raise WebNNMError("NNM101", f'"{name}" is not a name', hint=hint)
     listed = words(text)
-    names = names_of(listed)
+    names = collect_names(listed)
     taken = next((use for use in _uses(listed) if use.name == name), None)
     if name != target.name and (taken is not None or name == "input"):
         line = text.count("\n", 0, taken.start) + 1 if taken else 0
@@ -91,17 +91,17 @@ def rename(text: str, offset: int, name: str) -> list[Edit]:
         for use in _uses(listed)
         if use.name == target.name and _means(use, target, names, listed)
     ]
-    before, after = checked(text).network, checked(applied(text, edits)).network
+    before, after = elaborate_text(text).network, elaborate_text(apply_edits(text, edits)).network
     if before is not None and (after is None or _meaning(before) != _meaning(after)):
         message = f'with "{name}" instead of "{target.name}" the model would be a different one'
         raise WebNNMError("NNM206", message, hint="use another name")
     return edits
 
 
-def applied(text: str, edits: Sequence[Edit]) -> str:
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """Return a text after non-overlapping edits.
 
-    >>> applied("relu add", [Edit(0, 4, "tanh"), Edit(4, 4, ",")])
+    >>> apply_edits("relu add", [Edit(0, 4, "tanh"), Edit(4, 4, ",")])
     'tanh, add'
     """
     for edit in sorted(edits, reverse=True):
@@ -111,52 +111,52 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 def _uses(listed: Sequence[Word]) -> Iterator[_Use]:
     """Yield the names in a text, the parts of references one by one."""
-    for word in listed:
-        start = word.start
-        for part in word.text.split("."):
+    for token in listed:
+        start = token.start
+        for part in token.text.split("."):
             if _NAME.fullmatch(part) and not part.isdecimal():
-                yield _Use(part, start, word)
+                yield _Use(part, start, token)
             start += len(part) + 1
 
 
 def _kind(use: _Use, names: Names) -> Kind | None:
     """Return what kind of name a word is, None if the text does not define it."""
-    name, place = use.name, use.word.place
-    own = names.layers.get(place.block, ())
-    if place.role == "block":
+    name, context = use.name, use.word.place
+    own = names.layers.get(context.block, ())
+    if context.role == "block":
         return "block" if use.word.following == ":" else "tensor"
-    if place.role == "declared":
+    if context.role == "declared":
         return "tensor"
-    if place.role == "value" and place.option == "name":
+    if context.role == "value" and context.option == "name":
         return "layer"
-    if place.role == "layer":
-        bound = name in names.placeholders.get(place.block, ())
+    if context.role == "layer":
+        bound = name in names.placeholders.get(context.block, ())
         return "block" if name in names.blocks else "word" if bound else None
-    if place.role == "argument" and use.word.following == "=":
+    if context.role == "argument" and use.word.following == "=":
         return None
-    if place.role in USES and place.callee:
-        if name in own or (name in names.visible(place.block) and name not in names.declared):
+    if context.role in USES and context.callee:
+        if name in own or (name in names.visible(context.block) and name not in names.declared):
             return "layer"
         if name in names.blocks:
             return "block"
         if name in names.declared:
             return "tensor"
-        return "word" if name in names.placeholders.get(place.block, ()) else None
+        return "word" if name in names.placeholders.get(context.block, ()) else None
     return None
 
 
 def _means(use: _Use, target: Target, names: Names, listed: Sequence[Word]) -> bool:
     """Return whether a use of a name refers to what is being renamed."""
-    place = use.word.place
-    if place.role == "argument" and use.word.following == "=":
+    context = use.word.place
+    if context.role == "argument" and use.word.following == "=":
         # A call of the block binds its word.
-        return target.kind in ("word", "tensor") and _binds(place.callee, target, names, listed)
+        return target.kind in ("word", "tensor") and _binds(context.callee, target, names, listed)
     if _kind(use, names) != target.kind:
         return use.start > use.word.start and target.kind == "layer"
     if target.kind == "word":
-        return place.block == target.block
+        return context.block == target.block
     if target.kind == "layer":
-        inside = place.block == target.block
+        inside = context.block == target.block
         return inside or target.block in names.roots or use.start > use.word.start
     return True
 
@@ -182,15 +182,15 @@ def _meaning(network: Network) -> list[Any]:
     def number(vertex: object) -> int:
         return numbers.setdefault(id(vertex), len(numbers))
 
-    found: list[Any] = [
+    facts: list[Any] = [
         (
             number(layer),
             layer.operator.name,
             [(number(source.vertex), source.result) for source in layer.sources()],
             str(layer.options),
-            [str(each) for each in layer.features],
+            [str(shape) for shape in layer.features],
         )
         for layer in network.order
     ]
-    found += [(number(p), str(p.features[0]), p.role, p.trainable) for p in network.parameters]
-    return found
+    facts += [(number(p), str(p.features[0]), p.role, p.trainable) for p in network.parameters]
+    return facts

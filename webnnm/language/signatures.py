@@ -52,13 +52,13 @@ def arguments(operator: AnyOperator) -> tuple[Argument, ...]:
     """
     rules = operator.layer
     assert rules is not None
-    found = [_slot(slot) for slot in rules.slots]
+    result = [_slot(slot) for slot in rules.slots]
     for name, option in rules.options.items():
         spelling, kinds = camel_case(name), describe(option)
         aliases = f", also {' or '.join(option.aliases)}" if option.aliases else ""
-        written = f"{spelling}={shown(option.default)}"
-        found.append(Argument(spelling, written, f"{kinds}{aliases}", choices(option)))
-    return tuple(found)
+        written = f"{spelling}={show_default(option.default)}"
+        result.append(Argument(spelling, written, f"{kinds}{aliases}", choices(option)))
+    return tuple(result)
 
 
 def _slot(slot: Any) -> Argument:
@@ -91,7 +91,7 @@ def signature(operator: AnyOperator) -> str:
     >>> signature(ops.registry()["gemm"])
     'gemm(b, c=…, alpha=1.0, beta=1.0, aTranspose=false, bTranspose=false)'
     """
-    words = [each.written for each in arguments(operator)]
+    words = [argument.written for argument in arguments(operator)]
     rules = operator.layer
     if rules is not None and (rules.folds or rules.many):
         words.insert(len(rules.slots), "…")
@@ -133,12 +133,12 @@ def describe(option: ValueOption) -> str:
     >>> describe(ValueOption(read=values.integer(1)))
     'an integer'
     """
-    found = [kind for kind, samples in _KINDS.items() if any(_reads(option, s) for s in samples)]
-    if "a number" in found:
-        found = [kind for kind in found if kind != "an integer"]
+    kinds = [kind for kind, samples in _KINDS.items() if any(_reads(option, s) for s in samples)]
+    if "a number" in kinds:
+        kinds = [kind for kind in kinds if kind != "an integer"]
     words = choices(option)
-    found = [f"one of {', '.join(words)}"] * bool(words) + found
-    return " or ".join(found) or "a list"
+    kinds = [f"one of {', '.join(words)}"] * bool(words) + kinds
+    return " or ".join(kinds) or "a list"
 
 
 def _reads(option: ValueOption, value: Value) -> bool:
@@ -149,15 +149,15 @@ def _reads(option: ValueOption, value: Value) -> bool:
     return True
 
 
-def shown(value: Any) -> str:
+def show_default(value: Any) -> str:
     """Return a default as the notation writes it.
 
-    >>> shown((1, 2)), shown(False), shown(None)
+    >>> show_default((1, 2)), show_default(False), show_default(None)
     ('[1, 2]', 'false', '…')
     """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (tuple, list)):
         items = cast("Sequence[Any]", value)
-        return f"[{', '.join(shown(item) for item in items)}]"
+        return f"[{', '.join(show_default(item) for item in items)}]"
     return "…" if value is None else str(value)

@@ -12,7 +12,7 @@ from webnnm.notation.lexer import (
     ERROR,
     STRING,
     WORD,
-    illegal_character,
+    report_illegal_character,
     tokenize,
 )
 
@@ -80,7 +80,7 @@ class Cursor:
         return Span(start + len(text), start + len(text))
 
     def take_name(self, code: str, expected: str, hint: str = "") -> tuple[str, Span]:
-        """Consume a bare word; `code` and `expected` are for the error if there is none."""
+        """Consume a name; `code` and `expected` describe the error if there is none."""
         if self.kind != WORD:
             self.fail_name(code, expected, hint)
         name, span = self.text, self.span
@@ -88,19 +88,19 @@ class Cursor:
         return name, span
 
     def fail_name(self, code: str, expected: str, hint: str = "") -> NoReturn:
-        """Raise for a token that is not a bare word."""
+        """Raise an error for a token that is not a name."""
         if self.kind == COMPOUND:
             self.fail_character()
         if self.kind == STRING and re.fullmatch(r"\w+", self.text[1:-1], re.ASCII):
-            word = self.text[1:-1]
-            hint = Remedy(f"write {word} without quotes", word, span=self.span)
-        self.fail(code, f"expected {expected}, found {self.shown()}", hint)
+            name = self.text[1:-1]
+            hint = Remedy(f"write {name} without quotes", name, span=self.span)
+        self.fail(code, f"expected {expected}, found {self.describe_token()}", hint)
 
-    def fail_character(self, place: str = "in a name", hint: str = "") -> NoReturn:
+    def fail_character(self, where: str = "in a name", hint: str = "") -> NoReturn:
         """Raise for the first character of the token that is not allowed in a name."""
         match = _NO_NAME_CHARACTER.search(self.text)
         offset = match.start() if match else 0
-        raise illegal_character(self.source, self.start + offset, place, hint)
+        raise report_illegal_character(self.source, self.start + offset, where, hint)
 
     def open(self) -> int:
         """Consume an opening bracket; return its offset."""
@@ -115,8 +115,8 @@ class Cursor:
         start = self.brackets[-1]
         closing = _CLOSING[self.source[start]]
         if self.kind != closing:
-            hint = hint or self.unclosed()
-            self.fail("NNM111", f"expected ',' or '{closing}', found {self.shown()}", hint)
+            hint = hint or self.hint_unclosed()
+            self.fail("NNM111", f"expected ',' or '{closing}', found {self.describe_token()}", hint)
         self.brackets.pop()
         end = self.end
         self.advance()
@@ -130,7 +130,7 @@ class Cursor:
         line, column = Span(start, start).position(self.source)
         return f"'{self.source[start]}' at line {line}, column {column} is still open"
 
-    def unclosed(self) -> str:
+    def hint_unclosed(self) -> str:
         """Return a hint that names the last open bracket; at the end of a statement, close it."""
         hint = self.open_bracket()
         if not hint or not self.at(";", END):
@@ -140,12 +140,12 @@ class Cursor:
 
     def skip_comma(self) -> bool:
         """Consume a comma if there is one, and return whether there was."""
-        found = self.kind == ","
-        if found:
+        is_comma = self.kind == ","
+        if is_comma:
             self.advance()
-        return found
+        return is_comma
 
-    def shown(self) -> str:
+    def describe_token(self) -> str:
         """Return the current token as messages show it."""
         if self.kind == END:
             return "the end of the text"

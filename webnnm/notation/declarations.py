@@ -43,7 +43,7 @@ def read_tensor(cursor: Cursor) -> Tensor:
         _fail_shape_keyword(cursor)
     if cursor.peek()[0] != "=":
         cursor.advance()
-        cursor.fail("NNM108", f"expected '=' after \"shape\", found {cursor.shown()}")
+        cursor.fail("NNM108", f"expected '=' after \"shape\", found {cursor.describe_token()}")
     cursor.advance()
     cursor.advance()
     shape = read_declared_shape(cursor)
@@ -66,7 +66,9 @@ def read_file(cursor: Cursor) -> tuple[Text, tuple[Option, ...]]:
     if not cursor.at(STRING):
         hint = 'write backbone:source "net.onnx";'
         cursor.fail(
-            "NNM103", f"expected the name of a file in quotes, found {cursor.shown()}", hint
+            "NNM103",
+            f"expected the name of a file in quotes, found {cursor.describe_token()}",
+            hint,
         )
     cursor.advance()
     return Text(unquote(name), span=span), _tensor_options(cursor)
@@ -81,8 +83,8 @@ def read_constant(cursor: Cursor) -> Constant:
         hint = f"write {name} [] 0.5 for a number, {name} [2, 3] […] for an array"
         if cursor.text == "shape" and cursor.peek()[0] == "=":
             hint = 'the shape of a constant is written without "shape="'
-        place = None if cursor.at(COMPOUND) else span
-        cursor.fail("NNM115", f'constant "{name}" has no shape', hint, place)
+        span_of_error = None if cursor.at(COMPOUND) else span
+        cursor.fail("NNM115", f'constant "{name}" has no shape', hint, span_of_error)
     if not blank:
         cursor.fail("NNM102", f'expected a space after "{name}"')
     shape = read_declared_shape(cursor)
@@ -99,9 +101,9 @@ def read_constant(cursor: Cursor) -> Constant:
 def read_declared_shape(cursor: Cursor) -> ShapeValue:
     """Consume the shape of a declaration: every size is a number, or a word that a macro binds."""
     if cursor.at("["):
-        return _declared_sizes(cursor)
+        return _read_sizes(cursor)
     if cursor.at("{"):
-        return _declared_names(cursor)
+        return _read_named_sizes(cursor)
     hint = ""
     if cursor.at(STRING):
         hint = "write the shape without quotes"
@@ -109,21 +111,21 @@ def read_declared_shape(cursor: Cursor) -> ShapeValue:
         hint = "a single size is a list, too: shape=[4]"
         if cursor.at(WORD):
             hint = Remedy(hint, f"[{cursor.text}]", span=cursor.span)
-    cursor.fail("NNM108", f"expected '[' or '{{', found {cursor.shown()}", hint)
+    cursor.fail("NNM108", f"expected '[' or '{{', found {cursor.describe_token()}", hint)
 
 
-def _declared_sizes(cursor: Cursor) -> Items:
+def _read_sizes(cursor: Cursor) -> Items:
     start = cursor.open()
     sizes: list[Value] = []
     while not cursor.at("]"):
-        sizes.append(_declared_size(cursor))
+        sizes.append(_read_size(cursor))
         if not cursor.skip_comma():
             break
     hint = "named dimensions are written in { }" if cursor.at(":") else ""
     return Items(tuple(sizes), span=Span(start, cursor.close(hint)))
 
 
-def _declared_names(cursor: Cursor) -> NamedShape:
+def _read_named_sizes(cursor: Cursor) -> NamedShape:
     start = cursor.open()
     dimensions: list[Dimension] = []
     names: set[str] = set()
@@ -136,22 +138,22 @@ def _declared_names(cursor: Cursor) -> NamedShape:
         names.add(name)
         if not cursor.at(":"):
             hint = "sizes without names are written in [ ]" if name.isdigit() else f"write {name}:8"
-            place = None if cursor.kind in (ERROR, COMPOUND) else span
-            cursor.fail("NNM109", f'dimension "{name}" has no size', hint, place)
+            span_of_error = None if cursor.kind in (ERROR, COMPOUND) else span
+            cursor.fail("NNM109", f'dimension "{name}" has no size', hint, span_of_error)
         cursor.advance()
-        dimensions.append(Dimension(name, _declared_size(cursor), span=span))
+        dimensions.append(Dimension(name, _read_size(cursor), span=span))
         if not cursor.skip_comma():
             break
     return NamedShape(tuple(dimensions), span=Span(start, cursor.close()))
 
 
-def _declared_size(cursor: Cursor) -> Value:
+def _read_size(cursor: Cursor) -> Value:
     text, span = cursor.text, cursor.span
     if cursor.at(WORD) and not (text[0].isdigit() or text == "Infinity"):
         cursor.advance()
         return Reference((text,), span=span)
     if not cursor.at(WORD, COMPOUND):
-        cursor.fail("NNM108", f"expected a dimension, found {cursor.shown()}")
+        cursor.fail("NNM108", f"expected a dimension, found {cursor.describe_token()}")
     size = _decimal(text)
     if size is not None:
         cursor.advance()
@@ -201,17 +203,17 @@ def _constant_type(cursor: Cursor) -> tuple[DataType | None, Span]:
 
 def _fail_type(cursor: Cursor) -> NoReturn:
     hint = suggestion(cursor.text, PRECEDENCE) or f"data types are {', '.join(PRECEDENCE)}"
-    cursor.fail("NNM113", f"unknown data type {cursor.shown()}", hint)
+    cursor.fail("NNM113", f"unknown data type {cursor.describe_token()}", hint)
 
 
 def _fail_shape_keyword(cursor: Cursor) -> NoReturn:
     hint = ""
     if cursor.at("[", "{"):
-        place = Span(cursor.start, cursor.start)
-        hint = Remedy("write shape= before the shape", "shape=", span=place)
+        insertion = Span(cursor.start, cursor.start)
+        hint = Remedy("write shape= before the shape", "shape=", span=insertion)
     elif cursor.at(WORD) and cursor.peek()[0] == "=":
         hint = suggestion(cursor.text, ["shape"]) or "the shape comes before all options"
-    cursor.fail("NNM108", f'expected "shape=", found {cursor.shown()}', hint)
+    cursor.fail("NNM108", f'expected "shape=", found {cursor.describe_token()}', hint)
 
 
 def _tensor_options(cursor: Cursor) -> tuple[Option, ...]:
@@ -249,14 +251,14 @@ def _check_count(cursor: Cursor, shape: ShapeValue, data: Number | Items) -> Non
     """Raise unless a constant has one number for each element of its shape."""
     if isinstance(data, Number):
         return
-    found = 0
+    actual = 0
     pending: list[Value] = [data]
     while pending:
         value = pending.pop()
         if isinstance(value, Items):
             pending.extend(reversed(value.items))
         elif isinstance(value, Number):
-            found += 1
+            actual += 1
         else:
             cursor.fail("NNM115", "the data of a constant must be numbers", span=value.span)
     sizes = [
@@ -265,7 +267,7 @@ def _check_count(cursor: Cursor, shape: ShapeValue, data: Number | Items) -> Non
     ]
     numbers = [int(size.value) for size in sizes if isinstance(size, Number)]
     # A size that a macro binds is only known later.
-    if len(numbers) == len(sizes) and math.prod(numbers) != found:
+    if len(numbers) == len(sizes) and math.prod(numbers) != actual:
         expected = math.prod(numbers)
         noun = "value" if expected == 1 else "values"
-        cursor.fail("NNM115", f"{expected} {noun} expected, {found} found", span=data.span)
+        cursor.fail("NNM115", f"{expected} {noun} expected, {actual} found", span=data.span)

@@ -82,11 +82,11 @@ def format_value(value: Value) -> str:
         case Reference():
             return str(value)
         case Call():
-            return f"{value.function}({_join(format_value(each) for each in value.arguments)})"
+            return f"{value.function}({_join(format_value(item) for item in value.arguments)})"
         case Items():
             return f"[{_join(format_value(item) for item in value.items)}]"
         case NamedShape():
-            return "{" + _join(_dimension(each) for each in value.dimensions) + "}"
+            return "{" + _join(_dimension(item) for item in value.dimensions) + "}"
 
 
 def _statement(statement: AnyStatement) -> str:

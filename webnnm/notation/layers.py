@@ -39,14 +39,16 @@ def read_layer(cursor: Cursor) -> Layer:
 def _fail_parentheses(cursor: Cursor, span: Span) -> NoReturn:
     """Raise for a token that cannot begin a layer."""
     if cursor.at(STRING):
-        cursor.fail("NNM110", f"expected a layer, found {cursor.shown()}", "write it as relu()")
+        cursor.fail(
+            "NNM110", f"expected a layer, found {cursor.describe_token()}", "write it as relu()"
+        )
     if cursor.at(COMPOUND):
         _, dot, name = cursor.text.rpartition(".")
         cursor.fail_character(hint=f'write "{name}" alone' if dot and name.isidentifier() else "")
     if not cursor.at(WORD):
-        cursor.fail("NNM110", f"expected a layer such as relu(), found {cursor.shown()}")
-    word = cursor.text
+        cursor.fail("NNM110", f"expected a layer such as relu(), found {cursor.describe_token()}")
+    operator = cursor.text
     cursor.advance()
     if cursor.at(ERROR):
         cursor.fail("NNM110", "")
-    cursor.fail("NNM110", f'write "{word}()"', _PARENTHESES, span)
+    cursor.fail("NNM110", f'write "{operator}()"', _PARENTHESES, span)

@@ -1,6 +1,6 @@
 """Source text to tokens.
 
-The one part of the notation that depends on its place is the free text after `block:name`: the
+The one context-dependent token of the notation is the free text after `block:name`: the
 lexer sees from the tokens before it that the text begins. Comments do not become tokens; they are
 kept by the index of the token that they precede.
 """
@@ -138,7 +138,7 @@ def _tokenize_from(source: str, position: int, lexed: Lexed) -> int | None:
         if kind == "word":
             append((WORD, text, match.start()))
             if text == "name" and _begins_free_text(tokens):
-                return _free_text(source, match.end(), lexed)
+                return _read_free_text(source, match.end(), lexed)
         elif kind == "mark":
             append((text, text, match.start()))
         elif kind == "comment":
@@ -162,7 +162,7 @@ def _begins_free_text(tokens: list[Token]) -> bool:
     return before in (["word", ":"], [";", "word", ":"])
 
 
-def _free_text(source: str, position: int, lexed: Lexed) -> int | None:
+def _read_free_text(source: str, position: int, lexed: Lexed) -> int | None:
     """Append the free text after the word `name`; return where to continue, None on an error."""
     gap = _GAP.match(source, position)
     start = end = gap.end() if gap else position
@@ -176,10 +176,10 @@ def _free_text(source: str, position: int, lexed: Lexed) -> int | None:
     stray = _STRAY.match(source, end)
     if stray is None:
         return end
-    place = stray.start(1)
+    offset = stray.start(1)
     hint = "write the name as a string in quotes"
-    lexed.error = illegal_character(source, place, "in a name without quotes", hint)
-    lexed.tokens.append((ERROR, "", place))
+    lexed.error = report_illegal_character(source, offset, "in a name without quotes", hint)
+    lexed.tokens.append((ERROR, "", offset))
     return None
 
 
@@ -187,35 +187,35 @@ def _lexical_error(source: str, start: int) -> NotationError:
     """Return the error for a character that cannot begin a token."""
     character = source[start]
     if source.startswith("/*", start):
-        return _unclosed(source, start, "comment", _CONTROL, 'write "*/" where it ends')
+        return _report_unclosed(source, start, "comment", _CONTROL, 'write "*/" where it ends')
     if character in "\"'":
         hint = f"write {character} at its end; a string cannot span several lines"
-        return _unclosed(source, start, "string", _NOT_IN_STRING, hint)
-    return illegal_character(source, start)
+        return _report_unclosed(source, start, "string", _NOT_IN_STRING, hint)
+    return report_illegal_character(source, start)
 
 
-def _unclosed(
+def _report_unclosed(
     source: str, start: int, what: str, excluded: re.Pattern[str], hint: str
 ) -> NotationError:
-    found = excluded.search(source, start)
-    if found and found[0] not in "\r\n":
-        return illegal_character(source, found.start(), f"in a {what}")
+    stop = excluded.search(source, start)
+    if stop and stop[0] not in "\r\n":
+        return report_illegal_character(source, stop.start(), f"in a {what}")
     return NotationError(
         "NNM118", f"{what} is not closed", hint=hint, source=source, span=Span(start, start + 1)
     )
 
 
-def illegal_character(
-    source: str, start: int, place: str = "here", hint: str = ""
+def report_illegal_character(
+    source: str, start: int, where: str = "here", hint: str = ""
 ) -> NotationError:
     """Return the error for the character at an offset.
 
-    >>> illegal_character("a ! b", 2).message
+    >>> report_illegal_character("a ! b", 2).message
     "'!' cannot occur here"
     """
     character = source[start]
-    if start > 0 and place == "here" and re.match(r"\w", source[start - 1]):
-        place = "in a name"
+    if start > 0 and where == "here" and re.match(r"\w", source[start - 1]):
+        where = "in a name"
     span = Span(start, start + 1)
     shown, hint = f"'{character}'", hint or "names consist of letters, digits and _"
     if not character.isascii() or not character.isprintable():
@@ -231,7 +231,7 @@ def illegal_character(
         else:
             hint = Remedy("delete it", "", span=span)
     if character in _LOOKALIKES:
-        meant = _LOOKALIKES[character]
-        hint = Remedy(f"write {meant}", meant, span=span)
-    message = f"{shown} cannot occur {place}"
+        replacement = _LOOKALIKES[character]
+        hint = Remedy(f"write {replacement}", replacement, span=span)
+    message = f"{shown} cannot occur {where}"
     return NotationError("NNM101", message, hint=hint, source=source, span=span)

@@ -37,7 +37,7 @@ def parse(text: str) -> Document:
         raise NotationError("NNM102", message, hint=hint, source=source[:1], span=Span(0, 0))
     cursor = Cursor(source)
     version = _read_version(cursor)
-    given: dict[tuple[str, str], Span] = {}
+    properties: dict[tuple[str, str], Span] = {}
     statements: list[AnyStatement] = []
     comments: list[str] = []
     while True:
@@ -47,7 +47,7 @@ def parse(text: str) -> Document:
         if cursor.at(";"):
             cursor.advance()
             continue
-        statements.append(read_statement(cursor, tuple(comments), given))
+        statements.append(read_statement(cursor, tuple(comments), properties))
         comments.clear()
         check_end(cursor)
         # A comment between a statement and its semicolon does not precede a statement.
@@ -69,7 +69,9 @@ def _read_version(cursor: Cursor) -> Version | None:
     cursor.advance()
     match = _VERSION.fullmatch(cursor.text)
     if match is None or not cursor.at(WORD, COMPOUND):
-        cursor.fail("NNM116", f"expected a version, found {cursor.shown()}", "write webnnm 1.0;")
+        cursor.fail(
+            "NNM116", f"expected a version, found {cursor.describe_token()}", "write webnnm 1.0;"
+        )
     if int(match[1]) != 1:
         hint = "this package reads version 1"
         cursor.fail("NNM116", f"version {cursor.text} is not supported", hint)

@@ -49,11 +49,11 @@ class _Common(TypedDict):
 
 
 def read_statement(
-    cursor: Cursor, comments: tuple[str, ...], given: dict[tuple[str, str], Span]
+    cursor: Cursor, comments: tuple[str, ...], properties: dict[tuple[str, str], Span]
 ) -> AnyStatement:
     """Consume one statement, up to its semicolon.
 
-    Arguments: `given`: where each property of a block was given so far; it is kept up to date.
+    Arguments: `properties`: the spans of the properties read so far, by block and name; updated.
     """
     if not cursor.at(WORD):
         _fail_start(cursor)
@@ -61,7 +61,7 @@ def read_statement(
     if cursor.peek()[0] == ":":
         cursor.advance()
         cursor.advance()
-        name, property_span = _property(cursor, block, given)
+        name, property_span = _read_property(cursor, block, properties)
         return _block_statement(
             cursor,
             name,
@@ -74,10 +74,10 @@ def read_statement(
 
 def begins_constant(cursor: Cursor) -> bool:
     """Return whether the next tokens look like a constant without a block."""
-    (following, word), (third, _) = cursor.peek(), cursor.peek(2)
+    (following, name), (third, _) = cursor.peek(), cursor.peek(2)
     return following in ("[", "{") or (
         following == WORD
-        and (is_data_type(word) or (third in ("[", "{") and word not in PROPERTIES))
+        and (is_data_type(name) or (third in ("[", "{") and name not in PROPERTIES))
     )
 
 
@@ -86,33 +86,35 @@ def check_end(cursor: Cursor) -> None:
     if cursor.at(";", END):
         return
     if cursor.at(")", "]", "}"):
-        cursor.fail("NNM111", f"{cursor.shown()} has no opening bracket")
+        cursor.fail("NNM111", f"{cursor.describe_token()} has no opening bracket")
     if cursor.at(","):
         hint = Remedy("tensor options take no commas", "", span=cursor.span)
         cursor.fail("NNM104", "';' expected, found ','", hint)
-    following, word = cursor.peek()
-    shown = cursor.shown()
+    following, text = cursor.peek()
+    shown = cursor.describe_token()
     if cursor.at(WORD) and following == ":":
         shown = f'"{cursor.text}:{cursor.peek(2)[1]}"'
     elif cursor.at(WORD) and following == "=":
-        shown = f'"{cursor.text}{word}"'
+        shown = f'"{cursor.text}{text}"'
     hint = Remedy("", ";", span=cursor.behind_previous())
     cursor.fail("NNM104", f"';' expected before {shown}", hint)
 
 
-def _property(cursor: Cursor, block: str, given: dict[tuple[str, str], Span]) -> tuple[str, Span]:
+def _read_property(
+    cursor: Cursor, block: str, properties: dict[tuple[str, str], Span]
+) -> tuple[str, Span]:
     """Consume the word after the colon."""
     name, span = cursor.take_name("NNM102", f'a property after "{block}:"')
     if name not in PROPERTIES:
         hint = suggestion(name, PROPERTIES) or f"properties are {', '.join(PROPERTIES)}"
         cursor.fail("NNM106", f'unknown property "{name}"', hint, span)
     if name not in REPEATABLE:
-        if (block, name) in given:
-            line, _ = given[block, name].position(cursor.source)
+        if (block, name) in properties:
+            line, _ = properties[block, name].position(cursor.source)
             cursor.fail("NNM107", f'"{block}:{name}" was given in line {line}', span=span)
-        given[block, name] = span
+        properties[block, name] = span
     if not cursor.at(";", END) and cursor.touches_previous():
-        cursor.fail("NNM102", f'expected a space after "{name}", found {cursor.shown()}')
+        cursor.fail("NNM102", f'expected a space after "{name}", found {cursor.describe_token()}')
     return name, span
 
 
@@ -162,7 +164,7 @@ def _entries(cursor: Cursor, read: Callable[[Cursor], Entry]) -> tuple[Entry, ..
         return tuple(entries)
     if read is read_layer and cursor.at(WORD) and begins_constant(cursor):
         return tuple(entries)
-    cursor.fail("NNM111", f"expected ',' or ';', found {cursor.shown()}")
+    cursor.fail("NNM111", f"expected ',' or ';', found {cursor.describe_token()}")
 
 
 def _name_text(cursor: Cursor) -> str:
@@ -170,7 +172,7 @@ def _name_text(cursor: Cursor) -> str:
     if cursor.at(";", END):
         cursor.fail("NNM103", '"name" has no text')
     if not cursor.at(TEXT, STRING):
-        message = f"{cursor.shown()} cannot begin a name"
+        message = f"{cursor.describe_token()} cannot begin a name"
         cursor.fail("NNM101", message, "write the name as a string")
     is_string = cursor.at(STRING)
     cursor.advance()
@@ -178,7 +180,7 @@ def _name_text(cursor: Cursor) -> str:
 
 
 def _loss_value(cursor: Cursor, name: str) -> Number | Items:
-    span, shown = cursor.span, cursor.shown()
+    span, shown = cursor.span, cursor.describe_token()
     if cursor.at(";", END):
         cursor.fail("NNM103", f'"{name}" has no value')
     value = read_value(cursor, f'"{name}" needs a number or a list of numbers, found {shown}')
@@ -193,29 +195,29 @@ def _fail_start(cursor: Cursor) -> NoReturn:
     block, dot, name = cursor.text.partition(".")
     if cursor.at(COMPOUND) and dot and name in PROPERTIES:
         start = cursor.start + len(block)
-        place = Span(start, start + 1)
-        hint = Remedy(f'write "{block}:{name}"', ":", span=place)
-        cursor.fail("NNM101", "'.' cannot occur in a name", hint, place)
+        span = Span(start, start + 1)
+        hint = Remedy(f'write "{block}:{name}"', ":", span=span)
+        cursor.fail("NNM101", "'.' cannot occur in a name", hint, span)
     if cursor.at(COMPOUND):
         cursor.fail_character()
     if cursor.at(STRING):
         cursor.fail_name("NNM102", "a block or constant")
-    cursor.fail("NNM102", f"expected a block or constant, found {cursor.shown()}")
+    cursor.fail("NNM102", f"expected a block or constant, found {cursor.describe_token()}")
 
 
 def _fail_colon(cursor: Cursor) -> NoReturn:
     """Raise for a word that is neither a block nor a constant."""
-    word = cursor.text
+    name = cursor.text
     following, second = cursor.peek()
     hint = ""
     if following == WORD and second in PROPERTIES:
-        _, _, place = cursor.tokens[cursor.index + 1]
-        hint = Remedy(f'write "{word}:{second}"', ":", span=Span(cursor.end, place))
-    elif word == "webnnm":
+        _, _, start = cursor.tokens[cursor.index + 1]
+        hint = Remedy(f'write "{name}:{second}"', ":", span=Span(cursor.end, start))
+    elif name == "webnnm":
         hint = "the header must be the very first statement"
     elif following == "(":
-        hint = f'layers belong to a block: write "model:layers {word}(…)"'
+        hint = f'layers belong to a block: write "model:layers {name}(…)"'
     cursor.advance()
-    if cursor.at(COMPOUND) and word != "webnnm":
-        hint = hint or f'a constant is written "{word} [] 0.5"'
-    cursor.fail("NNM102", f"expected ':' after \"{word}\", found {cursor.shown()}", hint)
+    if cursor.at(COMPOUND) and name != "webnnm":
+        hint = hint or f'a constant is written "{name} [] 0.5"'
+    cursor.fail("NNM102", f"expected ':' after \"{name}\", found {cursor.describe_token()}", hint)

@@ -52,7 +52,7 @@ def read_operand(cursor: Cursor) -> Value:
         fail_compound(cursor)
     if cursor.at("["):
         return read_items(cursor, layers=False)
-    return _literal(cursor, f"expected an operand or option, found {cursor.shown()}")
+    return _literal(cursor, f"expected an operand or option, found {cursor.describe_token()}")
 
 
 def read_items(cursor: Cursor, *, layers: bool = True) -> Items:
@@ -85,13 +85,13 @@ def read_named_shape(cursor: Cursor) -> NamedShape:
     return NamedShape(tuple(dimensions), span=Span(start, cursor.close()))
 
 
-def read_option(cursor: Cursor, given: Container[str]) -> Option:
+def read_option(cursor: Cursor, names: Container[str]) -> Option:
     """Consume `name=value`; the current token is the name.
 
-    Arguments: `given`: the names that have been given already.
+    Arguments: `names`: the names of options that were already read.
     """
     name, span = cursor.text, cursor.span
-    if name in given:
+    if name in names:
         cursor.fail("NNM112", f'option "{name}" was given twice')
     cursor.advance()
     cursor.advance()
@@ -137,7 +137,7 @@ def _word_value(cursor: Cursor, *, layers: bool) -> Value:
     try:
         percent = read_percent(text)
     except NumberTooLarge:
-        cursor.fail("NNM105", f"{cursor.shown()} is too large")
+        cursor.fail("NNM105", f"{cursor.describe_token()} is too large")
     if percent is None:
         fail_compound(cursor)
     cursor.advance()
@@ -154,8 +154,8 @@ def _literal(cursor: Cursor, missing: str) -> Value:
         return Text(content, span=span)
     if cursor.at("{"):
         return read_named_shape(cursor)
-    hint = cursor.unclosed() if cursor.at(";", END) else ""
-    cursor.fail("NNM103", missing or f"expected a value, found {cursor.shown()}", hint)
+    hint = cursor.hint_unclosed() if cursor.at(";", END) else ""
+    cursor.fail("NNM103", missing or f"expected a value, found {cursor.describe_token()}", hint)
 
 
 def _call(cursor: Cursor, function: Reference) -> Call:

@@ -71,25 +71,27 @@ def fail_compound(cursor: Cursor) -> NoReturn:
     if not _NUMERIC_START.match(text):
         cursor.fail_character()
     if HYPHENATED.fullmatch(text) or text.endswith("%"):
-        cursor.fail("NNM105", f"{cursor.shown()} is not allowed here")
+        cursor.fail("NNM105", f"{cursor.describe_token()} is not allowed here")
     hint = "hexadecimal, octal and binary numbers have no sign" if _SIGNED.match(text) else ""
-    cursor.fail("NNM105", f"{cursor.shown()} is not a number", hint)
+    cursor.fail("NNM105", f"{cursor.describe_token()} is not a number", hint)
 
 
 def _number(cursor: Cursor) -> int | float | None:
     try:
         return read_number(cursor.text)
     except NumberTooLarge:
-        cursor.fail("NNM105", f"{cursor.shown()} is too large", "write Infinity if you mean it")
+        cursor.fail(
+            "NNM105", f"{cursor.describe_token()} is too large", "write Infinity if you mean it"
+        )
 
 
 def _read_port(cursor: Cursor) -> Reference | None:
     """Consume `block:input`; if no port follows the colon, consume nothing and return None."""
     three = cursor.tokens[cursor.index : cursor.index + 3]
-    (_, block, start), (_, _, colon), (kind, port, place) = three
-    if kind != WORD or colon != start + len(block) or place != colon + 1:
+    (_, block, start), (_, _, colon), (kind, port, port_start) = three
+    if kind != WORD or colon != start + len(block) or port_start != colon + 1:
         return None
-    end = place + len(port)
+    end = port_start + len(port)
     if port in _PORTS:
         cursor.go(cursor.index + 3)
         return Reference(tuple(block.split(".")), port, span=Span(start, end))
@@ -99,4 +101,4 @@ def _read_port(cursor: Cursor) -> Reference | None:
         message = f'expected a closing bracket before "{block}:{port}"'
         cursor.fail("NNM111", message, cursor.open_bracket())
     message = f'"{port}" is not a port, only "input" and "output" are'
-    cursor.fail("NNM106", message, suggestion(port, _PORTS), Span(place, end))
+    cursor.fail("NNM106", message, suggestion(port, _PORTS), Span(port_start, end))

@@ -64,7 +64,7 @@ class Packed:
 
         b = GraphBuilder()
         given = {part: b.input(part, *_type(array)) for part, array in self._parts.items()}
-        graph = b.build({"": self.packing.unpacked(b, given)})
+        graph = b.build({"": self.packing.unpack(b, given)})
         return HostArray.of(evaluate(graph, self._parts)[""], "float32")
 
     def _in_python(self) -> HostArray:
@@ -129,7 +129,7 @@ class Packer:
         if key not in self._graphs:
             b = GraphBuilder()
             x: Any = b.input("x", "float32", value.shape)
-            graph = b.build({**packing.packed(b, x), MOST: b.reduce_max(b.abs(x))})
+            graph = b.build({**packing.pack(b, x), MOST: b.reduce_max(b.abs(x))})
             self._graphs[key] = await self._backend.compile(graph)
         return await self._graphs[key].run_host({"x": value})
 

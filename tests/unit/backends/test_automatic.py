@@ -32,7 +32,7 @@ class Picky(ReferenceBackend):
         self.device = f"a device without {', '.join(operators)}"
 
     async def compile(self, graph: Any, **options: Any) -> Executable:
-        whole = graph if isinstance(graph, Graph) else graph.unrolled()
+        whole = graph if isinstance(graph, Graph) else graph.unroll()
         for name in self.operators:
             if whole.uses({name}):
                 raise BackendError(self.code, f'there is no operator "{name}"')

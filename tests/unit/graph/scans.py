@@ -58,7 +58,7 @@ async def run(length: int, name: str) -> list[dict[str, list[Any]]]:
     """Return the results of the scan and of its unrolled graph on a backend."""
     context = await backend(name)
     try:
-        graphs = scan(length), scan(length).unrolled()
+        graphs = scan(length), scan(length).unroll()
         found = [await (await context.compile(graph)).run(GIVEN) for graph in graphs]
     finally:
         context.close()

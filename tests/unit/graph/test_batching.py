@@ -15,7 +15,7 @@ from webnnm import GraphBuilder, gradients, ops
 from webnnm.backends.reference import evaluate
 from webnnm.core.errors import DataError
 from webnnm.graph.node import Graph, Operand, OperatorNode
-from webnnm.graph.transforms.batching import batched
+from webnnm.graph.transforms.batching import vectorize_graph
 from webnnm.graph.transforms.tangents import tangents
 from webnnm.ops.declare.composite import composed
 
@@ -31,7 +31,7 @@ def over_batches(graph: Graph, feeds: Mapping[str, Any], mapped: set[str]) -> di
         name: b.input(name, x.dtype, (*(SIZE,) * (name in mapped), *x.shape))
         for name, x in graph.inputs.items()
     }
-    found = batched(b, graph, inputs, mapped, SIZE)
+    found = vectorize_graph(b, graph, inputs, mapped, SIZE)
     return evaluate(b.build({name: y for name, (y, _) in found.items()}), feeds, wide=True)
 
 
@@ -136,7 +136,7 @@ def test_gradients_of_batches(chosen: list[Any], mapped: set[str], seed: int) ->
     expected = over_batches(graph, feeds, mapped)
     graph, b = b.build({"y": y}), GraphBuilder()
     batches = {name: b.input(name, "float32", x.shape) for name, x in feeds.items()}
-    ((y, _),) = batched(b, graph, batches, mapped, SIZE).values()
+    ((y, _),) = vectorize_graph(b, graph, batches, mapped, SIZE).values()
     found = gradients(b.reduce_sum(y * y), list(batches.values()))
     values = evaluate(b.build(dict(zip(names, found, strict=True))), feeds, wide=True)
     for name, value in expected.items():
@@ -151,7 +151,7 @@ def test_matrix_that_all_share_is_multiplied_once() -> None:
     graph = inner.build({"y": inner.gemm(x, w, b_transpose=True)})
     b = GraphBuilder()
     batches = {"x": b.input("x", "float32", [5, 2, 3]), "w": b.input("w", "float32", [4, 3])}
-    ((y, _),) = batched(b, graph, batches, {"x"}, 5).values()
+    ((y, _),) = vectorize_graph(b, graph, batches, {"x"}, 5).values()
     assert y.shape == (5, 2, 4)
     nodes = [node for node in b.nodes if isinstance(node, OperatorNode)]
     (product,) = [node for node in nodes if node.operator.name == "matmul"]
@@ -164,7 +164,7 @@ def test_what_depends_on_no_batch_is_none() -> None:
     graph = b.build({"both": x * w, "shared": b.exp(w), "constant": b.constant([1.0, 2.0])})
     b = GraphBuilder()
     given = {"x": b.input("x", "float32", [5, 2]), "w": b.input("w", "float32", [2])}
-    found = batched(b, graph, given, {"x"}, 5)
+    found = vectorize_graph(b, graph, given, {"x"}, 5)
     assert {name: (y.shape, is_batch) for name, (y, is_batch) in found.items()} == {
         "both": ((5, 2), True),
         "shared": ((2,), False),
@@ -179,9 +179,9 @@ def test_given_operands_have_the_types_of_the_inputs() -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", [5, 2])
     with pytest.raises(DataError, match=r'"x" is float32\[5, 2\], not float32\[4, 2\]'):
-        batched(b, graph, {"x": x}, {"x"}, 4)
+        vectorize_graph(b, graph, {"x": x}, {"x"}, 4)
     with pytest.raises(DataError, match=r'"x" is float32\[5, 2\], not float32\[2\]'):
-        batched(b, graph, {"x": x}, (), 5)
+        vectorize_graph(b, graph, {"x": x}, (), 5)
 
 
 def test_batches_of_batches() -> None:
@@ -190,7 +190,7 @@ def test_batches_of_batches() -> None:
     graph = b.build({"y": b.softmax(b.matmul(x, w), axis=1)})
     b = GraphBuilder()
     given = {"x": b.input("x", "float32", [5, 4, 3]), "w": b.input("w", "float32", [3, 2])}
-    ((y, _),) = batched(b, graph, given, {"x"}, 5).values()
+    ((y, _),) = vectorize_graph(b, graph, given, {"x"}, 5).values()
     values = {"x": np.linspace(-1, 1, 60).reshape(5, 4, 3)}
     values["w"] = np.linspace(-2, 2, 18).reshape(SIZE, 3, 2)
     check(b.build({"y": y}), values, {"w"})
@@ -208,7 +208,7 @@ def test_labels_and_places_stay() -> None:
     b = GraphBuilder()
     given = {str(n): b.input(str(n), "float32", (2, *s)) for n, s in enumerate(CELL)}
     with b.place("outer"):
-        batched(b, graph, given, given.keys(), 2)
+        vectorize_graph(b, graph, given, given.keys(), 2)
     *decomposed, last = [node.label for node in b.nodes if isinstance(node, OperatorNode)]
     assert {*decomposed} == {"layer 1"}
     assert last == "outer"
@@ -232,7 +232,7 @@ def test_gradient_of_its_own_stays_with_a_composite() -> None:
     graph = inner.build({"y": inner.apply(clipped, [x, w], {})})
     b = GraphBuilder()
     given = {"x": b.input("x", "float32", [SIZE, 2]), "w": b.input("w", "float32", [2])}
-    ((y, _),) = batched(b, graph, given, {"x"}, SIZE).values()
+    ((y, _),) = vectorize_graph(b, graph, given, {"x"}, SIZE).values()
     dx, dw = gradients(b.reduce_sum(y * y), list(given.values()))
     feeds = {"x": np.linspace(-1, 1, 2 * SIZE).reshape(SIZE, 2), "w": np.asarray([2.0, 3.0])}
     found = evaluate(b.build({"y": y, "dx": dx, "dw": dw}), feeds, wide=True)
@@ -251,7 +251,7 @@ def test_gradient_goes_straight_through_quantised_batches() -> None:
     b = GraphBuilder()
     batch = b.input("x", "float32", [SIZE, 2, 4])
     graph = inner.build({"y": y})
-    ((y, _),) = batched(b, graph, {"x": batch}, {"x"}, SIZE).values()
+    ((y, _),) = vectorize_graph(b, graph, {"x": batch}, {"x"}, SIZE).values()
     (dx,) = gradients(b.reduce_sum(y * 3), [batch])
     feeds = {"x": np.linspace(-40, 90, 8 * SIZE).reshape(SIZE, 2, 4)}
     found = evaluate(b.build({"dx": dx}), feeds, wide=True)["dx"]
@@ -267,6 +267,6 @@ def test_batch_that_is_a_constant() -> None:
     graph = inner.build({"y": inner.gather_nd(x, inner.constant([[1, 2], [0, 0]], "int32"))})
     b = GraphBuilder()
     batch = b.constant(range(12), "float32", (2, 2, 3))
-    ((y, is_batch),) = batched(b, graph, {"x": batch}, {"x"}, 2).values()
+    ((y, is_batch),) = vectorize_graph(b, graph, {"x": batch}, {"x"}, 2).values()
     assert is_batch
     assert evaluate(b.build({"y": y}), {})["y"].tolist() == [[5, 0], [11, 6]]

@@ -109,9 +109,7 @@ async def test_weights_that_are_constants_are_unpacked_once(
     numpy = await backend("numpy")
     b = GraphBuilder()
     whole = b.input("whole", "int8", [64, 2])
-    weights = Packing("int8").unpacked(
-        b, {"whole": whole, "scale": b.input("s", "float16", [2, 2])}
-    )
+    weights = Packing("int8").unpack(b, {"whole": whole, "scale": b.input("s", "float16", [2, 2])})
     graph = b.build({"y": b.matmul(b.input("x", "float32", [1, 64]), weights)})
     given = {
         "whole": HostArray.of([3] * 128, "int8", [64, 2]),

@@ -50,7 +50,7 @@ def test_names_say_what_is_carried_sliced_and_stacked() -> None:
         "fixed": (1, 2),
         "sum": (),
     }
-    assert list(found.unrolled().inputs) == list(found.inputs)
+    assert list(found.unroll().inputs) == list(found.inputs)
 
 
 def plan(length: int, label: str = "") -> Any:
@@ -59,7 +59,7 @@ def plan(length: int, label: str = "") -> Any:
 
 
 def test_the_plan_has_the_inputs_and_outputs_of_the_unrolled_graph() -> None:
-    found, expected = plan(3), lower(scan(3).unrolled())
+    found, expected = plan(3), lower(scan(3).unroll())
     assert found.inputs == expected.inputs
     assert found.outputs == expected.outputs
 

@@ -11,10 +11,10 @@ from webnnm.graph.elaboration.initialise import INITIALISERS
 from webnnm.graph.elaboration.loss_words import LOSSES
 from webnnm.language import answers, words
 from webnnm.language.completion import complete
-from webnnm.language.formatting import formatted
+from webnnm.language.formatting import format_text
 from webnnm.language.hovering import hover, signature_help
 from webnnm.language.problems import diagnose
-from webnnm.language.renaming import applied, rename, target_at
+from webnnm.language.renaming import apply_edits, rename, target_at
 from webnnm.language.signatures import choices
 from webnnm.notation import parse
 from webnnm.notation.declarations import TENSOR_OPTIONS
@@ -212,7 +212,7 @@ def test_quick_fixes(wrong: str, mended: str) -> None:
     assert first.severity == "error"
     if mended:
         assert first.fix is not None and first.title
-        assert applied(wrong, [first.fix]) == mended
+        assert apply_edits(wrong, [first.fix]) == mended
     else:
         assert first.fix is None
 
@@ -222,7 +222,7 @@ def test_warnings_have_fixes_too() -> None:
     found = diagnose(text)
     assert [each.severity for each in found] == ["warning"]
     assert found[0].fix is not None
-    assert diagnose(applied(text, [found[0].fix])) == []
+    assert diagnose(apply_edits(text, [found[0].fix])) == []
 
 
 def test_places_of_mistakes_can_be_seen() -> None:
@@ -276,7 +276,7 @@ def test_places_of_mistakes_can_be_seen() -> None:
 )
 def test_rename(marked: str, name: str, expected: str | None) -> None:
     text, offset = at(marked)
-    renamed = applied(text, rename(text, offset, name))
+    renamed = apply_edits(text, rename(text, offset, name))
     if expected is None:
         assert "name=first" in renamed and "add(first)" in renamed
     else:
@@ -309,7 +309,7 @@ def test_what_is_renamed_is_shown_first() -> None:
 
 
 def test_a_text_without_comments_inside_is_in_canonical_form() -> None:
-    assert formatted(IRIS) == format_document(parse(IRIS))
+    assert format_text(IRIS) == format_document(parse(IRIS))
 
 
 def test_every_comment_stays() -> None:
@@ -317,11 +317,11 @@ def test_every_comment_stays() -> None:
         "webnnm 1; # one\n# two\nm:input  shape = [4];\n"
         "m:layers relu( ), # three\n  tanh();\n// four\nm:output shape=[4]\n# five\n"
     )
-    assert formatted(text) == (
+    assert format_text(text) == (
         "webnnm 1;\n# one\n# two\nm:input shape=[4];\n"
         "m:layers relu( ), # three\n  tanh();\n// four\nm:output shape=[4];\n# five\n"
     )
-    assert parse(formatted(text)) == parse(text)
+    assert parse(format_text(text)) == parse(text)
 
 
 # Unfinished texts.

@@ -7,7 +7,7 @@ from webnnm.backends.reference import evaluate
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode
-from webnnm.graph.transforms.rewrite import inlined
+from webnnm.graph.transforms.rewrite import inline_composites
 from webnnm.ops.declare.checks import MOST_NUMBERS
 from webnnm.ops.declare.windows import Windows
 from webnnm.ops.pool2d import real_cells
@@ -32,7 +32,7 @@ def test_elements_of_many_lines_are_gathered_without_a_constant_of_their_places(
     x = b.input("x", "int32", [2100, 2, 2100])
     indices = b.expand(b.constant(1, "int32"), new_shape=(2100, 1, 2100))
     graph = b.build({"y": b.gather_elements(x, indices, axis=1)})
-    graph = inlined(graph, lambda operator: operator.name == "gatherElements")
+    graph = inline_composites(graph, lambda operator: operator.name == "gatherElements")
     constants = [node.array for node in graph.nodes() if isinstance(node, ConstantNode)]
     assert max(count(array.shape) for array in constants) == 2100
 

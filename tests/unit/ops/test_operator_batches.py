@@ -12,7 +12,7 @@ from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import OperatorNode
-from webnnm.graph.transforms.batching import batched
+from webnnm.graph.transforms.batching import vectorize_graph
 
 SIZE = 3
 
@@ -50,7 +50,7 @@ def test_batch_is_the_stack_of_its_examples(case: Case) -> None:
             name: b.input(name, x.dtype, (*(SIZE,) * (name in mapped), *x.shape))
             for name, x in graph.inputs.items()
         }
-        found = batched(b, graph, given, mapped, SIZE)
+        found = vectorize_graph(b, graph, given, mapped, SIZE)
         assert all(is_batch for _, is_batch in found.values())
         whole = b.build({name: y for name, (y, _) in found.items()})
         used = [node.operator for node in whole.nodes() if isinstance(node, OperatorNode)]

@@ -22,7 +22,7 @@ from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.traps.recurrent import TRAPS
 from webnnm.graph.node import OperatorNode
-from webnnm.graph.transforms.rewrite import inlined, rewrite
+from webnnm.graph.transforms.rewrite import inline_composites, rewrite
 
 DIRECTIONS = {"forward": [False], "backward": [True], "both": [False, True]}
 
@@ -154,6 +154,8 @@ def test_gates_of_an_lstm_that_stand_side_by_side_are_one_operand(
     shapes = {"x": [5, 2, 3], "w": [1, 16, 3], "r": [1, 16, 4]}
     x, w, r = (b.input(name, "float32", shape) for name, shape in shapes.items())
     hidden, _ = b.lstm(x, w, r, layout=layout)
-    graph = inlined(b.build({"hidden": hidden}), lambda composite: composite.name == "lstm")
+    graph = inline_composites(
+        b.build({"hidden": hidden}), lambda composite: composite.name == "lstm"
+    )
     names = [n.operator.name for n in graph.nodes() if isinstance(n, OperatorNode)]
     assert names.count("sigmoid") == 5 * sigmoids

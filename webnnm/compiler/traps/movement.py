@@ -9,7 +9,7 @@ from webnnm.compiler.traps.trap import Trap
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 from webnnm.ops.declare.indices import distinct, known_elements, known_positions
 from webnnm.ops.declare.known import known_values
 
@@ -18,7 +18,7 @@ def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
     """Padding that repeats the edge → a gather along each padded axis."""
     if not isinstance(node, OperatorNode) or node.options["mode"] != "edge":
         return None
-    return decomposed(b, node)
+    return decompose_node(b, node)
 
 
 def _single_elements(b: GraphBuilder, node: Node) -> Operand | None:
@@ -41,7 +41,7 @@ def _gathered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     """Elements by computed indices → one gather from the flattened elements."""
     if not isinstance(node, OperatorNode) or known_values(node.operands[1]) is not None:
         return None
-    return decomposed(b, node)
+    return decompose_node(b, node)
 
 
 def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -53,7 +53,7 @@ def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     assert indices is not None
     if distinct(known_elements(indices, x.shape, node.options["axis"])):
         return None
-    return decomposed(b, node)
+    return decompose_node(b, node)
 
 
 def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -70,7 +70,7 @@ def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
     single = count(indices.shape[:-1]) == 1
     if single or distinct(known_positions(indices, x.shape[: indices.shape[-1]])):
         return None
-    return decomposed(b, node)
+    return decompose_node(b, node)
 
 
 def _scattered_unsigned(b: GraphBuilder, node: Node) -> Operand | None:
@@ -96,7 +96,7 @@ def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
         common = gcd(size, target)
         # Centre i is at (i + ½) · size / target, an integer for some i if size / common is even.
         if size // common % 2 == 0 and target > common:
-            return decomposed(b, node)
+            return decompose_node(b, node)
     return None
 
 

@@ -13,7 +13,7 @@ from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE, DataType, is_floa
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 from webnnm.ops.cast import float_range
 from webnnm.ops.declare.known import known_values
 
@@ -141,9 +141,9 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
 
 def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
     """Integer xⁿ → products of squares: floats would lose digits and not wrap around."""
-    from webnnm.graph.transforms.integers import of_others
+    from webnnm.graph.transforms.integers import decompose_integer_operator
 
-    return of_others(b, node) if isinstance(node, OperatorNode) else None
+    return decompose_integer_operator(b, node) if isinstance(node, OperatorNode) else None
 
 
 def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -152,7 +152,7 @@ def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
     if not isinstance(node, OperatorNode) or not is_float(x.dtype):
         return None
     low, high = node.options["min_value"], node.options["max_value"]
-    return decomposed(b, node) if high == math.inf and low != 0 else None
+    return decompose_node(b, node) if high == math.inf and low != 0 else None
 
 
 def _softplus(b: GraphBuilder, node: Node) -> Operand:
@@ -222,7 +222,7 @@ def _logarithm_of_sum(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 def _decomposed(b: GraphBuilder, node: Node) -> Any:
-    return decomposed(b, node) if isinstance(node, OperatorNode) else None
+    return decompose_node(b, node) if isinstance(node, OperatorNode) else None
 
 
 def _clamped(dtype: DataType) -> Probe:

@@ -10,7 +10,7 @@ from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, again, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, again, decompose_node
 
 TURNING = frozenset(
     {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}
@@ -51,7 +51,7 @@ def _long(b: GraphBuilder, node: Node) -> Replacement | None:
         return None
     zero_point = node.operands[-1]
     assert zero_point is not None
-    return decomposed(b, node) if zero_point.dtype in LONG else None
+    return decompose_node(b, node) if zero_point.dtype in LONG else None
 
 
 def _marked(b: GraphBuilder, node: Node) -> Replacement | None:

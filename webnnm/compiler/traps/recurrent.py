@@ -6,7 +6,7 @@ from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, decomposed
+from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 
 
 def _peepholes(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -16,7 +16,7 @@ def _peepholes(b: GraphBuilder, node: Node) -> Replacement | None:
     names = [slot.name for slot in node.operator.operands]
     if node.operands[names.index("peepholeWeight")] is None:
         return None
-    return decomposed(b, node)
+    return decompose_node(b, node)
 
 
 TRAPS = (

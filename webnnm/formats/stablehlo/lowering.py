@@ -19,7 +19,7 @@ from webnnm.formats.twins import Twins, lowered, zipped
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, rewrite
-from webnnm.graph.transforms.rewrite import decomposed as by_other_operators
+from webnnm.graph.transforms.rewrite import decompose_node as by_other_operators
 from webnnm.ops.declare.operator import Looped, decomposed
 from webnnm.ops.declare.tensors import OperatorError
 

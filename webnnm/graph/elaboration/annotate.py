@@ -26,21 +26,23 @@ def depths(network: Network) -> dict[int, Depth]:
     """Return the depth of every layer by `id(vertex)`; an output is one edge after its layer."""
     before: dict[int, int] = {}
     for layer in network.order:
-        flowing = [s.vertex for s in _followed(layer) if isinstance(s.vertex, LayerVertex)]
+        flowing = [
+            s.vertex for s in _iterate_path_sources(layer) if isinstance(s.vertex, LayerVertex)
+        ]
         before[id(layer)] = 1 + max((before[id(vertex)] for vertex in flowing), default=0)
     after: dict[int, int] = {}
     for output in network.outputs:
         after[id(output.source.vertex)] = 1
     for layer in reversed(network.order):
         own = after.setdefault(id(layer), 1)
-        for source in _followed(layer):
+        for source in _iterate_path_sources(layer):
             if isinstance(source.vertex, LayerVertex):
                 key = id(source.vertex)
                 after[key] = max(after.get(key, 1), own + 1)
     return {id(layer): Depth(before[id(layer)], after[id(layer)]) for layer in network.order}
 
 
-def _followed(layer: LayerVertex) -> Iterator[Source]:
+def _iterate_path_sources(layer: LayerVertex) -> Iterator[Source]:
     """Yield the sources of a layer along which paths are measured."""
     aside = {slot.name for slot in layer.rules.slots if slot.aside}
     yield from layer.operands
@@ -57,9 +59,9 @@ def parameter_depths(network: Network) -> dict[str, Depth]:
     >>> {name: round(depth.path_ratio, 2) for name, depth in found.items()}
     {'w1': 0.25, 'b1': 0.5}
     """
-    found = depths(network)
+    depth_of_layer = depths(network)
     return {
-        parameter.name: found[id(parameter.user)]
+        parameter.name: depth_of_layer[id(parameter.user)]
         for parameter in network.parameters
         if parameter.user is not None
     }

@@ -12,15 +12,15 @@ def first_cycle(layers: Sequence[LayerVertex]) -> list[LayerVertex]:
 
     They are in the order of `layers`; the list is empty if no layer depends on itself.
     """
-    place = {id(layer): number for number, layer in enumerate(layers)}
-    found: list[int] = []
+    position = {id(layer): number for number, layer in enumerate(layers)}
+    cycle: list[int] = []
     for group in _components(layers):
-        one = group[0]
-        alone = len(group) == 1 and all(s.vertex is not one for s in one.sources())
+        first = group[0]
+        alone = len(group) == 1 and all(s.vertex is not first for s in first.sources())
         if not alone:
-            numbers = sorted(place[id(layer)] for layer in group)
-            found = min(found or numbers, numbers)
-    return [layers[number] for number in found]
+            numbers = sorted(position[id(layer)] for layer in group)
+            cycle = min(cycle or numbers, numbers)
+    return [layers[number] for number in cycle]
 
 
 def _components(layers: Sequence[LayerVertex]) -> Iterator[list[LayerVertex]]:

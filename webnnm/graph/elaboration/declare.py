@@ -7,7 +7,12 @@ from typing import Any
 
 from webnnm.core.shapes import MAX_DIMENSION
 from webnnm.graph.elaboration.outline import Outline
-from webnnm.graph.elaboration.vertices import ConstantVertex, InputVertex, ParameterVertex, written
+from webnnm.graph.elaboration.vertices import (
+    ConstantVertex,
+    InputVertex,
+    ParameterVertex,
+    options_by_name,
+)
 from webnnm.notation.syntax import (
     Call,
     Constant,
@@ -47,7 +52,7 @@ class Declared:
         port = self.outline.blocks[name].input
         assert port is not None
         sizes, names = shape_of(self.outline, port.shape)
-        option = written(port.options).get("sequence")
+        option = options_by_name(port.options).get("sequence")
         sequence, length = (None, None) if option is None else self._sequence(option.value)
         features = Features(
             self.changes,
@@ -88,15 +93,15 @@ class Declared:
             data=_flat(constant.data),
         )
 
-    def is_copied(self, word: str) -> bool:
+    def is_copied(self, name: str) -> bool:
         """Return whether every expansion has its own copy of a declared parameter."""
-        option = written(self.outline.parameters[word].options).get("shared")
+        option = options_by_name(self.outline.parameters[name].options).get("shared")
         return option is not None and str(option.value) == "false"
 
     def parameter(self, word: str, name: str, shape: ShapeValue) -> ParameterVertex:
         """Return a vertex for a declared parameter, under its own name or that of a copy."""
         declaration = self.outline.parameters[word]
-        options = written(declaration.options)
+        options = options_by_name(declaration.options)
         for option in declaration.options:
             if option.name not in ("init", "trainable", "lrm", "decay", "shared"):
                 message = f'parameters have no option "{option.name}"'
@@ -118,7 +123,7 @@ class Declared:
         )
 
     def _flag(self, declaration: Declaration, name: str) -> bool | None:
-        option = written(declaration.options).get(name)
+        option = options_by_name(declaration.options).get(name)
         if option is None or (name == "decay" and str(option.value) == "auto"):
             return None
         if not isinstance(option.value, Reference) or option.value.word not in ("true", "false"):

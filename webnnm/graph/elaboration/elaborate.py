@@ -13,7 +13,7 @@ from webnnm.graph.elaboration.declare import Declared
 from webnnm.graph.elaboration.expand import Expander
 from webnnm.graph.elaboration.infer import infer_shapes
 from webnnm.graph.elaboration.loss_words import check_losses
-from webnnm.graph.elaboration.outline import Outline, outline
+from webnnm.graph.elaboration.outline import Outline, collect_outline
 from webnnm.graph.elaboration.resolve import Resolver
 from webnnm.graph.elaboration.scope import Flow
 from webnnm.graph.elaboration.types import constant_types, infer_types
@@ -47,47 +47,47 @@ def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     [('w1', '[4, 3]'), ('b1', '[3]')]
 
     `half` are inputs that are float16 unless their declaration names a type. Raises `ModelError`
-    NNM201 … NNM603 at the place in the text.
+    NNM201 … NNM603 at its position in the text.
     """
-    found = outline(document)
-    check_losses(found)
-    declared = Declared(found, half)
-    constant_types(declared.constants.values(), found)
-    expander = Expander(found, _sourced(found, declared.changes))
-    flows: dict[str, Flow] = {}
-    for block in found.roots:
+    outline = collect_outline(document)
+    check_losses(outline)
+    declared = Declared(outline, half)
+    constant_types(declared.constants.values(), outline)
+    expander = Expander(outline, _collect_sourced(outline, declared.changes))
+    results: dict[str, Flow] = {}
+    for block in outline.roots:
         entering = Source(declared.inputs[block.name]) if block.input else None
-        flows[block.name] = expander.expand_root(block, entering)
+        results[block.name] = expander.expand_root(block, entering)
     expander.raise_errors()
-    resolver = Resolver(found, expander, declared)
-    for given in expander.layers:
-        given.vertex.features = [Features(declared.changes)]
-        expander.attempt(resolver.resolve, given)
+    resolver = Resolver(outline, expander, declared)
+    for layer in expander.layers:
+        layer.vertex.features = [Features(declared.changes)]
+        expander.attempt(resolver.resolve, layer)
     expander.raise_errors()
-    layers = [given.vertex for given in expander.layers]
+    layers = [layer.vertex for layer in expander.layers]
     _label(layers)
-    _check_results(found, layers)
-    _refuse_cycles(found, layers, resolver.blocks)
+    _check_results(outline, layers)
+    _refuse_cycles(outline, layers, resolver.blocks)
     outputs = [
-        Output(block, resolver.references.source(flows[block.name], Span(0, 0)))
-        for block in found.roots
+        Output(block, resolver.references.source(results[block.name], Span(0, 0)))
+        for block in outline.roots
         if block.output is not None
     ]
-    network = _culled(found, declared, layers, outputs, resolver.parameters)
-    _warn_unused(found, expander)
+    network = _cull(outline, declared, layers, outputs, resolver.parameters)
+    _warn_unused(outline, expander)
     infer_shapes(network, declared.changes)
-    _drop_unneeded(network)
+    _drop_unneeded_parameters(network)
     infer_types(network)
     return network
 
 
-def _sourced(found: Outline, changes: Changes) -> Mapping[str, SourcedBlock]:
+def _collect_sourced(outline: Outline, changes: Changes) -> Mapping[str, SourcedBlock]:
     """Return the blocks that are graphs in files; few models have some."""
-    if not any(block.source for block in found.blocks.values()):
+    if not any(block.source for block in outline.blocks.values()):
         return {}
-    from webnnm.graph.elaboration.sourced import sourced_blocks
+    from webnnm.graph.elaboration.sourced import collect_sourced_blocks
 
-    return sourced_blocks(found, changes)
+    return collect_sourced_blocks(outline, changes)
 
 
 def _label(layers: Iterable[LayerVertex]) -> None:
@@ -96,17 +96,17 @@ def _label(layers: Iterable[LayerVertex]) -> None:
     A local name that occurs in several expansions is numbered from its second occurrence on.
     """
     counts: dict[str, int] = {}
-    taken = {layer.name for layer in layers if layer.name}
+    names = {layer.name for layer in layers if layer.name}
     for layer in layers:
-        word = layer.name or layer.operator.name
-        number = counts.get(word, 0) + 1
-        while (number > 1 or not layer.name) and f"{word}{number}" in taken:
+        base = layer.name or layer.operator.name
+        number = counts.get(base, 0) + 1
+        while (number > 1 or not layer.name) and f"{base}{number}" in names:
             number += 1
-        counts[word] = number
-        layer.label = word if layer.name and number == 1 else f"{word}{number}"
+        counts[base] = number
+        layer.label = base if layer.name and number == 1 else f"{base}{number}"
 
 
-def _check_results(found: Outline, layers: Iterable[LayerVertex]) -> None:
+def _check_results(outline: Outline, layers: Iterable[LayerVertex]) -> None:
     """Raise NNM205 if a layer takes a result that another layer does not have."""
     for layer in layers:
         for source in layer.sources():
@@ -117,11 +117,11 @@ def _check_results(found: Outline, layers: Iterable[LayerVertex]) -> None:
                 message = f'"{vertex.label}" has {count} result{"" if count == 1 else "s"}'
                 message += f"; there is no .{source.result}"
                 hint = f"they are called .0 … .{count - 1}"
-                raise found.error("NNM205", message, layer.span, hint)
+                raise outline.error("NNM205", message, layer.span, hint)
 
 
 def _refuse_cycles(
-    found: Outline, layers: list[LayerVertex], blocks: Mapping[int, Reference]
+    outline: Outline, layers: list[LayerVertex], blocks: Mapping[int, Reference]
 ) -> None:
     """Raise NNM208 for the first layer, in elaboration order, that depends on itself.
 
@@ -133,14 +133,16 @@ def _refuse_cycles(
     message, hint = f'"{cycle[0].label}" depends on itself', "break the loop of references"
     user = next((layer for layer in cycle if id(layer) in blocks), None)
     if user is not None:
-        word = blocks[id(user)]
-        message += f': "{word}" in "{user.label}" is the block "{word}", not a new parameter'
-        hint = f'give the parameter or the block "{word}" another name'
-    raise found.error("NNM208", message, cycle[0].span, hint)
+        reference = blocks[id(user)]
+        message += (
+            f': "{reference}" in "{user.label}" is the block "{reference}", not a new parameter'
+        )
+        hint = f'give the parameter or the block "{reference}" another name'
+    raise outline.error("NNM208", message, cycle[0].span, hint)
 
 
-def _culled(
-    found: Outline,
+def _cull(
+    outline: Outline,
     declared: Declared,
     layers: list[LayerVertex],
     outputs: list[Output],
@@ -155,17 +157,17 @@ def _culled(
     idle = [f"{name}:input" for name, vertex in declared.inputs.items() if id(vertex) not in used]
     if lost or idle:
         message = f"no output depends on {', '.join([*lost, *idle])}"
-        after = _dropped_by(layers, kept)
+        after = _find_dropper(layers, kept)
         if after is not None:
             message += f'; "{after.label}" takes what its list names, not what is before it'
         first = next((layer.span for layer in layers if id(layer) not in kept), None)
-        found.warn("NNM002", message, first or declared.inputs[idle[0].split(":")[0]].span)
+        outline.warn("NNM002", message, first or declared.inputs[idle[0].split(":")[0]].span)
     for layer in order:
         for source in layer.sources():
             if isinstance(source.vertex, ParameterVertex) and source.vertex.user is None:
                 source.vertex.user = layer
     return Network(
-        outline=found,
+        outline=outline,
         inputs=list[InputVertex](declared.inputs.values()),
         outputs=outputs,
         layers=[layer for layer in layers if id(layer) in kept],
@@ -174,7 +176,7 @@ def _culled(
     )
 
 
-def _dropped_by(layers: list[LayerVertex], kept: Collection[int]) -> LayerVertex | None:
+def _find_dropper(layers: list[LayerVertex], kept: Collection[int]) -> LayerVertex | None:
     """Return the layer written after one that no output needs, if it has a list of operands."""
     for before, layer in pairwise(layers):
         lost = id(before) not in kept and id(layer) in kept
@@ -183,7 +185,7 @@ def _dropped_by(layers: list[LayerVertex], kept: Collection[int]) -> LayerVertex
     return None
 
 
-def _drop_unneeded(network: Network) -> None:
+def _drop_unneeded_parameters(network: Network) -> None:
     """Drop the parameters that layers do not need, which their shapes have shown."""
     network.parameters = [p for p in network.parameters if not p.features[0].unneeded]
     for layer in network.order:
@@ -192,8 +194,8 @@ def _drop_unneeded(network: Network) -> None:
         }
 
 
-def _warn_unused(found: Outline, expander: Expander) -> None:
-    for block in found.blocks.values():
+def _warn_unused(outline: Outline, expander: Expander) -> None:
+    for block in outline.blocks.values():
         first = block.layers or block.source
         if first is not None and not block.is_root and block.name not in expander.used:
-            found.warn("NNM001", f'block "{block.name}" is never used', first.span)
+            outline.warn("NNM001", f'block "{block.name}" is never used', first.span)

@@ -13,14 +13,14 @@ from webnnm.graph.elaboration.outline import Block, Outline, operator_or_block
 from webnnm.graph.elaboration.scope import (
     Bound,
     Flow,
-    Given,
     Pending,
     Scope,
+    UnresolvedLayer,
     placeholder_words,
     plain,
     show_value,
     substitute,
-    tied,
+    tie_to_scope,
 )
 from webnnm.graph.elaboration.vertices import BlockCall, LayerVertex, Source
 from webnnm.notation.syntax import (
@@ -56,7 +56,7 @@ class Expander:
     def __init__(self, outline: Outline, sourced: Mapping[str, SourcedBlock]) -> None:
         self.outline = outline
         self.sourced = sourced
-        self.layers: list[Given] = []
+        self.layers: list[UnresolvedLayer] = []
         self._vertices: list[LayerVertex] = []
         self.results: dict[str, list[Flow]] = {}
         self.expansions: dict[str, int] = {}
@@ -74,18 +74,18 @@ class Expander:
     def expand_root(self, block: Block, entering: Flow) -> Flow:
         """Expand the layers of a root block and return the value that flows out."""
         scope = Scope(block, entering=entering, names=self.globals, chain=(block.name,))
-        flow = self._block(block, scope, entering)
-        self.results[block.name] = [flow]
-        return flow
+        result = self._block(block, scope, entering)
+        self.results[block.name] = [result]
+        return result
 
     def raise_errors(self) -> None:
         """Raise what is wrong with the layers that were expanded, all of it."""
         raise_first(self._errors)
 
-    def attempt(self, resolve: Callable[[Given], None], given: Given) -> None:
+    def attempt(self, resolve: Callable[[UnresolvedLayer], None], layer: UnresolvedLayer) -> None:
         """Resolve a layer; what is wrong with it is raised with the errors of the others."""
         try:
-            resolve(given)
+            resolve(layer)
         except ModelError as error:
             self._note(error)
 
@@ -107,91 +107,95 @@ class Expander:
         self,
         block: Block,
         scope: Scope,
-        flow: Flow,
+        previous: Flow,
         extra: dict[int, dict[str, Option]] | None = None,
     ) -> Flow:
-        history: list[Flow] = [flow]
+        history: list[Flow] = [previous]
         for index, layer in enumerate(block.layers.layers if block.layers else ()):
             try:
-                flow = self._layer(layer, scope, flow, history, (extra or {}).get(index, {}))
+                previous = self._layer(
+                    layer, scope, previous, history, (extra or {}).get(index, {})
+                )
             except ModelError as error:
                 if error.others or error in self._errors:  # it is the end
                     raise
                 self._note(error)
-                history.append(flow)
-        return flow
+                history.append(previous)
+        return previous
 
     def _layer(
         self,
         layer: Layer,
         scope: Scope,
-        flow: Flow,
+        previous: Flow,
         history: list[Flow],
         extra: dict[str, Option],
     ) -> Flow:
         """Expand a layer with its repetitions; `extra` are options from the call of the block."""
         options = self._options(layer, scope) | extra
-        word = self._operator_word(layer, scope)
+        name = self._operator_word(layer, scope)
         if "shapes" in options and "repeat" in options:
             span = options["repeat"].span
             raise self.fail("NNM212", "shapes= and repeat= cannot be combined", span, scope)
         node = options.pop("node", None)
         if node is not None:
-            flow = Pending(node.value, scope, node.span)
+            previous = Pending(node.value, scope, node.span)
         repetitions = self._repetitions(options, scope)
-        for number, own in enumerate(repetitions):
+        for number, own_options in enumerate(repetitions):
             final = number == len(repetitions) - 1
             if not final:
-                own.pop("name", None)
-            if word in self.outline.blocks and word not in self.sourced:
-                flow = self._call(layer, word, own, scope, flow)
+                own_options.pop("name", None)
+            if name in self.outline.blocks and name not in self.sourced:
+                previous = self._call(layer, name, own_options, scope, previous)
             else:
-                flow = self._single(layer, word, own, scope, flow, history)
-            history.append(flow)
-        return flow
+                previous = self._single(layer, name, own_options, scope, previous, history)
+            history.append(previous)
+        return previous
 
     def _operator_word(self, layer: Layer, scope: Scope) -> str:
         # Only errors need the words of other libraries: pages start without them.
-        word = layer.operator
-        if word in scope.bindings:
-            bound = plain(scope.bindings[word])
-            found = bound.word if isinstance(bound, Reference) else None
-            if found is None or (found not in self.outline.blocks and ops.lookup(found) is None):
+        name = layer.operator
+        if name in scope.bindings:
+            bound = plain(scope.bindings[name])
+            target = bound.word if isinstance(bound, Reference) else None
+            if target is None or (target not in self.outline.blocks and ops.lookup(target) is None):
                 from webnnm.graph.hints.foreign_words import layer_hint
 
-                known = operator_or_block(self.outline)
-                hint = f"bind it to the name of one, such as {word}=relu"
-                if found is not None:
-                    hint = suggestion(found, known, bound.span) or layer_hint(found, known)
+                candidates = operator_or_block(self.outline)
+                hint = f"bind it to the name of one, such as {name}=relu"
+                if target is not None:
+                    hint = suggestion(target, candidates, bound.span) or layer_hint(
+                        target, candidates
+                    )
                 raise self.fail(
                     "NNM204",
-                    f'"{word}" is bound to {show_value(bound)}, not to an operator or a block',
+                    f'"{name}" is bound to {show_value(bound)}, not to an operator or a block',
                     layer.span,
                     scope,
                     hint,
                 )
-            return found
-        if word in self.outline.blocks or ops.lookup(word) is not None:
-            return word
-        known = word in self._call_options or word in ("activation", "normalization")
-        if known and not layer.operands:
+            return target
+        if name in self.outline.blocks or ops.lookup(name) is not None:
+            return name
+        is_placeholder = name in self._call_options or name in ("activation", "normalization")
+        if is_placeholder and not layer.operands:
             self.outline.warn(
-                "NNM003", f'"{word}" is not bound and is treated as identity', layer.span
+                "NNM003", f'"{name}" is not bound and is treated as identity', layer.span
             )
             return "identity"
         from webnnm.graph.hints.foreign_words import layer_hint
 
         raise self.fail(
             "NNM204",
-            f'unknown operator "{word}" in block "{scope.block.name}"',
+            f'unknown operator "{name}" in block "{scope.block.name}"',
             layer.span,
             scope,
-            layer_hint(word, operator_or_block(self.outline)),
+            layer_hint(name, operator_or_block(self.outline)),
         )
 
     def _options(self, layer: Layer, scope: Scope) -> dict[str, Option]:
         """Return the options of a layer with bound values substituted."""
-        found: dict[str, Option] = {}
+        options: dict[str, Option] = {}
         for option in layer.options:
             value = option.value
             own_name = isinstance(value, Reference) and value.word == option.name
@@ -199,8 +203,8 @@ class Expander:
                 continue
             if option.name != "name":
                 value = substitute(value, scope)
-            found[option.name] = replace(option, value=value)
-        return found
+            options[option.name] = replace(option, value=value)
+        return options
 
     def _repetitions(self, options: dict[str, Option], scope: Scope) -> list[dict[str, Option]]:
         if "shapes" in options:
@@ -220,21 +224,21 @@ class Expander:
     def _single(
         self,
         layer: Layer,
-        word: str,
+        operator_name: str,
         options: dict[str, Option],
         scope: Scope,
-        flow: Flow,
+        previous: Flow,
         history: Sequence[Flow],
     ) -> Flow:
-        sourced = self.sourced.get(word)
-        operator = sourced.operator if sourced else ops.lookup(word)
+        sourced = self.sourced.get(operator_name)
+        operator = sourced.operator if sourced else ops.lookup(operator_name)
         assert operator is not None
         assert operator.layer is not None
         self._check_size(layer)
         self._check_options(operator, options, scope)
         skip = options.pop("skip", None)
         if skip is not None:
-            options["to"] = self._skipped(skip, scope, history)
+            options["to"] = self._resolve_skip(skip, scope, history)
         name = options.pop("name", None)
         vertex = LayerVertex(
             span=layer.span,
@@ -246,13 +250,13 @@ class Expander:
             calls=scope.calls,
         )
         operands = tuple(substitute(operand, scope) for operand in layer.operands)
-        given = Given(vertex, layer, operands, options, scope, flow)
-        self.layers.append(given)
+        unresolved = UnresolvedLayer(vertex, layer, operands, options, scope, previous)
+        self.layers.append(unresolved)
         if name is not None:
-            given.named = self._name(name, scope, Source(vertex))
+            unresolved.named = self._name(name, scope, Source(vertex))
         if sourced:
-            self.used.add(word)
-            self.results.setdefault(word, []).append(Source(vertex))
+            self.used.add(operator_name)
+            self.results.setdefault(operator_name, []).append(Source(vertex))
         return Source(vertex)
 
     def _check_size(self, layer: Layer) -> None:
@@ -265,22 +269,26 @@ class Expander:
         self, operator: AnyOperator, options: dict[str, Option], scope: Scope
     ) -> None:
         assert operator.layer is not None
-        known = {*operator.layer.option_names(), *COMMON}
+        known_options = {*operator.layer.option_names(), *COMMON}
         for option in options.values():
-            if option.name not in known:
+            if option.name not in known_options:
                 from webnnm.graph.hints.foreign_words import option_hint
 
-                own = ", ".join(f"{name}=" for name in operator.layer.option_names())
-                every = f"it takes {own}" if own else "leave it out: it takes no options of its own"
+                listed = ", ".join(f"{name}=" for name in operator.layer.option_names())
+                hint = (
+                    f"it takes {listed}"
+                    if listed
+                    else "leave it out: it takes no options of its own"
+                )
                 raise self.fail(
                     "NNM301",
                     f'"{operator.name}" has no option "{option.name}"',
                     option.span,
                     scope,
-                    option_hint(option.name, sorted(known)) or every,
+                    option_hint(option.name, sorted(known_options)) or hint,
                 )
 
-    def _skipped(self, skip: Option, scope: Scope, history: Sequence[Flow]) -> Option:
+    def _resolve_skip(self, skip: Option, scope: Scope, history: Sequence[Flow]) -> Option:
         """Turn `skip=n` into the value that flowed n layers earlier."""
         if not isinstance(skip.value, Number):
             return replace(skip, name="to")
@@ -295,33 +303,43 @@ class Expander:
 
     def _name(self, name: Option, scope: Scope, target: Any) -> str:
         value = name.value
-        word = value.word if isinstance(value, Reference) else None
-        if word is None:
+        new_name = value.word if isinstance(value, Reference) else None
+        if new_name is None:
             raise self.fail("NNM303", "name= takes a word", name.span, scope)
-        taken = word in scope.names or (
+        exists = new_name in scope.names or (
             scope.parent is None
-            and (word in self.outline.constants or word in self.outline.parameters)
+            and (new_name in self.outline.constants or new_name in self.outline.parameters)
         )
-        if taken or word in self.outline.blocks:
-            what = "is a block" if word in self.outline.blocks else "already names a layer"
-            raise self.fail("NNM206", f'"{word}" {what}', name.span, scope)
-        scope.names[word] = target
-        return scope.prefix + word
+        if exists or new_name in self.outline.blocks:
+            what = "is a block" if new_name in self.outline.blocks else "already names a layer"
+            raise self.fail("NNM206", f'"{new_name}" {what}', name.span, scope)
+        scope.names[new_name] = target
+        return scope.prefix + new_name
 
     def _call(
-        self, layer: Layer, word: str, options: dict[str, Option], scope: Scope, flow: Flow
+        self,
+        layer: Layer,
+        block_name: str,
+        options: dict[str, Option],
+        scope: Scope,
+        previous: Flow,
     ) -> Flow:
         """Expand a block in place of the layer that calls it."""
-        block = self.outline.blocks[word]
+        block = self.outline.blocks[block_name]
         if block.layers is None:
-            raise self.fail("NNM203", f'block "{word}" has no layers', layer.span, scope)
-        if word in scope.chain or len(scope.chain) >= MAX_DEPTH:
+            raise self.fail("NNM203", f'block "{block_name}" has no layers', layer.span, scope)
+        if block_name in scope.chain or len(scope.chain) >= MAX_DEPTH:
             chain = " > ".join(
-                (*scope.chain[scope.chain.index(word) if word in scope.chain else 0 :], word)
+                (
+                    *scope.chain[
+                        scope.chain.index(block_name) if block_name in scope.chain else 0 :
+                    ],
+                    block_name,
+                )
             )
             raise self.outline.error("NNM207", chain, layer.span, "a block cannot contain itself")
-        flow = self._entering(layer, word, scope, flow)
-        self.used.add(word)
+        previous = self._resolve_entering_value(layer, block_name, scope, previous)
+        self.used.add(block_name)
         self._check_size(layer)
         self.calls += 1
         name = options.pop("name", None)
@@ -329,48 +347,53 @@ class Expander:
         inner = Scope(
             block,
             parent=scope,
-            bindings=scope.bindings | {o.name: tied(o.value, scope) for o in options.values()},
-            entering=flow,
-            chain=(*scope.chain, word),
+            bindings=scope.bindings
+            | {o.name: tie_to_scope(o.value, scope) for o in options.values()},
+            entering=previous,
+            chain=(*scope.chain, block_name),
             calls=(*scope.calls, BlockCall(self.calls, layer.span)),
             prefix=f"{scope.prefix}{label}." if label else scope.prefix,
         )
-        result = self._block(block, inner, flow, self._passed_on(block, options, scope))
+        result = self._block(
+            block, inner, previous, self._distribute_options(block, options, scope)
+        )
         if name is not None:
             self._name(name, scope, (result, inner))
-        self.results.setdefault(word, []).append(result)
+        self.results.setdefault(block_name, []).append(result)
         return result
 
-    def _entering(self, layer: Layer, word: str, scope: Scope, flow: Flow) -> Flow:
+    def _resolve_entering_value(
+        self, layer: Layer, block_name: str, scope: Scope, previous: Flow
+    ) -> Flow:
         if not layer.operands:
-            return flow
+            return previous
         first = layer.operands[0]
         if len(layer.operands) > 1 or not isinstance(first, Items) or len(first.items) != 1:
             raise self.fail(
                 "NNM302",
-                f'a call of block "{word}" takes no operands except a list of one name',
+                f'a call of block "{block_name}" takes no operands except a list of one name',
                 layer.span,
                 scope,
                 "bind placeholders with options",
             )
         return Pending(substitute(first.items[0], scope), scope, first.items[0].span)
 
-    def _passed_on(
+    def _distribute_options(
         self, block: Block, options: dict[str, Option], scope: Scope
     ) -> dict[int, dict[str, Option]]:
         """Return the options of a call that go to single layers of the block (rules 3, 4 and 6)."""
         layers = block.layers.layers if block.layers else ()
         extra: dict[int, dict[str, Option]] = {index: {} for index in range(len(layers))}
         for option in options.values():
-            moved = replace(option, value=tied(option.value, scope))
+            tied = replace(option, value=tie_to_scope(option.value, scope))
             if option.name in self._words[block.name]:
                 continue
             if option.name in _TO_LAST:
-                extra[len(layers) - 1][option.name] = moved
+                extra[len(layers) - 1][option.name] = tied
             elif option.name in _TO_ALL:
                 for index, layer in enumerate(layers):
                     if layer.option(option.name) is None:
-                        extra[index][option.name] = moved
+                        extra[index][option.name] = tied
             elif option.name not in _OF_CALL:
                 takers = [i for i, layer in enumerate(layers) if _defines(layer, option.name)]
                 if len(takers) > 1:
@@ -382,8 +405,8 @@ class Expander:
                         "use a placeholder",
                     )
                 if takers:
-                    extra[takers[0]][option.name] = moved
-                elif not self._used_inside(block, option.name):
+                    extra[takers[0]][option.name] = tied
+                elif not self._is_used_inside(block, option.name):
                     raise self.fail(
                         "NNM305",
                         f'block "{block.name}" does not use "{option.name}"',
@@ -393,18 +416,18 @@ class Expander:
                     )
         return extra
 
-    def _used_inside(self, block: Block, word: str) -> bool:
+    def _is_used_inside(self, block: Block, placeholder: str) -> bool:
         """Return whether a block nested in this one has the word as a placeholder."""
         seen: set[str] = set()
-        waiting = [block.name]
-        while waiting:
-            name = waiting.pop()
+        pending = [block.name]
+        while pending:
+            name = pending.pop()
             if name in seen or name not in self._words:
                 continue
             seen.add(name)
-            if word in self._words[name]:
+            if placeholder in self._words[name]:
                 return True
-            waiting.extend(self._words[name])
+            pending.extend(self._words[name])
         return False
 
 

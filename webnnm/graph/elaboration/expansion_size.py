@@ -20,22 +20,22 @@ def refuse_bombs(outline: Outline, sourced: Collection[str]) -> int:
     Raises `ModelError` NNM303 if what is written already stands for more.
     """
     layers = [block.layers.layers if block.layers else () for block in outline.blocks.values()]
-    most = min(MAX_LAYERS, sum(map(len, layers)) + MAX_REPEATED)
+    limit = min(MAX_LAYERS, sum(map(len, layers)) + MAX_REPEATED)
     sizes = _sizes(outline, sourced)
     for block in outline.roots:
         total = sizes.get(block.name, 0)
-        if total > most:
+        if total > limit:
             largest = max(_layers(block), key=lambda layer: _size(layer, sizes))
-            raise too_large(outline, largest, f"{total:,}", most)
-    return most
+            raise too_large(outline, largest, f"{total:,}", limit)
+    return limit
 
 
-def too_large(outline: Outline, layer: Layer, count: str, most: int) -> ModelError:
+def too_large(outline: Outline, layer: Layer, count: str, limit: int) -> ModelError:
     """Return the error of a text that stands for too many layers."""
     repeated = layer.option("repeat") or layer.option("shapes")
     return outline.error(
         "NNM303",
-        f"the text stands for {count} layers and calls of blocks; at most {most:,} are possible",
+        f"the text stands for {count} layers and calls of blocks; at most {limit:,} are possible",
         (repeated or layer).span,
         "lower repeat=, or call fewer blocks",
     )
@@ -45,14 +45,14 @@ def _sizes(outline: Outline, sourced: Collection[str]) -> dict[str, int]:
     """Return the size of every block that a root needs; of circles, what the expansion refuses."""
     sizes: dict[str, int] = dict.fromkeys(sourced, 0)
     for root in outline.roots:
-        waiting = [(root, iter(_called(root, outline)))]
+        waiting = [(root, iter(_find_called_blocks(root, outline)))]
         entered = {root.name}
         while waiting:
             block, calls = waiting[-1]
             callee = next((b for b in calls if b.name not in sizes and b.name not in entered), None)
             if callee is not None:
                 entered.add(callee.name)
-                waiting.append((callee, iter(_called(callee, outline))))
+                waiting.append((callee, iter(_find_called_blocks(callee, outline))))
             else:
                 waiting.pop()
                 sizes[block.name] = sum(_size(layer, sizes) for layer in _layers(block))
@@ -63,9 +63,9 @@ def _layers(block: Block) -> tuple[Layer, ...]:
     return tuple(block.layers.layers) if block.layers else ()
 
 
-def _called(block: Block, outline: Outline) -> list[Block]:
-    words = dict.fromkeys(layer.operator for layer in _layers(block))
-    return [outline.blocks[word] for word in words if word in outline.blocks]
+def _find_called_blocks(block: Block, outline: Outline) -> list[Block]:
+    names = dict.fromkeys(layer.operator for layer in _layers(block))
+    return [outline.blocks[name] for name in names if name in outline.blocks]
 
 
 def _size(layer: Layer, sizes: dict[str, int]) -> int:

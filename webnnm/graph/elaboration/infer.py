@@ -15,7 +15,7 @@ from webnnm.graph.elaboration.vertices import (
     Network,
     Output,
     Vertex,
-    written,
+    options_by_name,
 )
 from webnnm.notation.syntax import NamedShape, Reference
 from webnnm.ops.declare.features import Changes, Conflict, Features
@@ -51,17 +51,17 @@ class LayerView:
 
     def axes(self, option: str) -> list[Role] | None:
         """Resolve an option that lists axes, or the names of a sizes option, against the flow."""
-        flow = self.flow
-        if flow.rank is None:
+        features = self.flow
+        if features.rank is None:
             return None
-        asked = self.options[option]
-        if asked is None:
-            return self._default(option, flow.rank)
-        words: Sequence[int | str] = asked.names if hasattr(asked, "names") else asked
-        found: list[Role] = [self._axis(word, flow, option) for word in words]
-        if len(set(found)) < len(found):
+        requested = self.options[option]
+        if requested is None:
+            return self._default(option, features.rank)
+        axes: Sequence[int | str] = requested.names if hasattr(requested, "names") else requested
+        roles: list[Role] = [self._axis(axis, features, option) for axis in axes]
+        if len(set(roles)) < len(roles):
             self.fail("NNM309", "an axis occurs twice", at=option)
-        return found
+        return roles
 
     def _default(self, option: str, rank: int) -> list[Role]:
         if option == "axis":
@@ -69,28 +69,30 @@ class LayerView:
         order = range(rank)
         return list(reversed(order)) if option == "permutation" else list(order)
 
-    def _axis(self, word: int | str, flow: Features, option: str) -> Role:
-        rank = flow.rank or 0
-        if isinstance(word, int):
-            if not -rank <= word < rank:
-                own = f"are 0 … {rank - 1}, or -{rank} … -1" if rank > 1 else "are 0 or -1"
-                hint = f"axes of {flow} {own if rank else 'are none'}: the batch is not counted"
-                self.fail("NNM308", f"axis {word}, rank {rank}", at=option, hint=hint)
-            return word % rank
-        if word in flow.names:
-            return flow.names.index(word)
-        if word == "sequence" or (flow.sequence is not None and word == flow.sequence):
-            if flow.sequence is None:
+    def _axis(self, axis: int | str, features: Features, option: str) -> Role:
+        rank = features.rank or 0
+        if isinstance(axis, int):
+            if not -rank <= axis < rank:
+                valid = f"are 0 … {rank - 1}, or -{rank} … -1" if rank > 1 else "are 0 or -1"
+                hint = (
+                    f"axes of {features} {valid if rank else 'are none'}: the batch is not counted"
+                )
+                self.fail("NNM308", f"axis {axis}, rank {rank}", at=option, hint=hint)
+            return axis % rank
+        if axis in features.names:
+            return features.names.index(axis)
+        if axis == "sequence" or (features.sequence is not None and axis == features.sequence):
+            if features.sequence is None:
                 self.fail("NNM411", "there is no sequence dimension here", at=option)
             return "sequence"
-        if word == "batch":
+        if axis == "batch":
             if option == "permutation":
                 return "batch"
             if self.vertex.operator.name == "gather" and "indices" in self.tensors:
                 return "batch"
             self.fail("NNM310", f'"{self.vertex.operator.name}" works per sample', at=option)
-        names = [name for name in flow.names if name is not None]
-        self.fail("NNM307", f'no dimension "{word}"', at=option, hint=suggestion(word, names))
+        names = [name for name in features.names if name is not None]
+        self.fail("NNM307", f'no dimension "{axis}"', at=option, hint=suggestion(axis, names))
 
     def tried(
         self, operands: Sequence[TensorType | None], options: Mapping[str, Any]
@@ -123,7 +125,7 @@ def layer_error(
     return outline.error(code, message, span or vertex.span, hint)
 
 
-MOST_TOLD = 2_000
+MAX_REPORTED_SHAPES = 2_000
 """How many unknown shapes of a text are told; more take longer to list than to find."""
 
 
@@ -207,10 +209,10 @@ def _check_output(outline: Outline, output: Output) -> None:
     assert port is not None
     sizes, names = shape_of(outline, port.shape)
     features = output.source.features
-    order = _declared_order(features, names)
+    order = _match_declared_order(features, names)
     declared: list[int] = [0] * len(sizes)
-    for place, k in enumerate(order):
-        declared[k] = sizes[place]
+    for index, k in enumerate(order):
+        declared[k] = sizes[index]
     try:
         features.learn(declared)
     except Conflict:
@@ -219,20 +221,20 @@ def _check_output(outline: Outline, output: Output) -> None:
 
         hint = output_remedy(output, sizes, outline.document.source)
         raise outline.error("NNM402", message, port.shape.span, hint) from None
-    option = written(port.options).get("sequence")
+    option = options_by_name(port.options).get("sequence")
     if option is None:
         return
-    word = option.value.word if isinstance(option.value, Reference) else None
+    name = option.value.word if isinstance(option.value, Reference) else None
     if isinstance(option.value, NamedShape):
-        word = option.value.dimensions[0].name
-    wanted = {"true": features.sequence or "a sequence", "false": None}.get(str(word), word)
-    if wanted != features.sequence:
-        found = f'"{features.sequence}"' if features.sequence else "no sequence"
-        message = f"declared {wanted or 'no sequence'}, found {found}"
+        name = option.value.dimensions[0].name
+    expected = {"true": features.sequence or "a sequence", "false": None}.get(str(name), name)
+    if expected != features.sequence:
+        actual = f'"{features.sequence}"' if features.sequence else "no sequence"
+        message = f"declared {expected or 'no sequence'}, found {actual}"
         raise outline.error("NNM411", message, option.span)
 
 
-def _declared_order(features: Features, names: Sequence[str | None]) -> list[int]:
+def _match_declared_order(features: Features, names: Sequence[str | None]) -> list[int]:
     """Return the feature of the source for each declared dimension."""
     inferred = list(features.names)
     if None not in names and len(set(names)) == len(names) and set(names) == set(inferred):
@@ -244,7 +246,7 @@ def _order_output(outline: Outline, output: Output) -> None:
     port = output.block.output
     assert port is not None
     _, names = shape_of(outline, port.shape)
-    output.order = tuple(_declared_order(output.source.features, names))
+    output.order = tuple(_match_declared_order(output.source.features, names))
     output.names = ("labels",) if list(names) == [None] else tuple(names)
 
 
@@ -267,7 +269,7 @@ def _require_known(network: Network) -> None:
                 vertex.span,
                 hint,
             )
-            for vertex, name in unknown[:MOST_TOLD]
+            for vertex, name in unknown[:MAX_REPORTED_SHAPES]
         ]
     )
 
@@ -281,11 +283,11 @@ def _missing_size(network: Network) -> str:
     for layer in network.order:
         options, operands = layer.options, layer.operands
         if len(operands) > 1 and not operands[1].features.known:
-            known = layer.rules.options
+            allowed = layer.rules.options
             missing = [
                 f"{name}={size}"
                 for name, size in SIZES.items()
-                if name in known and options.get(name) is None
+                if name in allowed and options.get(name) is None
             ]
             if missing:
                 return f'write {", ".join(missing)} in "{layer.label}", or the size that is meant'

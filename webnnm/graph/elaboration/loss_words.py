@@ -36,22 +36,22 @@ LOSSES = (
 _BY_WORD = {word: loss for loss in LOSSES for word in (loss.name, *loss.aliases)}
 
 
-def loss_name(word: str) -> str | None:
+def loss_name(name: str) -> str | None:
     """Return the short name of a loss, or None for an unknown word.
 
     >>> loss_name("categoricalCrossEntropy")
     'CCE'
     """
-    return _BY_WORD[word].name if word in _BY_WORD else None
+    return _BY_WORD[name].name if name in _BY_WORD else None
 
 
 def loss_numbers(block: Block) -> dict[str, float | tuple[float, ...]]:
     """Return the values of δ, γ and α that a checked block sets, by word; lists become tuples.
 
     >>> from webnnm import parse
-    >>> from webnnm.graph.elaboration.outline import outline
+    >>> from webnnm.graph.elaboration.outline import collect_outline
     >>> text = "m:input shape=[4]; m:output shape=[2]; m:layers softmax(); m:alpha [1, 3];"
-    >>> loss_numbers(outline(parse(text)).blocks["m"])
+    >>> loss_numbers(collect_outline(parse(text)).blocks["m"])
     {'alpha': (1, 3)}
     """
     return {
@@ -75,12 +75,12 @@ def _unknown(outline: Outline, block: Block) -> ModelError:
     from webnnm.graph.hints.foreign_words import loss_hint
 
     assert block.loss is not None
-    word, span = block.loss.loss, block.loss.loss_span
-    if word == "HL":
+    name, span = block.loss.loss, block.loss.loss_span
+    if name == "HL":
         return outline.error(
             "NNM602", '"HL" is ambiguous', span, "write HIL (hinge) or HUL (Huber)"
         )
-    return outline.error("NNM601", f'unknown loss "{word}"', span, loss_hint(word, _BY_WORD))
+    return outline.error("NNM601", f'unknown loss "{name}"', span, loss_hint(name, _BY_WORD))
 
 
 def _check_parameter(outline: Outline, block: Block, parameter: LossParameter) -> None:
@@ -90,11 +90,11 @@ def _check_parameter(outline: Outline, block: Block, parameter: LossParameter) -
         raise outline.error("NNM603", message, value.span)
     if isinstance(value, Items) and name != "alpha":
         raise outline.error("NNM603", f"{name} is one number, not a list", value.span)
-    least = "from 0" if name == "gamma" else "above 0"
+    bound = "from 0" if name == "gamma" else "above 0"
     for number in value.items if isinstance(value, Items) else (value,):
-        found = _number(number)
-        if not math.isfinite(found) or found < 0 or (found == 0 and name != "gamma"):
-            raise outline.error("NNM603", f"{name} takes numbers {least}", number.span)
+        amount = _number(number)
+        if not math.isfinite(amount) or amount < 0 or (amount == 0 and name != "gamma"):
+            raise outline.error("NNM603", f"{name} takes numbers {bound}", number.span)
 
 
 def _number(value: Value) -> float:

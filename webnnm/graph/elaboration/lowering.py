@@ -123,7 +123,7 @@ class _Lowering:
             if not vertex.packing:  # else at its first use
                 self._parameter(vertex, parameters.get(vertex.name))
 
-    def _input(self, vertex: InputVertex, given: Operand | None) -> None:
+    def _input(self, vertex: InputVertex, existing: Operand | None) -> None:
         features = vertex.features[0]
         layout: tuple[Role, ...] = ("batch",)
         shape = [self.batch]
@@ -133,7 +133,7 @@ class _Lowering:
         sizes = features.sizes()
         type = TensorType(vertex.dtype, (*shape, *sizes))
         self._check_size(type, f'the input "{vertex.block}"', vertex.span)
-        operand = given or self.builder.input(vertex.block, *type)
+        operand = existing or self.builder.input(vertex.block, *type)
         self.lowered.inputs[vertex.block] = operand
         mask = self.masks.get(features.sequence or "")
         if mask is not None and mask.type != ("float32", tuple(shape)):
@@ -143,10 +143,12 @@ class _Lowering:
         self.done[id(vertex)] = (value,)
 
     def _length(self, vertex: InputVertex, name: str) -> int:
-        given = self.lengths.get(name)
-        if vertex.length is not None and given not in (None, vertex.length):
-            raise DataError("NNM711", f'sequence "{name}" has {vertex.length} steps, not {given}')
-        length = vertex.length or given
+        requested = self.lengths.get(name)
+        if vertex.length is not None and requested not in (None, vertex.length):
+            raise DataError(
+                "NNM711", f'sequence "{name}" has {vertex.length} steps, not {requested}'
+            )
+        length = vertex.length or requested
         if length is None:
             raise DataError(
                 "NNM711",
@@ -155,16 +157,16 @@ class _Lowering:
             )
         return length
 
-    def _parameter(self, vertex: ParameterVertex, given: Operand | None) -> None:
+    def _parameter(self, vertex: ParameterVertex, existing: Operand | None) -> None:
         sizes = vertex.features[0].sizes()
         name = PARAMETER_PREFIX + vertex.name
         type = TensorType(vertex.dtype, sizes)
         self._check_size(type, f'the parameter "{vertex.name}"', vertex.span)
         if vertex.packing:
-            from webnnm.graph.packing.packed_parameters import unpacked_input
+            from webnnm.graph.packing.packed_parameters import unpack_input
 
-            given = unpacked_input(self.builder, name, vertex, self.training)
-        operand = given or self.builder.input(name, vertex.dtype, sizes)
+            existing = unpack_input(self.builder, name, vertex, self.training)
+        operand = existing or self.builder.input(name, vertex.dtype, sizes)
         self.lowered.parameters[vertex.name] = operand
         self.done[id(vertex)] = (LayoutTensor(operand, tuple(range(len(sizes)))),)
 
@@ -206,13 +208,13 @@ class _Lowering:
             for value in results:
                 self._check_size(value.tensor.type, f'the result of "{layer.label}"', layer.span)
             self.done[id(layer)] = tuple(
-                self._cast(self._masked(view, value), dtype)
+                self._cast(self._add_mask(view, value), dtype)
                 for value, dtype in zip(results, layer.result_types, strict=True)
             )
             delivered = tuple(value.tensor for value in self.done[id(layer)])
             self.lowered.layers.append((layer, delivered))
 
-    def _masked(self, view: _View, value: LayoutTensor) -> LayoutTensor:
+    def _add_mask(self, view: _View, value: LayoutTensor) -> LayoutTensor:
         """Give a result the mask of the values it was made from, unless its layer has set one."""
         mask = value.mask
         if "sequence" not in value.layout:
@@ -227,8 +229,8 @@ class _Lowering:
             view.fail("NNM411", message, hint=f'give "{value.sequence}" rows of equal length')
         tensor = value.tensor
         if value.size("batch") != self.batch:  # a constant along a sequence, whose rows differ now
-            place = value.position("batch")
-            shape = (*tensor.shape[:place], self.batch, *tensor.shape[place + 1 :])
+            axis = value.position("batch")
+            shape = (*tensor.shape[:axis], self.batch, *tensor.shape[axis + 1 :])
             tensor = self.builder.expand(tensor, new_shape=shape)
         return LayoutTensor(tensor, value.layout, value.sequence, mask)
 

@@ -103,8 +103,8 @@ class Outline:
         """Record a warning, once."""
         if (code, message, span) not in self._warned:
             self._warned.add((code, message, span))
-            place = span.position(self.document.source)
-            self.warnings.append(Warning(code, message, span, *place, meant))
+            position = span.position(self.document.source)
+            self.warnings.append(Warning(code, message, span, *position, meant))
 
     def calls(self) -> Iterator[Layer]:
         """Yield every layer that calls a block."""
@@ -114,24 +114,28 @@ class Outline:
                     yield layer
 
 
-def outline(document: Document) -> Outline:
+def collect_outline(document: Document) -> Outline:
     """Collect the statements of a document.
 
     Raises `ModelError` NNM201, NNM202, NNM203 (an output without layers), NNM206 (a name declared
     twice), NNM504, NNM603.
     """
-    found = Outline(document)
+    outline = Outline(document)
     for statement in document.statements:
         if isinstance(statement, GlobalConstant):
-            _declare_constants(found, [statement.constant])
+            _declare_constants(outline, [statement.constant])
         else:
-            _add(found, found.blocks.setdefault(statement.block, Block(statement.block)), statement)
-    _check(found)
-    _warn(found)
-    return found
+            _add(
+                outline,
+                outline.blocks.setdefault(statement.block, Block(statement.block)),
+                statement,
+            )
+    _check(outline)
+    _warn(outline)
+    return outline
 
 
-def _add(found: Outline, block: Block, statement: BlockStatement) -> None:
+def _add(outline: Outline, block: Block, statement: BlockStatement) -> None:
     match statement:
         case Name():
             block.title = statement
@@ -148,27 +152,27 @@ def _add(found: Outline, block: Block, statement: BlockStatement) -> None:
         case LossParameter():
             block.loss_parameters[statement.parameter] = statement
         case Constants():
-            _declare_constants(found, statement.constants)
+            _declare_constants(outline, statement.constants)
         case Parameters():
-            _declare_parameters(found, statement.parameters)
+            _declare_parameters(outline, statement.parameters)
         case _:
             raise AssertionError(statement)
 
 
-def _declare_constants(found: Outline, constants: Iterable[Constant]) -> None:
+def _declare_constants(outline: Outline, constants: Iterable[Constant]) -> None:
     for constant in constants:
-        _check_new(found, constant.name, constant.span)
-        found.constants[constant.name] = constant
+        _check_new(outline, constant.name, constant.span)
+        outline.constants[constant.name] = constant
 
 
-def _declare_parameters(found: Outline, parameters: Iterable[Declaration]) -> None:
+def _declare_parameters(outline: Outline, parameters: Iterable[Declaration]) -> None:
     for parameter in parameters:
-        _check_new(found, parameter.name, parameter.span)
-        found.parameters[parameter.name] = parameter
+        _check_new(outline, parameter.name, parameter.span)
+        outline.parameters[parameter.name] = parameter
         frozen = next((o for o in parameter.options if o.name == "trainable"), None)
         trainable = frozen is None or str(frozen.value) != "false"
         if parameter.dtype is not None and not is_float(parameter.dtype) and trainable:
-            raise found.error(
+            raise outline.error(
                 "NNM504",
                 f'"{parameter.name}" is {parameter.dtype} and trainable',
                 parameter.span,
@@ -176,53 +180,57 @@ def _declare_parameters(found: Outline, parameters: Iterable[Declaration]) -> No
             )
 
 
-def _check_new(found: Outline, name: str, span: Span) -> None:
-    if name in found.constants or name in found.parameters:
-        raise found.error("NNM206", f'"{name}" is already declared', span)
+def _check_new(outline: Outline, name: str, span: Span) -> None:
+    if name in outline.constants or name in outline.parameters:
+        raise outline.error("NNM206", f'"{name}" is already declared', span)
 
 
-def _check(found: Outline) -> None:
-    if not any(block.input for block in found.blocks.values()):
-        raise found.error("NNM201", "no block has an input", START, "write model:input shape=[…];")
-    if not any(block.output for block in found.blocks.values()):
-        raise found.error(
+def _check(outline: Outline) -> None:
+    if not any(block.input for block in outline.blocks.values()):
+        raise outline.error(
+            "NNM201", "no block has an input", START, "write model:input shape=[…];"
+        )
+    if not any(block.output for block in outline.blocks.values()):
+        raise outline.error(
             "NNM202", "no block has an output", START, "write model:output shape=[…];"
         )
-    for block in found.blocks.values():
+    for block in outline.blocks.values():
         if block.output is not None and block.layers is None:
-            raise found.error(
+            raise outline.error(
                 "NNM203",
                 f'block "{block.name}" has an output but no layers',
                 block.output.property_span,
             )
         stray = block.loss or next(iter(block.loss_parameters.values()), None)
         if stray is not None and block.output is None:
-            raise found.error(
+            raise outline.error(
                 "NNM603", f'block "{block.name}" has no output for a loss', stray.property_span
             )
-    for declared in (*found.constants.values(), *found.parameters.values()):
-        if declared.name in found.blocks:
-            raise found.error("NNM206", f'"{declared.name}" is already a block', declared.span)
+    for declared in (*outline.constants.values(), *outline.parameters.values()):
+        if declared.name in outline.blocks:
+            raise outline.error("NNM206", f'"{declared.name}" is already a block', declared.span)
 
 
-def _warn(found: Outline) -> None:
-    real = Neighbours(b.name for b in found.blocks.values() if b.is_root or b.layers or b.source)
-    for block in found.blocks.values():
+def _warn(outline: Outline) -> None:
+    known_blocks = Neighbours(
+        b.name for b in outline.blocks.values() if b.is_root or b.layers or b.source
+    )
+    for block in outline.blocks.values():
         title = block.title
         idle = not (block.is_root or block.layers or block.source)
-        if title is not None and idle and (near := real.of(block.name)):
+        if title is not None and idle and (near := known_blocks.of(block.name)):
             message = f'block "{block.name}" has only a name; meant "{near[0]}"?'
-            found.warn("NNM006", message, title.span, near[0])
+            outline.warn("NNM006", message, title.span, near[0])
         for port in (block.input, block.output):
             shape = port.shape if port else None
             if shape is not None and not isinstance(shape, NamedShape) and len(shape.items) > 1:
-                found.warn(
+                outline.warn(
                     "NNM005",
                     f'the {len(shape.items)} dimensions of "{block.name}" have no names',
                     shape.span,
                 )
 
 
-def operator_or_block(found: Outline) -> list[str]:
+def operator_or_block(outline: Outline) -> list[str]:
     """Return every word that may be used as a layer."""
-    return [*ops.operator_names(), *found.blocks]
+    return [*ops.operator_names(), *outline.blocks]

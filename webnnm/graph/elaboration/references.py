@@ -25,14 +25,14 @@ class References:
         self._copies: dict[tuple[str, int], ParameterVertex] = {}
         self._counts: dict[str, int] = {}
 
-    def source(self, flow: Flow, span: Span) -> Source:
+    def source(self, value: Flow, span: Span) -> Source:
         """Return the source that a flow stands for. Raises NNM210 if nothing flows."""
-        if isinstance(flow, Pending):
-            return self.existing(flow.value, flow.scope, flow.span)
-        if flow is None:
+        if isinstance(value, Pending):
+            return self.existing(value.value, value.scope, value.span)
+        if value is None:
             message = "this is the value passed to the block, but the block has no input"
             raise self.outline.error("NNM210", message, span, "name another value")
-        return flow
+        return value
 
     def existing(self, value: Any, scope: Scope, span: Span) -> Source:
         """Return what a reference names, which has to exist; errors point at `span`."""
@@ -42,32 +42,32 @@ class References:
             return self.source(value, span)
         if not isinstance(value, Reference):
             raise self.expander.fail("NNM205", "expected a name", span, scope)
-        found = self.find(value, scope, span)
-        if found is None:
+        source = self.find(value, scope, span)
+        if source is None:
             raise self.unknown(value, scope, span)
-        return found
+        return source
 
     def find(self, reference: Reference, scope: Scope, span: Span) -> Source | None:
         """Return what a reference names, or None."""
         if reference.port is not None:
             return self._port(reference, span)
-        word, *rest = reference.parts
-        if word == "input" and not rest:
+        head, *rest = reference.parts
+        if head == "input" and not rest:
             if scope.entering is None:
                 message = f'no value is passed to block "{scope.block.name}"'
                 raise self.expander.fail("NNM205", message, span, scope)
             return self.source(scope.entering, span)
         level: Scope | None = scope
         while level is not None:
-            if word in level.names:
-                return self._member(level.names[word], rest, reference, scope, span)
+            if head in level.names:
+                return self._member(level.names[head], rest, reference, scope, span)
             level = level.parent
-        if word in self.expander.globals:
-            return self._member(self.expander.globals[word], rest, reference, scope, span)
-        if not rest and (found := self._declared(word, scope)) is not None:
-            return found
-        if word in self.outline.blocks:
-            return self._block(word, scope, span)
+        if head in self.expander.globals:
+            return self._member(self.expander.globals[head], rest, reference, scope, span)
+        if not rest and (source := self._find_declared(head, scope)) is not None:
+            return source
+        if head in self.outline.blocks:
+            return self._block(head, scope, span)
         return None
 
     def _member(
@@ -82,52 +82,52 @@ class References:
             if index is None or len(rest) > 1:
                 raise self.unknown(reference, scope, span)
             return Source(layer, index)
-        flow, inner = target
+        result, inner = target
         if not rest:
-            return self.source(flow, span)
+            return self.source(result, span)
         if rest[0] not in inner.names:
             raise self.unknown(reference, inner, span)
         return self._member(inner.names[rest[0]], rest[1:], reference, inner, span)
 
-    def _declared(self, word: str, scope: Scope) -> Source | None:
-        if word in self.declared.constants:
-            return Source(self.declared.constants[word])
-        if word not in self.outline.parameters:
+    def _find_declared(self, base: str, scope: Scope) -> Source | None:
+        if base in self.declared.constants:
+            return Source(self.declared.constants[base])
+        if base not in self.outline.parameters:
             return None
-        copy = self.declared.is_copied(word)
-        key = (word, id(scope) if copy else 0)
+        copy = self.declared.is_copied(base)
+        key = (base, id(scope) if copy else 0)
         if key not in self._copies:
-            self._counts[word] = number = self._counts.get(word, 0) + 1
-            name = word if number == 1 else f"{word}{number}"
-            shape = self.outline.parameters[word].shape
+            self._counts[base] = number = self._counts.get(base, 0) + 1
+            name = base if number == 1 else f"{base}{number}"
+            shape = self.outline.parameters[base].shape
             if copy:
                 shape = plain(substitute(shape, scope))
-            self._copies[key] = self.declared.parameter(word, name, shape)
+            self._copies[key] = self.declared.parameter(base, name, shape)
             self.parameters.append(self._copies[key])
         return Source(self._copies[key])
 
     def _port(self, reference: Reference, span: Span) -> Source:
-        word = reference.parts[0]
-        block = self.outline.blocks.get(word)
+        block_name = reference.parts[0]
+        block = self.outline.blocks.get(block_name)
         port = None if block is None else getattr(block, str(reference.port))
         if port is None:
-            hint = suggestion(word, self.outline.blocks)
+            hint = suggestion(block_name, self.outline.blocks)
             raise self.outline.error("NNM205", f'there is no "{reference}"', span, hint)
         if reference.port == "input":
-            return Source(self.declared.inputs[word])
-        return self.source(self.expander.results[word][0], span)
+            return Source(self.declared.inputs[block_name])
+        return self.source(self.expander.results[block_name][0], span)
 
-    def _block(self, word: str, scope: Scope, span: Span) -> Source:
-        results = self.expander.results.get(word, [])
-        block = self.outline.blocks[word]
+    def _block(self, name: str, scope: Scope, span: Span) -> Source:
+        results = self.expander.results.get(name, [])
+        block = self.outline.blocks[name]
         if block.is_root:
             if block.layers is None:
-                return Source(self.declared.inputs[word])
+                return Source(self.declared.inputs[name])
             return self.source(results[0], span)
         if len(results) != 1:
             raise self.expander.fail(
                 "NNM209",
-                f'"{word}" is expanded {len(results)} times',
+                f'"{name}" is expanded {len(results)} times',
                 span,
                 scope,
                 "give one call name= and refer to that",
@@ -146,8 +146,8 @@ class References:
         return self.expander.fail("NNM205", f'unknown name "{reference}"', span, scope, hint)
 
 
-def _result_index(vertex: Any, word: str) -> int | None:
+def _result_index(vertex: Any, text: str) -> int | None:
     """Return which result of a layer a word names; whether there are that many is known later."""
     if not isinstance(vertex, LayerVertex):
         return None
-    return int(word) if word.isdecimal() else vertex.rules.result_words.get(word)
+    return int(text) if text.isdecimal() else vertex.rules.result_words.get(text)

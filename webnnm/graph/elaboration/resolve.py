@@ -12,7 +12,7 @@ from webnnm.graph.elaboration.declare import Declared
 from webnnm.graph.elaboration.expand import Expander
 from webnnm.graph.elaboration.outline import Outline
 from webnnm.graph.elaboration.references import References
-from webnnm.graph.elaboration.scope import Bound, Given, Pending, plain
+from webnnm.graph.elaboration.scope import Bound, Pending, UnresolvedLayer, plain
 from webnnm.graph.elaboration.slips import Slips
 from webnnm.graph.elaboration.vertices import LayerVertex, LiteralVertex, ParameterVertex, Source
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
@@ -43,20 +43,22 @@ class Resolver:
         self._slips = Slips([*self._taken, *outline.blocks, "input"])
         self._written: set[Span] = set()
 
-    def resolve(self, given: Given) -> None:
+    def resolve(self, layer: UnresolvedLayer) -> None:
         """Resolve one layer."""
-        vertex, scope = given.vertex, given.scope
+        vertex, scope = layer.vertex, layer.scope
         self._words = {}
-        self._read_common(given)
-        flow, values, listed = self._flow_and_operands(given)
-        positional = self._positional(given, values, listed)
-        vertex.operands = positional if flow is None else [self._flow(given, flow), *positional]
+        self._read_common(layer)
+        incoming, values, list_length = self._flow_and_operands(layer)
+        positional = self._assign_operands(layer, values, list_length)
+        vertex.operands = (
+            positional if incoming is None else [self._flow(layer, incoming), *positional]
+        )
         for slot in vertex.rules.slots:
-            option = given.options.get(slot.name) if slot.option else None
+            option = layer.options.get(slot.name) if slot.option else None
             if option is not None:
                 vertex.places[slot.name] = option.span
                 vertex.tensors[slot.name] = self._tensor(
-                    given, option.value, slot, option.span if slot.parameter is None else None
+                    layer, option.value, slot, option.span if slot.parameter is None else None
                 )
         for slot in vertex.rules.slots:
             if slot.option and not slot.optional and slot.name not in vertex.tensors:
@@ -66,30 +68,30 @@ class Resolver:
                 hint = f"write {slot.name}=, with the name of a layer or of a parameter"
                 raise self.expander.fail("NNM304", message, vertex.span, scope, hint)
         for slot in vertex.rules.implicit(vertex.options, self._words):
-            word = Reference((slot.word or slot.name,), span=vertex.span)
-            vertex.tensors[slot.name] = Source(self._new_parameter(given, word, slot))
+            reference = Reference((slot.word or slot.name,), span=vertex.span)
+            vertex.tensors[slot.name] = Source(self._new_parameter(layer, reference, slot))
         sourced = self.expander.sourced.get(vertex.operator.name)
         if sourced:
-            sourced.resolve(given, self.parameters)
+            sourced.resolve(layer, self.parameters)
         vertex.parameters = self._slots_of_parameters(vertex)
         for _ in range(1, vertex.rules.results(vertex.options)):
             vertex.features.append(Features(self._changes))
 
     # What flows in, and the operands as written.
 
-    def _flow_and_operands(self, given: Given) -> tuple[Any, list[Any], int]:
+    def _flow_and_operands(self, layer: UnresolvedLayer) -> tuple[Any, list[Any], int]:
         """Return the flow, the operands after it, and how many of these were in a list."""
-        vertex, scope = given.vertex, given.scope
-        operands = list(given.operands)
+        vertex, scope = layer.vertex, layer.scope
+        operands = list(layer.operands)
         rules = vertex.rules
         if operands and isinstance(operands[0], Items) and _has_name(operands[0]):
-            flow, *listed = operands[0].items
-            return flow, [*listed, *operands[1:]], len(listed)
+            incoming, *listed = operands[0].items
+            return incoming, [*listed, *operands[1:]], len(listed)
         if rules.condition and len(operands) == 1 + len(rules.slots):
             return operands[0], operands[1:], 0
         if rules.starts:
             return None, operands, 0
-        if given.flow is None:
+        if layer.flow is None:
             raise self.expander.fail(
                 "NNM210",
                 f'block "{scope.block.name}" has no input',
@@ -97,31 +99,33 @@ class Resolver:
                 scope,
                 "name the operand with node=",
             )
-        return given.flow, operands, 0
+        return layer.flow, operands, 0
 
-    def _positional(self, given: Given, values: list[Any], listed: int) -> list[Source]:
+    def _assign_operands(
+        self, layer: UnresolvedLayer, values: list[Any], list_length: int
+    ) -> list[Source]:
         """Distribute operands over tensor slots, then over options that may be given as operands.
 
         Names in a list refer to something that exists; they never become parameters.
         """
-        vertex, rules = given.vertex, given.vertex.rules
-        if rules.many or (rules.folds and listed > 1):
-            self._read_options(given)
-            if rules.many and not values and _is_list(given):
-                raise self._alone(given)
-            return [self._tensor(given, value, TensorSlot(name="operand")) for value in values]
+        vertex, rules = layer.vertex, layer.vertex.rules
+        if rules.many or (rules.folds and list_length > 1):
+            self._read_options(layer)
+            if rules.many and not values and _is_list(layer):
+                raise self._alone(layer)
+            return [self._tensor(layer, value, TensorSlot(name="operand")) for value in values]
         slots = [slot for slot in rules.slots if not slot.option or slot.optional]
-        slots = [s for s in slots if not (s.option and s.name in given.options)]
+        slots = [s for s in slots if not (s.option and s.name in layer.options)]
         tensor_slots = slots[: len(values)]
         readers = [(n, o) for n, o in rules.options.items() if o.operand]
         rest = values[len(tensor_slots) :]
         required = sum(not slot.option for slot in rules.slots)
         if len(rest) > len(readers) or len(values) < required:
-            raise self._wrong_count(given, required, len(slots) + len(readers), len(values))
+            raise self._wrong_count(layer, required, len(slots) + len(readers), len(values))
         sources: list[Source] = []
-        for place, (slot, value) in enumerate(zip(tensor_slots, values, strict=False)):
-            own = replace(slot, parameter=None) if place < listed else slot
-            source = self._tensor(given, value, own)
+        for index, (slot, value) in enumerate(zip(tensor_slots, values, strict=False)):
+            own_slot = replace(slot, parameter=None) if index < list_length else slot
+            source = self._tensor(layer, value, own_slot)
             vertex.places[slot.name] = value.span
             if slot.option:
                 vertex.tensors[slot.name] = source
@@ -129,95 +133,97 @@ class Resolver:
                 sources.append(source)
         for (name, option), value in zip(readers, rest, strict=False):
             vertex.places[name] = value.span
-            vertex.options[name] = self._read(given, name, option, value, value.span)
-        self._read_options(given)
+            vertex.options[name] = self._read(layer, name, option, value, value.span)
+        self._read_options(layer)
         return sources
 
-    def _alone(self, given: Given) -> ModelError:
+    def _alone(self, layer: UnresolvedLayer) -> ModelError:
         """Return the error of a list of one, where several are joined."""
-        from webnnm.graph.hints.remedies import joined_hint
+        from webnnm.graph.hints.remedies import hint_list_of_operands
 
-        word = given.vertex.operator.name
-        message = f'"{word}" joins two operands or more, and its list has one'
-        span, hint = given.vertex.span, joined_hint(given.syntax, given.flow)
-        return self.expander.fail("NNM302", message, span, given.scope, hint)
+        operator = layer.vertex.operator.name
+        message = f'"{operator}" joins two operands or more, and its list has one'
+        span, hint = layer.vertex.span, hint_list_of_operands(layer.syntax, layer.flow)
+        return self.expander.fail("NNM302", message, span, layer.scope, hint)
 
-    def _wrong_count(self, given: Given, least: int, most: int, found: int) -> ModelError:
+    def _wrong_count(
+        self, layer: UnresolvedLayer, minimum: int, maximum: int, actual: int
+    ) -> ModelError:
         from webnnm.graph.hints.remedies import usage
 
-        if found < least and given.vertex.rules.folds and _is_list(given):
-            return self._alone(given)
-        amount = str(least) if least == most else f"{least} to {most}"
+        if actual < minimum and layer.vertex.rules.folds and _is_list(layer):
+            return self._alone(layer)
+        amount = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
         plural = "" if amount == "1" else "s"
         return self.expander.fail(
             "NNM302",
-            f'"{given.vertex.operator.name}" takes {amount} operand{plural}, {found} given',
-            given.vertex.span,
-            given.scope,
-            usage(given.syntax.operator, given.vertex.rules, given.syntax.operands),
+            f'"{layer.vertex.operator.name}" takes {amount} operand{plural}, {actual} given',
+            layer.vertex.span,
+            layer.scope,
+            usage(layer.syntax.operator, layer.vertex.rules, layer.syntax.operands),
         )
 
-    def _flow(self, given: Given, value: Any) -> Source:
+    def _flow(self, layer: UnresolvedLayer, value: Any) -> Source:
         if isinstance(value, (Source, Pending)):
-            return self.references.source(value, given.vertex.span)
+            return self.references.source(value, layer.vertex.span)
         try:
-            return self._tensor(given, value, TensorSlot(name="operand"))
+            return self._tensor(layer, value, TensorSlot(name="operand"))
         except ModelError as error:
-            axes = [name for name in ("axes", "axis") if name in given.vertex.rules.options]
+            axes = [name for name in ("axes", "axis") if name in layer.vertex.rules.options]
             if error.code == "NNM205" and axes and not error.hint.startswith("write"):
                 error.hint = f"a list of names holds operands: write {axes[0]}=[{value}] for axes"
                 error.fix = None
             raise
 
     def _tensor(
-        self, given: Given, value: Any, slot: TensorSlot, span: Span | None = None
+        self, layer: UnresolvedLayer, value: Any, slot: TensorSlot, span: Span | None = None
     ) -> Source:
         """Resolve a value that stands for a tensor."""
-        scope = given.scope
+        scope = layer.scope
         self._words[slot.name] = ""
         if isinstance(value, Bound):
             value, scope = value.value, value.scope
             if isinstance(value, (Source, Pending)) or value is None:
-                return self.references.source(value, given.vertex.span)
+                return self.references.source(value, layer.vertex.span)
         if isinstance(value, Number) or (isinstance(value, Items) and not _has_name(value)):
-            return self._literal(given, value)
+            return self._literal(layer, value)
         if not isinstance(value, Reference):
             raise self.expander.fail(
                 "NNM205", "expected a name, a number or a list", value.span, scope
             )
-        found = self.references.find(value, scope, span or value.span)
-        if found is not None:
-            self._judge(found, slot)
+        source = self.references.find(value, scope, span or value.span)
+        if source is not None:
+            self._judge(source, slot)
             if slot.parameter is not None and value.word in self.outline.blocks:
-                self.blocks.setdefault(id(given.vertex), value)
-            if isinstance(found.vertex, ParameterVertex):
+                self.blocks.setdefault(id(layer.vertex), value)
+            if isinstance(source.vertex, ParameterVertex):
                 self._words[slot.name] = str(value)
-            return found
+            return source
         if slot.parameter is None:
             raise self.references.unknown(value, scope, span or value.span)
-        word = self._words[slot.name] = str(value)
+        new_name = self._words[slot.name] = str(value)
         if value.span not in self._written:
             self._written.add(value.span)
-            for name in self._slips.meant(word, scope):
-                message = f'"{word}" is a new parameter; meant "{name}"?'
+            for name in self._slips.find_intended(new_name, scope):
+                message = f'"{new_name}" is a new parameter; meant "{name}"?'
                 self.outline.warn("NNM004", message, value.span, name)
-        return Source(self._new_parameter(given, value, slot))
+        return Source(self._new_parameter(layer, value, slot))
 
-    def _judge(self, found: Source, slot: TensorSlot) -> None:
+    def _judge(self, source: Source, slot: TensorSlot) -> None:
         """Give a declared parameter the role of its first use (spec B.6)."""
-        vertex = found.vertex
+        vertex = source.vertex
         if isinstance(vertex, ParameterVertex) and id(vertex) not in self._judged:
             self._judged.add(id(vertex))
             if vertex.user is None:
                 vertex.role = slot.parameter or "other"
 
-    def _literal(self, given: Given, value: Value) -> Source:
-        vertex = given.vertex
+    def _literal(self, layer: UnresolvedLayer, value: Value) -> Source:
+        vertex = layer.vertex
         try:
-            data = _nested(value)
+            data = _to_lists(value)
             shape = _shape_of(data)
         except ValueError as error:
-            raise self.expander.fail("NNM303", str(error), value.span, given.scope) from error
+            raise self.expander.fail("NNM303", str(error), value.span, layer.scope) from error
         features = Features(self._changes, shape)
         return Source(
             LiteralVertex(span=value.span, features=[features], data=data, dtype=vertex.dtype)
@@ -236,111 +242,115 @@ class Resolver:
         )
 
     def _new_parameter(
-        self, given: Given, reference: Reference, slot: TensorSlot
+        self, layer: UnresolvedLayer, reference: Reference, slot: TensorSlot
     ) -> ParameterVertex:
-        word = str(reference)
-        taken = self._taken
-        count = self._counts.get(word, 0) + 1
-        while f"{word}{count}" in taken:
+        base = str(reference)
+        names = self._taken
+        count = self._counts.get(base, 0) + 1
+        while f"{base}{count}" in names:
             count += 1
-        self._counts[word] = count
-        lrm, trainable = given.options.get("lrm"), given.options.get("trainable")
-        init = given.options.get("init")
+        self._counts[base] = count
+        lrm, trainable = layer.options.get("lrm"), layer.options.get("trainable")
+        init = layer.options.get("init")
         role: ParameterRole = slot.parameter or "other"
         # init= of a block is for weights; init= of add(b) is for b.
-        alone = given.syntax.option("init") is not None and len(given.vertex.rules.slots) == 1
+        is_explicit = layer.syntax.option("init") is not None and len(layer.vertex.rules.slots) == 1
         parameter = ParameterVertex(
             span=reference.span,
             features=[Features(self._changes, undeclared=True)],
-            name=f"{word}{count}",
+            name=f"{base}{count}",
             role=role,
-            user=given.vertex,
+            user=layer.vertex,
             trainable=slot.trainable
             and (trainable is None or str(plain(trainable.value)) != "false"),
-            lrm=self._number(given, lrm) if lrm is not None else None,
-            init=plain(init.value) if init is not None and (alone or role in INITIALISED) else None,
+            lrm=self._number(layer, lrm) if lrm is not None else None,
+            init=plain(init.value)
+            if init is not None and (is_explicit or role in INITIALISED)
+            else None,
         )
         self.parameters.append(parameter)
         return parameter
 
-    def _number(self, given: Given, option: Any) -> float:
+    def _number(self, layer: UnresolvedLayer, option: Any) -> float:
         value = plain(option.value)
         if not isinstance(value, Number) or value.value < 0:
             message = f"{option.name}= takes a number from 0"
-            raise self.expander.fail("NNM303", message, option.span, given.scope)
+            raise self.expander.fail("NNM303", message, option.span, layer.scope)
         return value.value
 
     # Options.
 
-    def _read_common(self, given: Given) -> None:
+    def _read_common(self, layer: UnresolvedLayer) -> None:
         """Read the options that every layer understands."""
-        vertex, options = given.vertex, given.options
-        vertex.name = given.named or ""
+        vertex, options = layer.vertex, layer.options
+        vertex.name = layer.named or ""
         if "shape" in options and "shape" not in vertex.rules.options:
             value = plain(options["shape"].value)
             if not isinstance(value, (Items, NamedShape)):
                 span = options["shape"].span
-                raise self.expander.fail("NNM303", "shape= takes a shape", span, given.scope)
+                raise self.expander.fail("NNM303", "shape= takes a shape", span, layer.scope)
             vertex.shape = value
             vertex.places["shape"] = value.span
         data_type = options.get("dataType")
         if data_type is not None:
-            word = str(plain(data_type.value))
-            if not is_data_type(word):
-                message = f'unknown data type "{word}"'
-                raise self.expander.fail("NNM303", message, data_type.span, given.scope)
-            vertex.written_type = word
+            name = str(plain(data_type.value))
+            if not is_data_type(name):
+                message = f'unknown data type "{name}"'
+                raise self.expander.fail("NNM303", message, data_type.span, layer.scope)
+            vertex.written_type = name
             vertex.places["dataType"] = data_type.span
 
-    def _read_options(self, given: Given) -> None:
+    def _read_options(self, layer: UnresolvedLayer) -> None:
         """Read the values of the operator's own options, defaults where nothing was written."""
-        vertex = given.vertex
+        vertex = layer.vertex
         for name, option in vertex.rules.options.items():
             spelling = next(
-                (word for word in (camel_case(name), *option.aliases) if word in given.options),
+                (key for key in (camel_case(name), *option.aliases) if key in layer.options),
                 None,
             )
             if spelling is not None:
-                written = given.options[spelling]
-                vertex.places[name] = written.span
-                value = self._read(given, name, option, written.value, written.span)
+                option_in_text = layer.options[spelling]
+                vertex.places[name] = option_in_text.span
+                value = self._read(layer, name, option, option_in_text.value, option_in_text.span)
                 vertex.options[name] = value
-                self._dimensions_of_others(given, value)
+                self._dimensions_of_others(layer, value)
             else:
                 vertex.options.setdefault(name, option.default)
 
-    def _read(self, given: Given, name: str, option: ValueOption, value: Any, span: Span) -> Any:
+    def _read(
+        self, layer: UnresolvedLayer, name: str, option: ValueOption, value: Any, span: Span
+    ) -> Any:
         syntax = plain(value)
         if isinstance(syntax, Reference) and syntax.word in self.declared.scalars:
             syntax = Number(self.declared.scalars[syntax.word], span=syntax.span)
         try:
             return option.read(syntax)
         except ValueError as error:
-            message = f'{camel_case(name)}= of "{given.vertex.operator.name}": {error}'
+            message = f'{camel_case(name)}= of "{layer.vertex.operator.name}": {error}'
             bare = isinstance(syntax, Number) and error.args == (LIST_EXPECTED,)
             hint = f"write [{syntax.value}], with a number for each dimension" if bare else ""
-            raise self.expander.fail("NNM303", message, span, given.scope, hint) from error
+            raise self.expander.fail("NNM303", message, span, layer.scope, hint) from error
 
-    def _dimensions_of_others(self, given: Given, value: Any) -> None:
+    def _dimensions_of_others(self, layer: UnresolvedLayer, value: Any) -> None:
         """Make the layer depend on tensors in sizes such as `half.dimension('sequence')`."""
         for size in value.sizes if isinstance(value, Sizes) else ():
             if isinstance(size, Call):
                 *parts, method = size.function.parts
                 if method != "dimension" or not parts:
                     message = f"\"{size.function}\" is not a size; write name.dimension('sequence')"
-                    raise self.expander.fail("NNM303", message, size.span, given.scope)
+                    raise self.expander.fail("NNM303", message, size.span, layer.scope)
                 other = Reference(tuple(parts), span=size.span)
-                source = self.references.existing(other, given.scope, size.span)
-                given.vertex.tensors[str(size.function)] = source
+                source = self.references.existing(other, layer.scope, size.span)
+                layer.vertex.tensors[str(size.function)] = source
 
 
 def _has_name(items: Items) -> bool:
     return any(isinstance(item, (Reference, Bound)) for item in items.items)
 
 
-def _nested(value: Value) -> Any:
+def _to_lists(value: Value) -> Any:
     if isinstance(value, Items):
-        return [_nested(item) for item in value.items]
+        return [_to_lists(item) for item in value.items]
     if isinstance(value, Number):
         return value.value
     raise ValueError("expected numbers")
@@ -357,7 +367,7 @@ def _shape_of(data: list[Any] | float) -> list[int]:
     return [len(shapes), *shapes[0]]
 
 
-def _is_list(given: Given) -> bool:
+def _is_list(layer: UnresolvedLayer) -> bool:
     """Return whether the operands of a layer were written as a list of names."""
-    first = given.operands[0] if given.operands else None
+    first = layer.operands[0] if layer.operands else None
     return isinstance(first, Items) and _has_name(first)

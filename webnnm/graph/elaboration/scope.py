@@ -60,7 +60,7 @@ Flow = Source | Pending | None
 
 
 @dataclass(eq=False)
-class Given:
+class UnresolvedLayer:
     """An expanded layer whose references are not resolved yet."""
 
     vertex: LayerVertex
@@ -76,8 +76,8 @@ def substitute(value: Any, scope: Scope) -> Any:
     """Replace bound words in a value with what they are bound to."""
     match value:
         case Reference():
-            word = value.word
-            return scope.bindings.get(word, value) if word is not None else value
+            name = value.word
+            return scope.bindings.get(name, value) if name is not None else value
         case Items():
             return replace(value, items=tuple(substitute(v, scope) for v in value.items))
         case Call():
@@ -94,13 +94,13 @@ def _dimension(dimension: Dimension, scope: Scope) -> Dimension:
     return replace(dimension, size=plain(size))
 
 
-def tied(value: Any, scope: Scope) -> Any:
+def tie_to_scope(value: Any, scope: Scope) -> Any:
     """Tie the references in a value to the scope in which they were written."""
     match value:
         case Reference():
             return Bound(value, scope, span=value.span)
         case Items():
-            return replace(value, items=tuple(tied(item, scope) for item in value.items))
+            return replace(value, items=tuple(tie_to_scope(item, scope) for item in value.items))
         case _:
             return value
 

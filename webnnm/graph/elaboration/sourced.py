@@ -11,10 +11,10 @@ from webnnm.core.errors import DataError, ModelError, Span, suggestion
 from webnnm.core.shapes import Shape, show
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.outline import Block, Outline
-from webnnm.graph.elaboration.scope import Given, plain
+from webnnm.graph.elaboration.scope import UnresolvedLayer, plain
 from webnnm.graph.elaboration.vertices import LayerVertex, ParameterVertex, Source
 from webnnm.graph.node import Graph
-from webnnm.graph.transforms.rewrite import copied
+from webnnm.graph.transforms.rewrite import copy_graph_into
 from webnnm.notation.syntax import Items, ModelFile, Number, Reference, Text, Value
 from webnnm.ops.declare.features import Changes, Conflict, Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
@@ -22,7 +22,7 @@ from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Slot
 from webnnm.ops.declare.tensors import Builder, TensorType
 
-TRIED = 2
+PROBE_BATCH = 2
 """The batch that shapes are inferred with: a result that does not begin with it has lost rows."""
 
 
@@ -57,7 +57,7 @@ class OpenedFile(Protocol):
         ...
 
 
-def sourced_blocks(outline: Outline, changes: Changes) -> dict[str, SourcedBlock]:
+def collect_sourced_blocks(outline: Outline, changes: Changes) -> dict[str, SourcedBlock]:
     """Return the blocks of an outline that are graphs in files.
 
     Raises `ModelError` at the place in the text: NNM214 for a block with layers or ports as well,
@@ -84,11 +84,11 @@ class SourcedBlock:
             message = f'block "{block.name}" is the graph in a file, so it cannot have this as well'
             hint = "call it among the layers of another block"
             raise outline.error("NNM214", message, other.property_span, hint)
-        self.file = self._opened()
+        self.file = self._get_file()
         try:
             floats = is_float(self.file.dtype)
         except DataError as error:
-            raise self._located(error) from error
+            raise self._locate_error(error) from error
         self.operator = Composite(
             name=block.name,
             summary=f"the graph in {self.statement.file}",
@@ -99,7 +99,7 @@ class SourcedBlock:
             samples=(),
         )
 
-    def _opened(self) -> OpenedFile:
+    def _get_file(self) -> OpenedFile:
         name, files = self.statement.file, self.outline.document.files
         if name in files:
             return files[name]
@@ -120,28 +120,28 @@ class SourcedBlock:
 
     def _default(self) -> str | None:
         """Return the value that the statement names for all calls."""
-        found = None
+        value = None
         for option in self.statement.options:
             if option.name != "at":
                 message = f'"source" has no option "{option.name}"'
                 hint = f"options such as trainable= belong in the call: {self.block}(…)"
                 raise self.outline.error("NNM301", message, option.span, hint)
             try:
-                found = _text(option.value)
+                value = _text(option.value)
             except ValueError as error:
                 message = f"at= {error}"
                 raise self.outline.error("NNM303", message, option.value.span) from error
-        return found
+        return value
 
     # Calls.
 
-    def resolve(self, given: Given, parameters: list[ParameterVertex]) -> None:
+    def resolve(self, layer: UnresolvedLayer, parameters: list[ParameterVertex]) -> None:
         """Give a call its parameters; new ones join `parameters`."""
-        vertex = given.vertex
+        vertex = layer.vertex
         part = self._part(vertex)
         if self._rates is None:
-            self._rates = self._read_rates(given)
-        elif self._rates != self._read_rates(given):
+            self._rates = self._read_rates(layer)
+        elif self._rates != self._read_rates(layer):
             message = f'the calls of "{self.block}" share their parameters'
             hint = "write the same trainable= and lrm= in each"
             raise self.outline.error("NNM303", message, vertex.span, hint)
@@ -149,12 +149,12 @@ class SourcedBlock:
             if not any(_matches(name, (pattern,)) for name in part.parameters):
                 message = f'no weight of the graph is called "{pattern}"'
                 hint = suggestion(pattern, part.parameters) or "names may contain *"
-                span = given.options["trainable"].span
+                span = layer.options["trainable"].span
                 raise self.outline.error("NNM205", message, span, hint)
         for name, array in part.parameters.items():
             if name not in self._parameters:
-                made = self._parameters[name] = self._parameter(name, array, part, vertex)
-                parameters.append(made)
+                parameter = self._parameters[name] = self._parameter(name, array, part, vertex)
+                parameters.append(parameter)
             vertex.tensors[self._own(name)] = Source(self._parameters[name])
 
     def _patterns(self) -> tuple[str, ...]:
@@ -172,12 +172,12 @@ class SourcedBlock:
             return self.file.part(value)
         except DataError as error:
             own = next((o.value.span for o in self.statement.options), None)
-            raise self._located(error, vertex.places.get("at", own)) from error
+            raise self._locate_error(error, vertex.places.get("at", own)) from error
 
-    def _located(self, error: DataError, span: Span | None = None) -> ModelError:
+    def _locate_error(self, error: DataError, span: Span | None = None) -> ModelError:
         """Return an error about the file at its place in the text."""
-        place = span or self.statement.file_span
-        return self.outline.error(error.code, error.message, place, error.hint)
+        error_span = span or self.statement.file_span
+        return self.outline.error(error.code, error.message, error_span, error.hint)
 
     def _parameter(
         self, name: str, array: HostArray, part: Part, user: LayerVertex
@@ -197,12 +197,12 @@ class SourcedBlock:
             value=array,
         )
 
-    def _read_rates(self, given: Given) -> tuple[bool | tuple[str, ...], float | None]:
+    def _read_rates(self, layer: UnresolvedLayer) -> tuple[bool | tuple[str, ...], float | None]:
         """Return what is trained in the graph, all or names with `*`, and how fast."""
-        options = given.options
+        options = layer.options
         rate = plain(options["lrm"].value) if "lrm" in options else None
         if rate is not None and (not isinstance(rate, Number) or rate.value < 0):
-            raise self._fail(given, "lrm", "a number from 0")
+            raise self._fail(layer, "lrm", "a number from 0")
         number = None if rate is None else float(rate.value)
         if "trainable" not in options:
             return bool(number), number
@@ -219,49 +219,53 @@ class SourcedBlock:
             return tuple(_text(value) for value in values), number
         except ValueError:
             raise self._fail(
-                given, "trainable", 'true, false, or names of weights: ["layer4.*"]'
+                layer, "trainable", 'true, false, or names of weights: ["layer4.*"]'
             ) from None
 
-    def _fail(self, given: Given, option: str, wanted: str) -> ModelError:
-        span = given.options[option].span
-        return self.outline.error("NNM303", f"{option}= of a source takes {wanted}", span)
+    def _fail(self, layer: UnresolvedLayer, option: str, expected: str) -> ModelError:
+        span = layer.options[option].span
+        return self.outline.error("NNM303", f"{option}= of a source takes {expected}", span)
 
     # The rules of the operator.
 
     def _shape(self, v: ShapeView) -> None:
-        flow = v.flow
+        features = v.flow
         part = self.file.part(v.options["at"])
-        if flow.sequence is not None:
-            message = f'"{self.block}" takes rows without a sequence; these have "{flow.sequence}"'
+        if features.sequence is not None:
+            message = (
+                f'"{self.block}" takes rows without a sequence; these have "{features.sequence}"'
+            )
             v.fail("NNM411", message, hint="reshape them, or reduce the sequence first")
         try:
-            flow.learn(part.sizes)
+            features.learn(part.sizes)
         except Conflict:
-            message = f'"{self.block}" takes rows of shape {show(part.sizes or ())}, not {flow}'
-            v.fail("NNM404", message, hint=_transposed(flow, part.sizes))
-        if not flow.known:
+            message = f'"{self.block}" takes rows of shape {show(part.sizes or ())}, not {features}'
+            v.fail("NNM404", message, hint=_hint_transpose(features, part.sizes))
+        if not features.known:
             return
-        found = self._tried(v, part, flow.sizes())
-        unknown, rank = v.result.rank is None, len(found.shape) - 1
-        v.result.learn(found.shape[1:])
+        result_type = self._infer_probe_type(v, part, features.sizes())
+        unknown, rank = v.result.rank is None, len(result_type.shape) - 1
+        v.result.learn(result_type.shape[1:])
         if unknown and rank == 1:
             v.result.learn_names(["features"])
-        elif unknown and rank == flow.rank:
-            v.result.learn_names(flow.names)
+        elif unknown and rank == features.rank:
+            v.result.learn_names(features.names)
 
-    def _tried(self, v: ShapeView, part: Part, sizes: Shape) -> TensorType:
+    def _infer_probe_type(self, v: ShapeView, part: Part, sizes: Shape) -> TensorType:
         """Return the type of the result for a small batch, which has to keep every row."""
         try:
-            graph = part.graph(TRIED, sizes)
+            graph = part.graph(PROBE_BATCH, sizes)
         except DataError as error:
             v.fail(error.code, error.message, hint=error.hint)
         for name in part.parameters:
             v.tensors[self._own(name)].unneeded = name not in graph.inputs
         (result,) = graph.outputs.values()
         shape = result.shape
-        if shape[:1] != (TRIED,):
+        if shape[:1] != (PROBE_BATCH,):
             name = next(iter(graph.outputs))
-            message = f'the value "{name}" is {show(shape)} for {TRIED} rows: not one value per row'
+            message = (
+                f'the value "{name}" is {show(shape)} for {PROBE_BATCH} rows: not one value per row'
+            )
             v.fail("NNM404", message, at="at", hint="choose another value with at=")
         self._types[v.options["at"]] = result.dtype
         return result.type
@@ -270,8 +274,8 @@ class SourcedBlock:
         self, compute: DataType, options: Mapping[str, Any], _types: Mapping[str, DataType]
     ) -> DataType:
         """Return the float type of the rows; the graph still computes in its own type."""
-        found = self._types[options["at"]]
-        return compute if is_float(compute) and is_float(found) else found
+        own_type = self._types[options["at"]]
+        return compute if is_float(compute) and is_float(own_type) else own_type
 
     def _build(self, b: Builder, v: BuildView) -> LayoutTensor:
         assert isinstance(b, GraphBuilder)
@@ -282,9 +286,9 @@ class SourcedBlock:
         x = x.arranged(("batch", *range(x.rank)))
         batch, *sizes = x.tensor.shape
         graph = part.graph(batch, tuple(sizes))
-        given = {name: v.tensors[self._own(name)].tensor for name in part.parameters}
-        given[part.input] = _cast(b, x.tensor, part.dtype)
-        (result,) = copied(b, graph, given).values()
+        operands = {name: v.tensors[self._own(name)].tensor for name in part.parameters}
+        operands[part.input] = _cast(b, x.tensor, part.dtype)
+        (result,) = copy_graph_into(b, graph, operands).values()
         result = _cast(b, result, v.dtype)
         return LayoutTensor(result, ("batch", *range(result.rank - 1)))
 
@@ -315,11 +319,14 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _transposed(flow: Features, wanted: tuple[int | None, ...] | None) -> str:
+def _hint_transpose(features: Features, expected: tuple[int | None, ...] | None) -> str:
     """Return how to fix rows of a wrong shape, by a transpose if their channels are last."""
-    sizes = flow.dims
-    if sizes and wanted and len(sizes) == len(wanted) == 3 and None not in sizes:
-        moved = (sizes[2], *sizes[:2])
-        if all(want in (None, size) for want, size in zip(wanted, moved, strict=True)):
+    sizes = features.dims
+    if sizes and expected and len(sizes) == len(expected) == 3 and None not in sizes:
+        channels_first = (sizes[2], *sizes[:2])
+        if all(
+            size_or_none in (None, size)
+            for size_or_none, size in zip(expected, channels_first, strict=True)
+        ):
             return "write transpose(permutation=[2, 0, 1]) before it: it moves the channels first"
     return "reshape the rows before it"

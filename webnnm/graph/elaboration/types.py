@@ -35,29 +35,31 @@ def infer_types(network: Network) -> None:
 
 
 def _infer_layer(outline: Outline, layer: LayerVertex) -> None:
-    own = _promoting(layer)
+    sources = _promoting(layer)
     flowing: list[DataType] = [
-        result_type(s) for s in own if not isinstance(s.vertex, LiteralVertex)
+        result_type(s) for s in sources if not isinstance(s.vertex, LiteralVertex)
     ]
     free: list[DataType] = [
-        dtype for s, dtype in zip(_typed(own), flowing, strict=True) if not _trainable(s)
+        dtype
+        for s, dtype in zip(_drop_literals(sources), flowing, strict=True)
+        if not _trainable(s)
     ]
     compute = layer.written_type or (highest(free) if free else "float32")
     allowed = _computing_types(layer)
     floats_only = all(map(is_float, allowed))
-    if (floats_only or any(map(_trainable, own))) and not is_float(compute):
+    if (floats_only or any(map(_trainable, sources))) and not is_float(compute):
         if layer.written_type is not None:
             message = f'"{layer.operator.name}" cannot compute in {compute}'
             raise layer_error(outline, layer, "NNM501", message, layer.places.get("dataType"))
         compute = "float32"
     if layer.rules.casts:
-        _check_upcasts(outline, layer, compute, zip(_typed(own), flowing, strict=True))
+        _check_upcasts(outline, layer, compute, zip(_drop_literals(sources), flowing, strict=True))
     _check_allowed(outline, layer, compute, allowed)
     _check_literals(outline, layer, compute)
     layer.dtype = compute
-    found = layer.rules.dtype(compute, layer.options, _slot_types(layer))
+    result = layer.rules.dtype(compute, layer.options, _slot_types(layer))
     layer.result_types = (
-        [found] * len(layer.features) if isinstance(found, str) else list[DataType](found)
+        [result] * len(layer.features) if isinstance(result, str) else list[DataType](result)
     )
     if not layer.rules.casts and not layer.options.get("type"):
         if layer.written_type is None:
@@ -86,7 +88,7 @@ def _slot_types(layer: LayerVertex) -> dict[str, DataType]:
     return types
 
 
-def _typed(sources: Iterable[Source]) -> list[Source]:
+def _drop_literals(sources: Iterable[Source]) -> list[Source]:
     return [source for source in sources if not isinstance(source.vertex, LiteralVertex)]
 
 
@@ -124,12 +126,12 @@ def _computing_types(layer: LayerVertex) -> Collection[DataType]:
 def _check_allowed(
     outline: Outline, layer: LayerVertex, compute: DataType, allowed: Collection[DataType]
 ) -> None:
-    found = compute
+    actual = compute
     if layer.rules.own_type:
-        found, allowed = result_type(layer.operands[0]), layer.operator.operands[0].dtypes
-    if layer.rules.casts and found not in allowed:
-        listed = ", ".join(sorted(allowed))
-        message = f'"{layer.operator.name}" needs {listed}; its input is {found}'
+        actual, allowed = result_type(layer.operands[0]), layer.operator.operands[0].dtypes
+    if layer.rules.casts and actual not in allowed:
+        names = ", ".join(sorted(allowed))
+        message = f'"{layer.operator.name}" needs {names}; its input is {actual}'
         raise layer_error(outline, layer, "NNM501", message)
 
 
@@ -159,12 +161,12 @@ def _numbers(data: list[Any] | float) -> Iterable[float]:
 def _infer_output(outline: Outline, output: Output) -> None:
     port = output.block.output
     assert port is not None
-    found = result_type(output.source)
-    output.dtype = port.dtype or found
-    if not is_upcast(found, output.dtype):
+    inferred = result_type(output.source)
+    output.dtype = port.dtype or inferred
+    if not is_upcast(inferred, output.dtype):
         raise outline.error(
             "NNM503",
-            f"{found} does not fit {output.dtype}",
+            f"{inferred} does not fit {output.dtype}",
             port.dtype_span,
             f"end the layers with cast({output.dtype})",
         )

@@ -219,6 +219,6 @@ def layers_before(roots: Iterable[Vertex]) -> list[LayerVertex]:
     return order
 
 
-def written(options: Iterable[Option]) -> Mapping[str, Option]:
+def options_by_name(options: Iterable[Option]) -> Mapping[str, Option]:
     """Return options by name."""
     return {option.name: option for option in options}

@@ -97,36 +97,36 @@ BATCH_WORDS = {"null", "none", "batch", "batchsize", "bs"}
 """Words used elsewhere for the batch size, folded."""
 
 
-def layer_hint(word: str, known: Iterable[str]) -> str:
+def layer_hint(name: str, names: Iterable[str]) -> str:
     """Return what to write in place of an unknown layer.
 
     >>> layer_hint("frobnicate", ["relu"])
     'declare it first: a block, frobnicate:layers …;, or an operator of your own with @composite'
     """
-    said = _said(word, LAYERS.get(normalize_name(word), "")) or suggestion(word, known)
-    own = f"a block, {word}:layers …;, or an operator of your own with @composite"
-    return said or f"declare it first: {own}"
+    hint = _make_hint(name, LAYERS.get(normalize_name(name), "")) or suggestion(name, names)
+    alternatives = f"a block, {name}:layers …;, or an operator of your own with @composite"
+    return hint or f"declare it first: {alternatives}"
 
 
-def option_hint(word: str, known: Iterable[str]) -> str:
+def option_hint(option: str, names: Iterable[str]) -> str:
     """Return what to write in place of an option that a layer does not have, "" if that is unknown.
 
     >>> option_hint("kernel_size", ["filters", "kernel"])
     'write "kernel"'
     """
-    known = list(known)
-    found = OPTIONS.get(normalize_name(word), ())
-    meant = next((name for name in found if " " in name or name in known), "")
-    return _said(word, meant) or suggestion(word, known)
+    names = list(names)
+    candidates = OPTIONS.get(normalize_name(option), ())
+    entry = next((name for name in candidates if " " in name or name in names), "")
+    return _make_hint(option, entry) or suggestion(option, names)
 
 
-def loss_hint(word: str, known: Iterable[str]) -> str:
+def loss_hint(name: str, names: Iterable[str]) -> str:
     """Return what to write in place of an unknown loss, "" if that is unknown."""
-    return _said(word, LOSSES.get(normalize_name(word), "")) or suggestion(word, known)
+    return _make_hint(name, LOSSES.get(normalize_name(name), "")) or suggestion(name, names)
 
 
-def _said(word: str, entry: str) -> str:
+def _make_hint(name: str, entry: str) -> str:
     """Return an entry of a table as a hint: a bare word is the replacement for another word."""
     if " " in entry or not entry:
         return entry
-    return Remedy(f'write "{entry}"', entry, word=word)
+    return Remedy(f'write "{entry}"', entry, word=name)

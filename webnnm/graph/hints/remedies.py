@@ -29,7 +29,7 @@ SIZED = ("weight", "table")
 """Roles of parameters that decide the shape of the result, so that `shape=` may set it."""
 
 
-def usage(word: str, rules: LayerRules, operands: Sequence[Value]) -> str:
+def usage(operator: str, rules: LayerRules, operands: Sequence[Value]) -> str:
     """Return how to write a layer whose operands are numbers that should be options.
 
     >>> from webnnm import ops
@@ -39,26 +39,26 @@ def usage(word: str, rules: LayerRules, operands: Sequence[Value]) -> str:
     numbers = [value for value in operands if isinstance(value, Number)]
     if len(numbers) < len(operands) or not numbers:
         return ""
-    if "dense" in LAYERS.get(normalize_name(word), ""):
-        return LAYERS[normalize_name(word)]
+    if "dense" in LAYERS.get(normalize_name(operator), ""):
+        return LAYERS[normalize_name(operator)]
     slots = [slot for slot in rules.slots if not slot.option]
     parts = [slot.name if len(slot.name) > 1 else "w" for slot in slots]
-    listed = Items(tuple(numbers))
+    number_list = Items(tuple(numbers))
     for option in rules.options.values():
-        if option.operand and len(numbers) > 1 and _reads(option.read, listed):
-            return f"write {word}([{', '.join(write_number(n.value) for n in numbers)}])"
+        if option.operand and len(numbers) > 1 and _reads(option.read, number_list):
+            return f"write {operator}([{', '.join(write_number(n.value) for n in numbers)}])"
     free = list(rules.options.items())
     for value in numbers:
-        shown = write_number(value.value)
-        taken = next((pair for pair in free if _reads(pair[1].read, value)), None)
-        if taken is not None:
-            free = free[free.index(taken) + 1 :]
-            parts.append(f"{camel_case(taken[0])}={shown}")
+        text = write_number(value.value)
+        name_and_option = next((pair for pair in free if _reads(pair[1].read, value)), None)
+        if name_and_option is not None:
+            free = free[free.index(name_and_option) + 1 :]
+            parts.append(f"{camel_case(name_and_option[0])}={text}")
         elif any(slot.parameter in SIZED for slot in slots):
-            parts.append(f"shape=[{shown}]")
+            parts.append(f"shape=[{text}]")
         else:
             return ""
-    return f"write {word}({', '.join(parts)})"
+    return f"write {operator}({', '.join(parts)})"
 
 
 def _reads(read: Callable[[Value], object], value: Value) -> bool:
@@ -69,14 +69,14 @@ def _reads(read: Callable[[Value], object], value: Value) -> bool:
     return True
 
 
-def joined_hint(layer: Layer, flow: object) -> str:
+def hint_list_of_operands(layer: Layer, previous: object) -> str:
     """Return how to join the previous result and the only operand of a list."""
-    written = layer.operands[0]
-    assert isinstance(written, Items)
-    other = str(written.items[0])
-    before = flow.vertex if isinstance(flow, Source) else None
-    own = before.name if isinstance(before, LayerVertex) else ""
-    other = "y" if other in (own or "input", "input") else other
+    operands = layer.operands[0]
+    assert isinstance(operands, Items)
+    other = str(operands.items[0])
+    before = previous.vertex if isinstance(previous, Source) else None
+    own_name = before.name if isinstance(before, LayerVertex) else ""
+    other = "y" if other in (own_name or "input", "input") else other
     rest = "".join(f", {option.name}=…" for option in layer.options)
     call = f"{layer.operator}([{{}}, {other}]{rest})"
     if isinstance(before, LayerVertex) and before.name:
@@ -92,14 +92,14 @@ def shape_remedy(vertex: LayerVertex) -> str:
     numbers = [Number(v.data) for v in literals if isinstance(v.data, (int, float))]
     if numbers and any(slot.parameter in SIZED for slot in vertex.rules.slots if not slot.option):
         return usage(vertex.operator.name, vertex.rules, numbers)
-    flow = vertex.operands[0].features if vertex.operands else None
-    if flow is None or flow.dims is None or len(flow.dims) != 3 or any(flow.names):
+    features = vertex.operands[0].features if vertex.operands else None
+    if features is None or features.dims is None or len(features.dims) != 3 or any(features.names):
         return ""
-    height, width, channels = flow.dims
+    height, width, channels = features.dims
     spatial = {"input_layout", "layout"} & vertex.rules.options.keys()
     if spatial and height and width and channels and channels <= 4 < min(height, width):
-        named = f"{{height:{height}, width:{width}, channels:{channels}}}"
-        return f"channels come first if dimensions have no names: write shape={named}"
+        named_shape = f"{{height:{height}, width:{width}, channels:{channels}}}"
+        return f"channels come first if dimensions have no names: write shape={named_shape}"
     return ""
 
 
@@ -115,12 +115,12 @@ def output_remedy(output: Output, declared: Sequence[int], source: str) -> str:
     if not isinstance(vertex, LayerVertex):
         return "the flow still has the shape of the input: matmul(w) changes it"
     line, _ = vertex.span.position(source)
-    place = f'"{vertex.label}" in line {line}'
+    layer = f'"{vertex.label}" in line {line}'
     if features.dims is not None and len(features.dims) > len(declared):
-        return f"{place} keeps {len(features.dims)} dimensions: write flatten() before it"
+        return f"{layer} keeps {len(features.dims)} dimensions: write flatten() before it"
     if vertex.shape is not None:
-        return f"{place} has that shape: write shape={show(declared)} there, or leave it out"
-    return f"{place} decides the shape"
+        return f"{layer} has that shape: write shape={show(declared)} there, or leave it out"
+    return f"{layer} decides the shape"
 
 
 def bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
@@ -132,8 +132,8 @@ def bad_size(outline: Outline, size: Any, span: Span) -> ModelError:
             message = f'"{size}" is not bound to a size'
             hint = _NO_BATCH if normalize_name(str(size)) in BATCH_WORDS else _BOUND
         return outline.error("NNM109", message, size.span, hint)
-    place = size.span if size is not None else span
-    return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", place)
+    error_span = size.span if size is not None else span
+    return outline.error("NNM109", f"dimension must be 1 … {MAX_DIMENSION}", error_span)
 
 
 _BOUND = "sizes in a macro are bound by the call; those of its parameters need shared=false"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from webnnm.graph.builder import GraphBuilder
     from webnnm.graph.node import Operand
 
-SMALLEST = 1024
+MIN_ELEMENTS = 1024
 """Matrices with fewer elements are left alone."""
 
 
@@ -34,21 +34,21 @@ def packings(network: Network, kind: str, block: int = BLOCK) -> dict[str, Packi
     tables: set[str] = set()
     axes: dict[str, int | None] = {}
     for layer in network.layers:
-        own = _axes(layer)
+        axes_of_layer = _axes(layer)
         for source in layer.sources():
             vertex = source.vertex
             if isinstance(vertex, ParameterVertex):
-                axis = own.get(id(vertex))
+                axis = axes_of_layer.get(id(vertex))
                 tables |= {vertex.name} if layer.operator.name == "embedding" else set()
                 axes[vertex.name] = axis if axes.get(vertex.name, axis) == axis else None
-    found: dict[str, Packing] = {}
+    result: dict[str, Packing] = {}
     for vertex in network.parameters:
         shape, axis = vertex.features[0].sizes(), axes.get(vertex.name)
-        large = len(shape) == 2 and count(shape) >= SMALLEST and vertex.dtype == "float32"
+        large = len(shape) == 2 and count(shape) >= MIN_ELEMENTS and vertex.dtype == "float32"
         if large and axis is not None:
             dtype = KINDS["int8" if kind == "int4" and vertex.name in tables else kind]
-            found[vertex.name] = Packing(dtype, axis, _dividing(shape[axis], block))
-    return found
+            result[vertex.name] = Packing(dtype, axis, _dividing(shape[axis], block))
+    return result
 
 
 def _axes(layer: LayerVertex) -> dict[int, int]:
@@ -82,7 +82,7 @@ def read_in_float16(network: Network) -> set[str]:
     return {name for name, types in kinds.items() if types == {"float16"}}
 
 
-def unpacked_input(b: GraphBuilder, name: str, vertex: ParameterVertex, training: bool) -> Operand:
+def unpack_input(b: GraphBuilder, name: str, vertex: ParameterVertex, training: bool) -> Operand:
     """Return a packed parameter as float32, from graph inputs for its parts if it has any.
 
     Raises `ModelError` NNM605 if training would change it.
@@ -101,4 +101,4 @@ def unpacked_input(b: GraphBuilder, name: str, vertex: ParameterVertex, training
     with b.place(vertex.name, vertex.span):
         types = packing.types(shape)
         parts = {part: b.input(f"{name}/{part}", *type) for part, type in types.items()}
-        return packing.unpacked(b, parts)
+        return packing.unpack(b, parts)

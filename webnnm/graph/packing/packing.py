@@ -47,100 +47,104 @@ class Packing(NamedTuple):
 
     def types(self, shape: Shape) -> dict[str, TensorType]:
         """Return the types of the parts of a matrix."""
-        found = {WHOLE: TensorType(self.dtype, shape)}
+        result = {WHOLE: TensorType(self.dtype, shape)}
         if self.dtype != "float16":
             rows = self._blocks(shape)
-            found[SCALE] = TensorType("float16", (*rows[: self.axis + 1], *rows[self.axis + 2 :]))
+            result[SCALE] = TensorType("float16", (*rows[: self.axis + 1], *rows[self.axis + 2 :]))
         if self.dtype == "uint4":
-            found[LEAST] = found[SCALE]
-        return found
+            result[LEAST] = result[SCALE]
+        return result
 
     def _blocks(self, shape: Shape, block: int = 0) -> Shape:
         """Return a shape with its axis split into blocks and elements."""
         lead, rest = shape[: self.axis], shape[self.axis + 1 :]
         return (*lead, shape[self.axis] // self.block, block or self.block, *rest)
 
-    def packed(self, b: GraphBuilder, x: Any) -> dict[str, Operand]:
+    def pack(self, b: GraphBuilder, x: Any) -> dict[str, Operand]:
         """Return the parts of a float32 matrix whose numbers are in the range of float16."""
         if self.dtype == "float16":
             return {WHOLE: b.cast(x, type="float16")}
         blocks = b.reshape(x, new_shape=self._blocks(x.shape))
-        find = self._centred if self.dtype == "int8" else self._from_least
-        whole, *parts = find(b, blocks)
+        quantize = self._quantize_symmetric if self.dtype == "int8" else self._quantize_affine
+        integers, *parts = quantize(b, blocks)
         types = self.types(x.shape)
-        found = {WHOLE: b.cast(b.reshape(whole, new_shape=x.shape), type=self.dtype)}
+        result = {WHOLE: b.cast(b.reshape(integers, new_shape=x.shape), type=self.dtype)}
         for name, part in zip((SCALE, LEAST), parts, strict=False):
-            found[name] = b.cast(b.reshape(part, new_shape=types[name].shape), type="float16")
-        return found
+            result[name] = b.cast(b.reshape(part, new_shape=types[name].shape), type="float16")
+        return result
 
-    def _centred(self, b: GraphBuilder, x: Any) -> tuple[Any, ...]:
-        most = integer_range(self.dtype)[1]
+    def _quantize_symmetric(self, b: GraphBuilder, x: Any) -> tuple[Any, ...]:
+        limit = integer_range(self.dtype)[1]
         axes = [self.axis + 1]
-        scale = _half(b, b.reduce_max(b.abs(x), axes=axes, keep_dimensions=True) / most)
-        whole = b.round_even(x / b.max(scale, b.constant(TINY)))
-        return b.clamp(whole, min_value=-most, max_value=most), scale
+        scale = _round_to_float16(
+            b, b.reduce_max(b.abs(x), axes=axes, keep_dimensions=True) / limit
+        )
+        integers = b.round_even(x / b.max(scale, b.constant(TINY)))
+        return b.clamp(integers, min_value=-limit, max_value=limit), scale
 
-    def _from_least(self, b: GraphBuilder, x: Any) -> tuple[Any, ...]:
+    def _quantize_affine(self, b: GraphBuilder, x: Any) -> tuple[Any, ...]:
         """Return the integers, scales and least values with the smallest squared error found.
 
         Starting from the range of a block, and from a part of it, the two are fitted in turns:
         numbers are rounded, then scale and least value become those of a line through them (least
         squares).
         """
-        axes, most = [self.axis + 1], integer_range(self.dtype)[1]
+        axes, limit = [self.axis + 1], integer_range(self.dtype)[1]
         low = b.reduce_min(x, axes=axes, keep_dimensions=True)
         high = b.reduce_max(x, axes=axes, keep_dimensions=True)
         best: tuple[Any, ...] = ()
         error: Any = None
         for share in SHARES:
             cut = (high - low) * ((1 - share) / 2)
-            scale, least = (high - low) * (share / most), low + cut
-            rival = _rounded(b, x, scale, least, most)
+            scale, minimum = (high - low) * (share / limit), low + cut
+            candidate = _round_to_steps(b, x, scale, minimum, limit)
             for _ in range(ROUNDS):
-                rival = _rounded(b, x, *_line(b, x, rival[0], axes), most)
-            off = x - (rival[0] * rival[1] + rival[2])
-            found = b.reduce_sum_square(off, axes=axes, keep_dimensions=True)
+                candidate = _round_to_steps(b, x, *_fit_line(b, x, candidate[0], axes), limit)
+            residual = x - (candidate[0] * candidate[1] + candidate[2])
+            squared_error = b.reduce_sum_square(residual, axes=axes, keep_dimensions=True)
             if error is None:
-                best, error = rival, found
+                best, error = candidate, squared_error
             else:
-                better = b.lesser(found, error)
-                best = tuple(b.where(better, *pair) for pair in zip(rival, best, strict=True))
+                better = b.lesser(squared_error, error)
+                best = tuple(b.where(better, *pair) for pair in zip(candidate, best, strict=True))
         return best
 
-    def unpacked(self, b: GraphBuilder, parts: Mapping[str, Any]) -> Any:
+    def unpack(self, b: GraphBuilder, parts: Mapping[str, Any]) -> Any:
         """Return the float32 matrix from its parts."""
-        whole = parts[WHOLE]
+        integers = parts[WHOLE]
         if self.dtype == "float16":
-            return b.cast(whole, type="float32")
+            return b.cast(integers, type="float32")
         scale = b.cast(parts[SCALE], type="float32")
         zero = b.constant(zeros(self.dtype, scale.shape))
-        found = b.dequantize_linear(whole, scale, zero)
+        result = b.dequantize_linear(integers, scale, zero)
         if LEAST not in parts:
-            return found
-        least = b.reshape(
-            b.cast(parts[LEAST], type="float32"), new_shape=self._blocks(whole.shape, 1)
+            return result
+        minimum = b.reshape(
+            b.cast(parts[LEAST], type="float32"), new_shape=self._blocks(integers.shape, 1)
         )
-        raised = b.reshape(found, new_shape=self._blocks(whole.shape)) + least
-        return b.reshape(raised, new_shape=whole.shape)
+        shifted = b.reshape(result, new_shape=self._blocks(integers.shape)) + minimum
+        return b.reshape(shifted, new_shape=integers.shape)
 
 
-def _half(b: GraphBuilder, x: Any) -> Any:
+def _round_to_float16(b: GraphBuilder, x: Any) -> Any:
     """Return numbers rounded to float16."""
     return b.cast(b.cast(x, type="float16"), type="float32")
 
 
-def _rounded(b: GraphBuilder, x: Any, scale: Any, least: Any, most: int) -> tuple[Any, ...]:
+def _round_to_steps(
+    b: GraphBuilder, x: Any, scale: Any, minimum: Any, limit: int
+) -> tuple[Any, ...]:
     """Return the integers closest to x, and scale and least value as they are stored."""
-    scale, least = _half(b, scale), _half(b, least)
-    steps = b.round_even((x - least) / b.max(scale, b.constant(TINY)))
-    return b.clamp(steps, min_value=0, max_value=most), scale, least
+    scale, minimum = _round_to_float16(b, scale), _round_to_float16(b, minimum)
+    steps = b.round_even((x - minimum) / b.max(scale, b.constant(TINY)))
+    return b.clamp(steps, min_value=0, max_value=limit), scale, minimum
 
 
-def _line(b: GraphBuilder, x: Any, whole: Any, axes: list[int]) -> tuple[Any, Any]:
+def _fit_line(b: GraphBuilder, x: Any, integers: Any, axes: list[int]) -> tuple[Any, Any]:
     """Return scale and least value of the line from integers to numbers, by least squares."""
-    middle = b.reduce_mean(whole, axes=axes, keep_dimensions=True)
+    middle = b.reduce_mean(integers, axes=axes, keep_dimensions=True)
     mean = b.reduce_mean(x, axes=axes, keep_dimensions=True)
-    away = whole - middle
+    away = integers - middle
     spread = b.reduce_sum_square(away, axes=axes, keep_dimensions=True)
     shared = b.reduce_sum(away * x, axes=axes, keep_dimensions=True)
     scale = shared / b.max(spread, b.constant(TINY))

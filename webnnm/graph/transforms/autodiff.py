@@ -114,9 +114,9 @@ def _total(arrived: Arrived, operand: Operand) -> Operand | None:
     several: Sequence[Operand] = arrived.get((operand.number, operand.index), ())
     node = several[1].node if len(several) > 1 else None
     if isinstance(node, OperatorNode) and node.operator.name == "matmul":
-        from webnnm.graph.transforms.shared_weights import joined
+        from webnnm.graph.transforms.shared_weights import merge_shared_products
 
-        several = joined(several)
+        several = merge_shared_products(several)
     return reduce(add, several) if several else None
 
 
@@ -129,7 +129,7 @@ def _apply(
     """Return (operand, gradient) for those operands of a node that are needed and receive one."""
     builder = results[0].builder
     if node.operator.gradient is None:
-        return _derived(builder, node, incoming, needed)
+        return _differentiate_decomposition(builder, node, incoming, needed)
     if len(results) == 1:
         g, y = incoming[0], results[0]
     else:  # unused results have received nothing
@@ -140,10 +140,10 @@ def _apply(
             for result, arrived in zip(results, incoming, strict=True)
         )
         y = results
-    found = node.operator.gradient(builder, g, y, *node.operands, **node.options)
+    grads = node.operator.gradient(builder, g, y, *node.operands, **node.options)
     return [
         (operand, _unbroadcast(gradient, operand))
-        for operand, gradient in zip(node.operands, found, strict=True)
+        for operand, gradient in zip(node.operands, grads, strict=True)
         if operand is not None
         and gradient is not None
         and operand.number in needed
@@ -159,15 +159,15 @@ def _carries(operand: Operand) -> bool:
     return isinstance(node, OperatorNode) and getattr(node.operator, "straight_through", False)
 
 
-def _derived(
+def _differentiate_decomposition(
     builder: Nodes, node: OperatorNode, incoming: list[Operand | None], needed: set[int]
 ) -> list[tuple[Operand, Operand]]:
     """Return the gradients of a composite for its operands, by way of its decomposition."""
     assert isinstance(node.operator, Composite)
-    made: Operand | tuple[Operand, ...] = node.operator.decompose(
+    result: Operand | tuple[Operand, ...] = node.operator.decompose(
         builder, *node.operands, **node.options
     )
-    roots = made if isinstance(made, tuple) else (made,)
+    roots = result if isinstance(result, tuple) else (result,)
     arrived: Arrived = {}
     for root, gradient in zip(roots, incoming, strict=True):
         if gradient is not None:

@@ -25,16 +25,16 @@ KEPT_COMPOSITES = 256
 """The number of composites of batches that are kept for reuse."""
 
 
-def batched(
+def vectorize_graph(
     b: GraphBuilder,
     graph: Graph,
-    given: Mapping[str, Operand],
+    inputs: Mapping[str, Operand],
     mapped: Collection[str],
     size: int,
 ) -> dict[str, tuple[Operand, bool]]:
     """Write a graph of one example into a builder, for `size` examples at once.
 
-    `given` are the inputs of the graph: those named in `mapped` are batches, with the examples
+    `inputs` are the inputs of the graph: those named in `mapped` are batches, with the examples
     along a new first dimension; the others are the same for all examples. Each output is returned
     with whether it is a batch, which it is if it depends on one.
 
@@ -43,7 +43,7 @@ def batched(
     >>> graph = b.build({"y": b.reduce_sum(product), "w": b.identity(b.inputs["w"])})
     >>> b = GraphBuilder()
     >>> x, w = b.input("x", "float32", [8, 1, 3]), b.input("w", "float32", [3, 2])
-    >>> batched(b, graph, {"x": x, "w": w}, {"x"}, 8)
+    >>> vectorize_graph(b, graph, {"x": x, "w": w}, {"x"}, 8)
     {'y': (float32[8], True), 'w': (float32[3, 2], False)}
 
     Every operator is applied once, by the rule that its declaration names; without a rule,
@@ -54,14 +54,14 @@ def batched(
     """
     for name, x in graph.inputs.items():
         lead = (size,) if name in mapped else ()
-        wanted = TensorType(x.dtype, (*lead, *x.shape))
-        if given[name].type != wanted:
-            raise DataError("NNM702", f'"{name}" is {given[name].type}, not {wanted}')
-    found = _Examples(b, size, given, mapped)
+        expected = TensorType(x.dtype, (*lead, *x.shape))
+        if inputs[name].type != expected:
+            raise DataError("NNM702", f'"{name}" is {inputs[name].type}, not {expected}')
+    examples = _Examples(b, size, inputs, mapped)
     for node in graph.nodes():
         with b.place(node.label, node.span) if node.label else nullcontext():
-            found.write(node)
-    return {name: found.result(y) for name, y in graph.outputs.items()}
+            examples.write(node)
+    return {name: examples.result(y) for name, y in graph.outputs.items()}
 
 
 class _Examples:
@@ -71,12 +71,12 @@ class _Examples:
         self,
         b: GraphBuilder,
         size: int,
-        given: Mapping[str, Operand],
+        inputs: Mapping[str, Operand],
         mapped: Collection[str],
     ) -> None:
         self.b = b
         self.size = size
-        self.given = given
+        self.given = inputs
         self.mapped = mapped
         self.results: dict[int, tuple[Results, bool]] = {}
 
@@ -97,28 +97,28 @@ class _Examples:
         operands = tuple([x for x, _ in pairs])
         is_batch = any(batch for _, batch in pairs)
         if is_batch:
-            found = self._applied(node, operands, [batch for _, batch in pairs])
+            results = self._apply_operator(node, operands, [batch for _, batch in pairs])
         else:
-            found = self.b.adopt(node.at(len(self.b.nodes), operands))
-        self.results[node.number] = found, is_batch
+            results = self.b.adopt(node.at(len(self.b.nodes), operands))
+        self.results[node.number] = results, is_batch
 
-    def _applied(
+    def _apply_operator(
         self, node: OperatorNode, operands: Sequence[Operand | None], batches: Sequence[bool]
     ) -> Results:
         """Return the results of an operator for a batch of examples."""
         operator = node.operator
         call = Application(self.b, operator, self.size, operands, batches, node.options)
-        found = RULES[operator.batch](call) if operator.batch else None
-        if found is None and isinstance(operator, Composite):
+        results = RULES[operator.batch](call) if operator.batch else None
+        if results is None and isinstance(operator, Composite):
             options = tuple(node.options.items())
             rules = _Rules(operator, self.size, tuple(batches), options)
             if operator.gradient is None:
-                found = rules.decompose(self.b, *operands)
+                results = rules.decompose(self.b, *operands)
             else:
-                found = self.b.apply(_composite(rules), operands, {})
-        elif found is None:
-            found = one_by_one(call)
-        return several(found)
+                results = self.b.apply(_composite(rules), operands, {})
+        elif results is None:
+            results = one_by_one(call)
+        return several(results)
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ class _Rules:
         def of_example(b: GraphBuilder, *operands: Operand | None) -> Sequence[Operand]:
             return several(self.operator.decompose(b, *operands, **dict(self.options)))
 
-        found = _examples(b, self.size, of_example, operands, self.batches)
-        return tuple(found) if len(found) > 1 else found[0]
+        results = _examples(b, self.size, of_example, operands, self.batches)
+        return tuple(results) if len(results) > 1 else results[0]
 
     def gradient(
         self, b: GraphBuilder, g: Any, y: Any, *operands: Operand | None
@@ -164,11 +164,11 @@ class _Rules:
         rule, count = self.operator.gradient, len(gs)
         assert rule is not None
 
-        def of_example(b: GraphBuilder, *given: Operand | None) -> Sequence[Operand | None]:
+        def of_example(b: GraphBuilder, *arguments: Operand | None) -> Sequence[Operand | None]:
             single = count == 1
-            g = given[0] if single else given[:count]
-            y = given[1] if single else given[count : 2 * count]
-            return rule(b, g, y, *given[2 * count :], **dict(self.options))
+            g = arguments[0] if single else arguments[:count]
+            y = arguments[1] if single else arguments[count : 2 * count]
+            return rule(b, g, y, *arguments[2 * count :], **dict(self.options))
 
         batches = (*(True for _ in (*gs, *ys)), *self.batches)
         return _examples(b, self.size, of_example, (*gs, *ys, *operands), batches)
@@ -189,16 +189,16 @@ def _examples(
 ) -> list[Operand | None]:
     """Apply a function of one example's operands to batches; all results are batches."""
     inner = GraphBuilder()
-    given = {str(place): x for place, x in enumerate(operands) if x is not None}
-    mapped = {name for name in given if batches[int(name)]}
-    examples = {name: _example(inner, name, x, name in mapped) for name, x in given.items()}
-    made = function(inner, *(examples.get(str(place)) for place in range(len(operands))))
-    graph = inner.build({str(place): y for place, y in enumerate(made) if y is not None})
-    found = {
+    inputs = {str(index): x for index, x in enumerate(operands) if x is not None}
+    mapped = {name for name in inputs if batches[int(name)]}
+    examples = {name: _example(inner, name, x, name in mapped) for name, x in inputs.items()}
+    outputs = function(inner, *(examples.get(str(index)) for index in range(len(operands))))
+    graph = inner.build({str(index): y for index, y in enumerate(outputs) if y is not None})
+    batches_by_index = {
         name: y if is_batch else b.expand(y, new_shape=(size, *y.shape))
-        for name, (y, is_batch) in batched(b, graph, given, mapped, size).items()
+        for name, (y, is_batch) in vectorize_graph(b, graph, inputs, mapped, size).items()
     }
-    return [found.get(str(place)) for place in range(len(made))]
+    return [batches_by_index.get(str(index)) for index in range(len(outputs))]
 
 
 def _example(b: GraphBuilder, name: str, x: Operand, is_batch: bool) -> Operand:

@@ -17,7 +17,7 @@ QUOTIENTS = 4
 """Float32 quotients of the remainder: each leaves less than a millionth of it, or of one."""
 
 
-def of_others(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+def decompose_integer_operator(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     """Return the result of a node computed with other operators, None if there is no way."""
     rule = RULES.get(node.operator.name)
     x = node.operands[0]
@@ -32,23 +32,23 @@ def power(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
 
     Powers of negative exponents are 0 except for the bases 1 and −1.
     """
-    known = known_values(z)
+    exponents = known_values(z)
     lowest, highest = integer_range(z.dtype)
-    least = lowest if known is None else min(map(int, known))
-    most = highest if known is None else min(highest, max(abs(int(n)) for n in known))
-    rest = _size(b, z) if least < 0 else z
-    found = b.constant(1, x.dtype)
-    for bit in reversed(range(most.bit_length())):
+    smallest = lowest if exponents is None else min(map(int, exponents))
+    largest = highest if exponents is None else min(highest, max(abs(int(n)) for n in exponents))
+    rest = _size(b, z) if smallest < 0 else z
+    result = b.constant(1, x.dtype)
+    for bit in reversed(range(largest.bit_length())):
         value = b.constant(2**bit, z.dtype)
         is_set = b.greater_or_equal(rest, value)
-        square = found * found
-        found = b.where(is_set, square * x, square)
+        square = result * result
+        result = b.where(is_set, square * x, square)
         rest = b.where(is_set, rest - value, rest)
-    if least < 0:
+    if smallest < 0:
         # If the base is 1 or −1, n and −n give the same.
-        inverse = b.where(b.equal(_size(b, x), 1), found, 0)
-        found = b.where(b.lesser(z, 0), inverse, found)
-    return found
+        inverse = b.where(b.equal(_size(b, x), 1), result, 0)
+        result = b.where(b.lesser(z, 0), inverse, result)
+    return result
 
 
 def _size(b: GraphBuilder, x: Operand) -> Operand:
@@ -69,16 +69,16 @@ def _quotient(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
         return b.cast(b.div(b.cast(x, type="int64"), b.cast(z, type="int64")), type=x.dtype)
     rest, divisor = b.min(x, 0 - x), b.min(z, 0 - z)
     divisor = b.where(b.equal(z, 0), -1, divisor)
-    whole = b.constant(0, "int64")
+    quotient = b.constant(0, "int64")
     for _ in range(QUOTIENTS):
         part = b.cast(b.cast(rest, type="float32") / b.cast(divisor, type="float32"), type="int64")
-        whole, rest = whole + part, rest - part * divisor
+        quotient, rest = quotient + part, rest - part * divisor
     for _ in range(2):
         low, high = b.greater(rest, 0), b.lesser_or_equal(rest, divisor)
         step = b.where(high, b.constant(1, "int64"), b.where(low, b.constant(-1, "int64"), 0))
-        whole, rest = whole + step, rest - step * divisor
+        quotient, rest = quotient + step, rest - step * divisor
     apart = b.logical_xor(b.lesser(x, 0), b.lesser(z, 0))
-    return b.where(b.equal(z, 0), 0, b.where(apart, 0 - whole, whole))
+    return b.where(b.equal(z, 0), 0, b.where(apart, 0 - quotient, quotient))
 
 
 def _reverse(b: GraphBuilder, x: Operand, *, axes: tuple[int, ...]) -> Operand:
@@ -94,11 +94,11 @@ def _first(extremum: str) -> Callable[..., Operand]:
         b: GraphBuilder, x: Operand, *, axis: int, keep_dimensions: bool, output_data_type: Any
     ) -> Operand:
         size = x.shape[axis]
-        found = getattr(b, extremum)(x, axes=[axis], keep_dimensions=True)
+        extreme = getattr(b, extremum)(x, axes=[axis], keep_dimensions=True)
         column = [size if k == axis else 1 for k in range(x.rank)]
-        places = b.reshape(b.constant([*range(size)], output_data_type), new_shape=column)
-        held = b.where(b.equal(x, found), places, size)
-        return b.reduce_min(held, axes=[axis], keep_dimensions=keep_dimensions)
+        indices = b.reshape(b.constant([*range(size)], output_data_type), new_shape=column)
+        candidates = b.where(b.equal(x, extreme), indices, size)
+        return b.reduce_min(candidates, axes=[axis], keep_dimensions=keep_dimensions)
 
     return rule
 

@@ -31,11 +31,11 @@ def rewrite(graph: Graph, rule: Rule, operators: Collection[str] | None = None) 
     >>> [type(node).__name__ for node in rewrite(graph, without_zero).nodes()]
     ['InputNode']
     """
-    first = first_replaced(graph, rule, operators)
+    first = find_first_replaced(graph, rule, operators)
     return graph if first is None else rewrite_from(graph, rule, first, operators)
 
 
-def first_replaced(
+def find_first_replaced(
     graph: Graph, rule: Rule, operators: Collection[str] | None = None
 ) -> int | None:
     """Return the index of the first node that the rule replaces; for many graphs there is none.
@@ -49,11 +49,11 @@ def first_replaced(
     builder = next(iter(graph.outputs.values())).builder
     assert isinstance(builder, GraphBuilder)
     with builder.place(""):
-        for place in places:
-            node = nodes[place]
+        for index in places:
+            node = nodes[index]
             builder.locate(node.label, node.span)
             if rule(builder, node) is not None:
-                return place
+                return index
     return None
 
 
@@ -67,16 +67,18 @@ def rewrite_from(
     _copy(graph.nodes()[:first], builder, results)
     with builder.place(""):
         for node in graph.nodes()[first:]:
-            current = moved(node, builder, results)
-            found = None
+            current = move_node(node, builder, results)
+            replacement = None
             if operators is None or _is_among(node, operators):
                 builder.locate(node.label, node.span)
-                found = rule(builder, current)
-            if found is None:
+                replacement = rule(builder, current)
+            if replacement is None:
                 results[node.number] = builder.adopt(current)
             else:
                 replaced = True
-                results[node.number] = found if isinstance(found, tuple) else (found,)
+                results[node.number] = (
+                    replacement if isinstance(replacement, tuple) else (replacement,)
+                )
     if not replaced:
         return graph
     outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
@@ -92,26 +94,28 @@ def _copy(nodes: Iterable[Node], builder: GraphBuilder, results: Results) -> Non
     """Write nodes into a builder, except those that have results already."""
     for node in nodes:
         if node.number not in results:
-            results[node.number] = builder.adopt(moved(node, builder, results))
+            results[node.number] = builder.adopt(move_node(node, builder, results))
 
 
-def copied(b: GraphBuilder, graph: Graph, given: Mapping[str, Operand]) -> dict[str, Operand]:
+def copy_graph_into(
+    b: GraphBuilder, graph: Graph, inputs: Mapping[str, Operand]
+) -> dict[str, Operand]:
     """Return the outputs of a graph written into another builder, applied to inputs of that one.
 
     >>> b = GraphBuilder()
     >>> double = b.build({"y": b.input("x", "float32", [2]) * 2})
     >>> other = GraphBuilder()
-    >>> copied(other, double, {"x": other.constant([1.0, 2.0])})
+    >>> copy_graph_into(other, double, {"x": other.constant([1.0, 2.0])})
     {'y': float32[2]}
     """
     results: Results = {
-        node.number: (given[node.name],) for node in graph.nodes() if isinstance(node, InputNode)
+        node.number: (inputs[node.name],) for node in graph.nodes() if isinstance(node, InputNode)
     }
     _copy(graph.nodes(), b, results)
     return {name: results[o.number][o.index] for name, o in graph.outputs.items()}
 
 
-def inlined(graph: Graph, chosen: Callable[[Composite], bool]) -> Graph:
+def inline_composites(graph: Graph, chosen: Callable[[Composite], bool]) -> Graph:
     """Return the graph with the chosen composites replaced by their decompositions."""
 
     def is_chosen(node: Node) -> TypeGuard[OperatorNode]:
@@ -122,21 +126,21 @@ def inlined(graph: Graph, chosen: Callable[[Composite], bool]) -> Graph:
         )
 
     def rule(b: GraphBuilder, node: Node) -> Replacement | None:
-        return decomposed(b, node) if is_chosen(node) else None
+        return decompose_node(b, node) if is_chosen(node) else None
 
     while any(map(is_chosen, graph.nodes())):  # a decomposition may hold further composites
         graph = rewrite(graph, rule)
     return graph
 
 
-def decomposed(b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+def decompose_node(b: GraphBuilder, node: OperatorNode) -> Replacement | None:
     """Return the result of a node's decomposition, None if it has none."""
     if node.operator.decompose is None:
         return None
     return node.operator.decompose(b, *node.operands, **node.options)
 
 
-def moved(node: Node, builder: GraphBuilder, results: Results) -> Node:
+def move_node(node: Node, builder: GraphBuilder, results: Results) -> Node:
     """Return a node with rewritten operands."""
     if not isinstance(node, OperatorNode):
         return node
@@ -146,5 +150,5 @@ def moved(node: Node, builder: GraphBuilder, results: Results) -> Node:
 
 def again(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Replacement:
     """Apply the operator of a node with its options to other operands."""
-    given = [operands] if node.operator.operands[0].variadic else operands
-    return b.apply(node.operator, given, node.options)
+    arguments = [operands] if node.operator.operands[0].variadic else operands
+    return b.apply(node.operator, arguments, node.options)

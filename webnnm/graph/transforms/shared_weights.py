@@ -10,7 +10,7 @@ from webnnm.graph.node import Operand, OperatorNode
 from webnnm.ops.matmul import transposed
 
 
-def joined(gradients: Sequence[Operand]) -> Sequence[Operand]:
+def merge_shared_products(gradients: Sequence[Operand]) -> Sequence[Operand]:
     """Return gradients with the same sum, with those of a matrix combined into one product.
 
     Each use of a matrix, as in every step of a recurrence, contributes a product, and
@@ -21,8 +21,8 @@ def joined(gradients: Sequence[Operand]) -> Sequence[Operand]:
     >>> b = GraphBuilder()
     >>> pairs = [(b.input(f"x{k}", "float32", [2, 8]), b.input(f"g{k}", "float32", [2, 9]))
     ...          for k in range(3)]
-    >>> (whole,) = joined([b.matmul(b.transpose(x), g) for x, g in pairs])
-    >>> whole, whole.node.operands
+    >>> (product,) = merge_shared_products([b.matmul(b.transpose(x), g) for x, g in pairs])
+    >>> product, product.node.operands
     (float32[8, 9], (float32[8, 6], float32[6, 9]))
     """
     pairs = {k: pair for k, g in enumerate(gradients) if (pair := _factors(g))}

@@ -13,7 +13,7 @@ from webnnm.compiler.traps import views
 from webnnm.compiler.traps.trap import is_operator
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, OperatorNode
-from webnnm.graph.transforms.rewrite import inlined
+from webnnm.graph.transforms.rewrite import inline_composites
 from webnnm.ops.bitwise import bitwise_and
 
 
@@ -157,4 +157,4 @@ def test_orders_of_orders_have_no_views_of_views(dtype: Any) -> None:
 
 def graph_of_primitives(graph: Graph) -> Graph:
     """Return a graph with all composites written out."""
-    return inlined(graph, lambda _: True)
+    return inline_composites(graph, lambda _: True)

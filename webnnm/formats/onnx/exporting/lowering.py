@@ -21,7 +21,7 @@ from webnnm.formats.twins import Twins, lowered, zipped
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, OperatorNode
 from webnnm.graph.transforms.integers import power
-from webnnm.graph.transforms.rewrite import Replacement, decomposed, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, decompose_node, rewrite
 from webnnm.ops.declare.tensors import OperatorError
 
 
@@ -110,7 +110,7 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
         return None
     assert isinstance(node, OperatorNode)
     if not _is_power(node):
-        return decomposed(b, node)
+        return decompose_node(b, node)
     x, exponent = node.operands
     assert x is not None and exponent is not None
     return b.expand(power(b, x, exponent), new_shape=node.types[0].shape)
