@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from webnnm.core.plugins import register
 
 if TYPE_CHECKING:
     from webnnm import charts as charts
@@ -65,7 +68,6 @@ if TYPE_CHECKING:
     from webnnm.evaluation.epoch import EpochRecord as EpochRecord
     from webnnm.evaluation.history import History as History
     from webnnm.evaluation.result import TestResult as TestResult
-    from webnnm.expert.review import Review as Review
     from webnnm.expert.reviewer import review as review
     from webnnm.formats.foreign import Part as Part
     from webnnm.formats.foreign import Permuted as Permuted
@@ -93,6 +95,7 @@ if TYPE_CHECKING:
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
     from webnnm.runtime.inference.answers import Prediction as Prediction
+    from webnnm.trainer.review import Review as Review
     from webnnm.trainer.training import Training as Training
     from webnnm.transformers.choice import Sampling as Sampling
     from webnnm.transformers.generator import Generator as Generator
@@ -130,7 +133,6 @@ _OFFERED = {
     "evaluation.epoch": "EpochRecord",
     "evaluation.history": "History",
     "evaluation.result": "TestResult",
-    "expert.review": "Review",
     "expert.reviewer": "review",
     "formats.foreign": "Part Permuted Reshaped Transposed",
     "formats.name_map": "read_names",
@@ -148,6 +150,7 @@ _OFFERED = {
     "model.texts": "check format_model",
     "notation": "parse",
     "runtime.inference.answers": "Prediction",
+    "trainer.review": "Review",
     "trainer.training": "Training",
     "transformers.choice": "Sampling",
     "transformers.generator": "Generator",
@@ -155,6 +158,11 @@ _OFFERED = {
     "transformers.transcription": "TranscriptionThresholds",
 }
 """Module → public names. They are imported on first use: a page pays only for what it touches."""
+_PLUGINS = {
+    "eager.own_losses": "own_losses",
+    "expert.reviewer": "Reviewer",
+}
+"""Module → names of outer packages that the core uses, by `core.plugins`."""
 _HOME = {name: module for module, names in _OFFERED.items() for name in names.split()}
 
 
@@ -166,6 +174,15 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'webnnm' has no attribute {name!r}")
     module = importlib.import_module(f"webnnm.{_HOME[name]}")
     return module if _HOME[name] == name else getattr(module, name)
+
+
+def _load(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"webnnm.{module}"), name)
+
+
+for _module, _names in _PLUGINS.items():
+    for _name in _names.split():
+        register(_name, partial(_load, _module, _name))
 
 
 def __dir__() -> list[str]:

@@ -22,9 +22,9 @@ from webnnm.evaluation.cross_validation import CrossValidation
 from webnnm.evaluation.importance import PermutationImportance
 from webnnm.evaluation.rate_range import RateRange
 from webnnm.evaluation.result import TestResult
-from webnnm.expert.review import Review
 from webnnm.model.searching import Search, Trial
 from webnnm.trainer.progress_screens import Notebook
+from webnnm.trainer.review import Review
 
 Producer = Callable[[str], str]
 

@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING, Any, Protocol
 from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.keywords import merge_keywords
-from webnnm.core.shapes import count
 from webnnm.data.binding.binding import DataBinding, bind, with_targets
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import finite
 from webnnm.data.protocol import whole_subset
 from webnnm.expert.facts.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.facts.gathering import data_facts, gather_facts
-from webnnm.expert.review import Review, consistent, hindsight, tried
+from webnnm.expert.review import consistent, hindsight, tried
 from webnnm.expert.review import review as apply_rules
 from webnnm.graph.elaboration.elaborate import elaborate
+from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.loss_words import loss_name
 from webnnm.graph.elaboration.lowering import lower_network
-from webnnm.graph.elaboration.vertices import LayerVertex, Network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import Objective, objectives
-from webnnm.training.automatic import by_rows
+from webnnm.trainer.review import Review, given_settings
+from webnnm.trainer.row_settings import settings_by_rows
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 from webnnm.training.output_activation import activation_of
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from webnnm.core.finding import Finding
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation.history import History
-
-INDEXED = ("embedding", "gather", "gatherElements", "gatherND")
-"""Operators whose operands may be row indices, which float16 cannot represent."""
 
 IMPOSSIBLE = ("NNM604", "NNM706")
 """Errors that a review reports as E103."""
@@ -180,49 +178,32 @@ class Reviewer:
         )
         return _with_refused(known, model.sequence, problems)
 
-    def by_rows(self, given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return resolved hyperparameters, with those that the rows and parameters decide."""
-        model = self._model
-        rows, batch, divisible = 0, 1, False
-        if model.has_dataset:
-            dataset = model.binding().dataset
-            rows, batch = dataset.size("training"), settings["batch_size"] or dataset.batch_size
-            divisible = isinstance(dataset, Dataset) and not dataset.size("validation")
-            if settings["validation_split"] and not divisible:
-                raise DataError(
-                    "NNM704",
-                    f"validation_split is {settings['validation_split']:g}, and {dataset.name} "
-                    + ("has validation rows" if dataset.size("validation") else "is not a Dataset"),
-                    hint="leave it out; split= of the dataset divides its rows",
-                )
-        size = sum(count(p.features[0].sizes()) for p in model.network.parameters)
-        return by_rows(
-            settings, given, rows=rows, batch_size=batch, parameters=size, divisible=divisible
-        )
-
     def review(
         self,
         given: Mapping[str, Any],
         settings: Mapping[str, Any],
-        scouting: ScoutingFacts | None = None,
+        scouting: Mapping[str, Any] | None = None,
         history: History | None = None,
     ) -> Review:
         """Return findings and resolved settings of a training; with its `history`, also on its
         course.
 
-        If the inputs become float16, the model is reviewed once more with float16 inputs.
+        `scouting` is the table of a seed search, as `Scouting.to_dict` returns it. If the inputs
+        become float16, the model is reviewed once more with float16 inputs.
         """
         off = settings.get("silence", ())
         if settings["optimize_for"] == "edge":  # requested, perhaps when the model was created
             given = {"optimize_for": "edge", **given}
-        if history is not None:
+        table = scouting if history is None else history.scouting
+        measured: ScoutingFacts | None = None
+        if table:
             from webnnm.expert.facts.hindsight import scouting_facts
 
-            scouting = scouting_facts(history)
-        found = apply_rules(self._of(history, given, settings, scouting), off=off)
+            measured = scouting_facts(table)
+        found = apply_rules(self._of(history, given, settings, measured), off=off)
         if found.settings.get("compute_type") == "float16":
             half = half_network(self._model.network)
-            found = apply_rules(self._of(history, given, settings, scouting, half), off=off)
+            found = apply_rules(self._of(history, given, settings, measured, half), off=off)
         if history is not None:
             # Findings reported then may not apply to a model that is trained now.
             ids = {*off, *(finding.id for finding in found.findings)}
@@ -245,6 +226,12 @@ class Reviewer:
         off = history.settings.get("silence", ())
         found = hindsight(with_history(self._reviewed, history), off=off, early=early)
         return sorted(consistent(found), key=lambda finding: finding.rank)
+
+    def failure(self, error: Exception) -> Finding:
+        """Return the finding that a training could not be measured."""
+        from webnnm.expert.rules.failing import failure
+
+        return failure("E900", error)
 
     def settled(self, history: History, found: Sequence[Finding]) -> list[Finding]:
         """Return the findings of a training that has ended, including those that it adds."""
@@ -361,7 +348,7 @@ def review(
     hint = "name them, as in review(model, epochs=20)"
     given = written(merge_keywords(hyperparameters, more, "webnnm.review", hint))
     if history is not None:
-        given = given_then(history) | given
+        given = given_settings(history) | given
     if isinstance(model, str):
         model = parse(model)
     subject: Reviewed
@@ -382,13 +369,9 @@ def review(
     settings["batch_size"] = settings["batch_size"] or subject.batch_size
     refused = subject.refused if isinstance(subject, Draft) else {}
     reviewer = Reviewer(subject, refused)
-    return reviewer.review(given, reviewer.by_rows(given, settings), history=history)
-
-
-def given_then(history: History) -> dict[str, Any]:
-    """Return the hyperparameters that the user gave to a training."""
-    then = history.settings
-    return {n: then[n] for n, origin in history.chosen.items() if origin == "given" and n in then}
+    data = subject.binding().dataset if subject.has_dataset else None
+    settings = settings_by_rows(subject.network, data, given, settings)
+    return reviewer.review(given, settings, history=history)
 
 
 def _aims(
@@ -462,16 +445,3 @@ def _non_finite(binding: DataBinding | None) -> str:
                     except DataError as error:
                         return error.message
     return ""
-
-
-def half_network(network: Network) -> Network:
-    """Return the network with float16 inputs, except those with a written type and indices."""
-    indices = {
-        source.vertex
-        for layer in network.layers
-        if layer.operator.name in INDEXED
-        for source in layer.sources()
-        if not isinstance(source.vertex, LayerVertex)
-    }
-    half = [vertex.block for vertex in network.inputs if vertex not in indices]
-    return elaborate(network.outline.document, half)

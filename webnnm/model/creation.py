@@ -21,6 +21,7 @@ SETTINGS = (
     "backend",
     "device_type",
     "optimize_for",
+    "review",
     "power_preference",
     "seed",
     "batch_size",
@@ -37,7 +38,7 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     {'optimize_for': 'edge', 'device_type': 'npu'}
 
     Raises `DataError` NNM703 for unknown or duplicate settings, NNM704 for values of `seed`,
-    `batch_size`, `optimize_for`, `files` and `log` that are none.
+    `batch_size`, `optimize_for`, `review`, `files` and `log` that are none.
     """
     found: dict[str, Any] = {}
     for word, value in given.items():
@@ -59,6 +60,9 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     if not (found.get("log") is None or callable(found["log"])):
         hint = "give a function that takes a line, such as print"
         raise DataError("NNM704", f"log is {found['log']!r}"[:60], hint=hint)
+    if not isinstance(found.get("review", True), bool):
+        hint = "review=False leaves out the expert system"
+        raise DataError("NNM704", f"review is {found['review']!r}"[:60], hint=hint)
     if found.get("optimize_for") is not None:
         found |= written({"optimize_for": found["optimize_for"]})
         if found["optimize_for"] == "edge" and not found.get("device_type"):

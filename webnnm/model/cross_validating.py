@@ -43,6 +43,7 @@ def fold_settings(state: ModelState) -> Mapping[str, Any]:
         "batch_size": state.batch_size,
         "sequence_length": dict(state.sequence) or None,
         "optimize_for": state.optimize_for,
+        "review": state.review,
         "log": _nowhere,
     }
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.expert.reviewer import Reviewer, half_network
+from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.onnx.exporting.file import write_model
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.formats.stablehlo.lowering import graph_text
+from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.model.export_graphs import (
     ExportedGraph,

@@ -31,6 +31,7 @@ class CreateSettings(TypedDict, total=False):
     backend: Literal["auto", "webnn", "onnxruntime", "numpy", "jax"] | Backend
     device_type: Literal["npu", "gpu", "cpu", "webgpu", "wasm", "tpu"] | None
     optimize_for: Literal["size", "edge"]
+    review: bool
     power_preference: Literal["default", "high-performance", "low-power"] | None
     seed: int
     batch_size: int | None

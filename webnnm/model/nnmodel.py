@@ -16,8 +16,8 @@ from webnnm.core.errors import DataError, ModelError, split_errors
 from webnnm.core.finding import Findings
 from webnnm.core.keywords import merge_keywords
 from webnnm.core.naming import by_javascript_name
+from webnnm.core.plugins import plugin
 from webnnm.evaluation.history import History
-from webnnm.expert.reviewer import Reviewer, given_then
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.outline import Warning
@@ -27,6 +27,8 @@ from webnnm.model.report import layer_rows, parameter_count, summary, view
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
+from webnnm.trainer.review import given_settings
+from webnnm.trainer.row_settings import settings_by_rows
 from webnnm.training.hyperparameters import given as written
 from webnnm.training.hyperparameters import resolve
 
@@ -92,8 +94,11 @@ class NNModel:
             seed=seed,
             occupancy=occupancy,
         )
-        self._reviewer = Reviewer(self.state)
         self._training: Training | None = None
+
+    @cached_property
+    def _reviewer(self) -> Any:
+        return plugin("Reviewer")(self.state)
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -120,6 +125,8 @@ class NNModel:
         - `seed`: the random seed for initialisation and shuffling.
         - `batch_size`: overrides the batch size of the dataset.
         - `sequence_length`: an integer, or a dict from sequence name to integer.
+        - `review`: with False, the expert system neither reports on the model nor on its trainings,
+          and decides no setting: those that are "auto" are off. `model.review()` still works.
         - `log`: a function that receives progress messages; `print` by default.
         - `strict`: treat warnings of the notation as errors.
 
@@ -155,6 +162,7 @@ class NNModel:
             model.state.batch_size = given.get("batch_size")
             model.state.device_type = given.get("device_type") or ""
             model.state.optimize_for = given.get("optimize_for") or "size"
+            model.state.review = given.get("review", True)
             model._set_sequence_length(given.get("sequence_length"))
             if given.get("dataset") is not None:
                 model.set_dataset(given["dataset"])
@@ -169,7 +177,8 @@ class NNModel:
             f"{self.name or 'model'}: {self.parameters.count:,} parameters, "
             f"{len(self.network.layers)} layers, on {self.backend.description}"
         )
-        self._reviewer.structure(self.log)
+        if self.state.review:
+            self._reviewer.structure(self.log)
 
     # What it is.
 
@@ -684,7 +693,8 @@ class NNModel:
         while the model is being trained or tested.
         """
         self.state.bind(dataset, mapping)
-        self._reviewer.forget()
+        if "_reviewer" in vars(self):
+            self._reviewer.forget()
 
     def train(
         self,
@@ -734,7 +744,8 @@ class NNModel:
             from webnnm.trainer.autosave import Autosave
 
             saving = partial(Autosave, self.save, autosave, autosave_seconds, on_autosave)
-        self._training = Training(self.state, self._reviewer, given, dict(settings), begun, saving)
+        reviewer = self._reviewer if self.state.review else None
+        self._training = Training(self.state, reviewer, given, dict(settings), begun, saving)
         return self._training
 
     def review(
@@ -753,7 +764,7 @@ class NNModel:
         """
         history = None
         if isinstance(hyperparameters, History):
-            history, hyperparameters = hyperparameters, given_then(hyperparameters)
+            history, hyperparameters = hyperparameters, given_settings(hyperparameters)
         given = self._written(hyperparameters, more, "review")
         reviewed = self._reviewer.review(given, self._settings(given), history=history)
         return Findings(reviewed.findings)
@@ -788,7 +799,8 @@ class NNModel:
         settings = resolve({"optimize_for": self.state.optimize_for} | written(given))
         own = {"batch_size": self.batch_size, "seed": self.seed}
         settings |= {name: value for name, value in own.items() if settings[name] is None}
-        return self._reviewer.by_rows(given, settings)
+        dataset = self.state.binding().dataset if self.state.has_dataset else None
+        return settings_by_rows(self.network, dataset, given, settings)
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset of its dataset: loss, accuracy, confusion matrix, …

@@ -196,6 +196,7 @@ async def _created(document: Document, like: NNModel, settings: Mapping[str, Any
         "backend": backend,
         "device_type": None if opened else like.state.device_type or None,
         "optimize_for": like.state.optimize_for,
+        "review": like.state.review,
         "log": like.log,
         "sequence_length": dict(like.sequence),
         "seed": like.seed,

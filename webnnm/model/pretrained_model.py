@@ -12,7 +12,6 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import require_await, require_await_of_methods
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.downloads import Downloads, Progress
-from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.name_map import Names, assigned
 from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import CLASS, written
@@ -693,8 +692,8 @@ class PretrainedModel(NNModel):
         """Drop what was made for the previous text."""
         self._plain = plain
         self._forget()
-        self._reviewer = Reviewer(self.state)
-        vars(self).pop("_predictor", None)
+        for cached in ("_reviewer", "_predictor"):
+            vars(self).pop(cached, None)
 
     def _forget(self) -> None:
         """Free what is compiled for `forward` and `generate`."""

@@ -11,13 +11,14 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.finding import Finding
+from webnnm.core.plugins import plugin
 from webnnm.evaluation.history import plain
-from webnnm.expert.review import Review
-from webnnm.expert.reviewer import Reviewer, half_network
+from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
 from webnnm.trainer.resident import ResidentTraining
+from webnnm.trainer.review import Review, Reviewer, unreviewed
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.losses import own_loss
@@ -68,7 +69,10 @@ class Decided:
 
 
 def decide(
-    state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], settings: Mapping[str, Any]
+    state: ModelState,
+    reviewer: Reviewer | None,
+    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> Decided:
     """Review a training and resolve its settings; `given` are those set by the user."""
     settings = dict(settings)
@@ -80,7 +84,10 @@ def decide(
         or not state.parameters.drawn
     ):
         settings["seeds"] = 0
-    review = reviewer.review(given, settings)
+    if reviewer is None:
+        review = unreviewed(given, settings, state.binding().dataset)
+    else:
+        review = reviewer.review(given, settings)
     settings |= {name: value for name, value in review.settings.items() if name in settings}
     half: bool = settings["compute_type"] == "float16"
     return Decided(
@@ -93,7 +100,7 @@ def decide(
 
 
 async def scouted(
-    state: ModelState, reviewer: Reviewer, given: Mapping[str, Any], decided: Decided
+    state: ModelState, reviewer: Reviewer | None, given: Mapping[str, Any], decided: Decided
 ) -> Decided:
     """Try other initial parameters, keep the best, and review the measurements."""
     from webnnm.trainer.scout import BUDGET, scout
@@ -102,7 +109,9 @@ async def scouted(
     settings = dict(decided.settings)
     settings["seeds"] = min(settings["seeds"], max(1, BUDGET // count))
     found = await scout(state, decided.losses, settings["seeds"], settings["seed"])
-    again = reviewer.review(given, settings, scouting=found.facts)
+    if reviewer is None:
+        return replace(decided, settings=settings, scouting=found)
+    again = reviewer.review(given, settings, scouting=found.to_dict())
     changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
     return replace(
         decided,
@@ -158,9 +167,7 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
     }
     if given is None:
         return losses
-    from webnnm.trainer.own_losses import own_losses
-
-    return own_losses(losses, given)
+    return plugin("own_losses")(losses, given)
 
 
 def _check_weights(state: ModelState, weights: Any) -> None:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from webnnm.core.errors import DataError
 from webnnm.core.finding import Finding
-from webnnm.expert.rules.registry import RULES
 from webnnm.trainer.resident import ResidentTraining
 from webnnm.training.scaling import MOST_OVERFLOWS
-from webnnm.training.totals import Totals
+from webnnm.training.totals import DIVERGED_REMEDY, Totals
 
-RULE = RULES["E311"]
 ORDINARY = 100.0
 """Values below this are far from 65504, the largest float16."""
 SCALED = "Lower scale, or set compute_type='float32'."
@@ -31,14 +29,14 @@ class Divergence:
     rate: float
     where: str
     largest: float
-    remedy: str = RULE.remedy
+    remedy: str = DIVERGED_REMEDY
 
     @property
     def finding(self) -> Finding:
         """The finding of the expert system."""
         return Finding(
-            id=RULE.id,
-            severity=RULE.severity,
+            id="E311",
+            severity="error",
             message=f"{self.what} in epoch {self.epoch}, batch {self.batch}",
             remedy=self.remedy,
             evidence={"layer": self.where, "largest": self.largest, "lr": self.rate},
@@ -66,7 +64,7 @@ async def divergence(
 ) -> Divergence:
     """Return what went wrong in the last call of the device; `totals` are those of its epochs."""
     streak = totals[-1].values.get("streak")
-    remedy = RULE.remedy
+    remedy = DIVERGED_REMEDY
     if streak is None:
         what = "loss or gradient is not finite"
         step, where, largest = await run.first_nonfinite(replay=True)

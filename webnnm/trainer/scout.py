@@ -15,7 +15,6 @@ from webnnm.data.binding.binding import DataBinding
 from webnnm.data.classes import class_of_rows
 from webnnm.data.dataset import Dataset
 from webnnm.data.split import split_rows
-from webnnm.expert.facts.facts import ScoutingFacts
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.state import ModelState
@@ -77,12 +76,6 @@ class Scouting:
     best: Candidate
     initial_losses: Mapping[str, float]
     batch_norms: Sequence[float] = ()
-
-    @property
-    def facts(self) -> ScoutingFacts:
-        """The facts that the rules of the expert system use."""
-        best, norms = self.best, self.batch_norms
-        return ScoutingFacts.of(best.loss / best.outputs, best.silent, norms, self.initial_losses)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain values."""

@@ -19,8 +19,6 @@ from webnnm.core.finding import Finding, Findings
 from webnnm.core.waiting import check_event_loop, meanwhile, to_the_end
 from webnnm.evaluation.epoch import BatchRecord, EpochRecord
 from webnnm.evaluation.history import History, plain
-from webnnm.expert.review import brief
-from webnnm.expert.reviewer import Reviewer
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.decisions import (
@@ -39,6 +37,7 @@ from webnnm.trainer.records import (
     monitored_loss,
 )
 from webnnm.trainer.resident import ResidentTraining
+from webnnm.trainer.review import Reviewer, brief
 from webnnm.training.totals import Totals, diverged
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Training(Unfinished):
     def __init__(
         self,
         state: ModelState,
-        reviewer: Reviewer,
+        reviewer: Reviewer | None,
         given: Mapping[str, Any],
         settings: dict[str, Any],
         checkpoint: Checkpoint | None = None,
@@ -249,12 +248,13 @@ class Training(Unfinished):
         if not share:
             yield
             return
-        self._reviewer.forget()
+        forget = self._reviewer.forget if self._reviewer is not None else lambda: None
+        forget()
         try:
             with self._state.bound_to(dataset.held_back(share, self._settings["seed"])):
                 yield
         finally:
-            self._reviewer.forget()
+            forget()
 
     def _leave(self) -> None:
         """Release the model; a training may be cancelled before it first runs."""
@@ -338,10 +338,13 @@ class Training(Unfinished):
             history.loss_settings[name]["s"] = value
         with self._timed(history.phases, "restore"):
             await to_the_end(self._hand_back(run, restore=self._settings["restore_best"]))
-        with self._timed(history.phases, "findings"):
-            await self._judge(run, before)
+        if self._reviewer is not None:
+            with self._timed(history.phases, "findings"):
+                await self._judge(self._reviewer, run, before)
 
-    async def _judge(self, run: ResidentTraining, before: Mapping[str, HostArray]) -> None:
+    async def _judge(
+        self, reviewer: Reviewer, run: ResidentTraining, before: Mapping[str, HostArray]
+    ) -> None:
         """Measure the outcome of the training, and report what the expert system finds in it."""
         state, history, settings = self._state, self.history, self._settings
         failures: list[Finding] = []
@@ -355,13 +358,11 @@ class Training(Unfinished):
         except (WebNNMError, ImportError) as error:
             self._warn(f"the results of the training could not be measured: {error}")
         except Exception as error:
-            from webnnm.expert.rules.failing import failure
-
-            failures = [failure("E900", error)]
-        found = [*self._reviewer.hindsight(history), *failures]
+            failures = [reviewer.failure(error)]
+        found = [*reviewer.hindsight(history), *failures]
         for line in brief(finding for finding in found if finding.id not in self._told):
             self._reporter.note(line)
-        history.findings = Findings(self._reviewer.settled(history, found))
+        history.findings = Findings(reviewer.settled(history, found))
 
     async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
         """Give the model the parameters of a known step, and the state needed to resume from it."""
@@ -434,6 +435,8 @@ class Training(Unfinished):
 
     def _look_early(self) -> None:
         """Report what can be seen during the training, such as a loss that does not change."""
+        if self._reviewer is None:
+            return
         for finding in self._reviewer.hindsight(self.history, early=True):
             self._told.add(finding.id)
             self._reporter.note(str(finding))

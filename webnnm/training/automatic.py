@@ -21,6 +21,18 @@ ENOUGH = 2000
 SMALL = 10_000
 """Up to this many parameters, the learning rate may also exceed the optimizer's default."""
 
+AUTOMATIC = {
+    "loss_weights": "off",
+    "regularization": "off",
+    "gradient_scaling": "off",
+    "gradient_clipping": "off",
+    "compute_type": "float32",
+}
+"""Settings that may be "auto", and what they are if no rule turns them on (spec F)."""
+
+LAMBDA = {"L1": 1e-5, "L2": 1e-4}
+"""λ of a regularization that is on, if none was given (spec E.7)."""
+
 DECAY_EPOCHS = 8
 """Weight decay averages gradients over at least this many epochs (Wang & Aitchison 2024)."""
 
@@ -70,3 +82,19 @@ def by_rows(
         most = 1 / (DECAY_EPOCHS * updates * found["lr"])
         found["weight_decay"] = min(found["weight_decay"], float(f"{most:.2g}"))
     return found
+
+
+def without_rules(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in which those that are "auto" are what they are if no rule decides them."""
+    return {name: AUTOMATIC.get(name, v) if v == "auto" else v for name, v in settings.items()}
+
+
+def default_strengths(settings: Mapping[str, Any]) -> dict[str, float]:
+    """Return the λ of each regularization that is on and has none.
+
+    >>> default_strengths({"regularization": "L1+L2", "lambda1": 0.01, "lambda2": 0.0})
+    {'lambda2': 0.0001}
+    """
+    kinds = (("L1", "lambda1"), ("L2", "lambda2"))
+    on = str(settings.get("regularization"))
+    return {name: LAMBDA[kind] for kind, name in kinds if kind in on and not settings.get(name)}

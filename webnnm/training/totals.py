@@ -10,6 +10,9 @@ from webnnm.training.forward import OutputLoss
 from webnnm.training.scaling import MOST_OVERFLOWS
 from webnnm.training.step_settings import LOSS, ROWS
 
+DIVERGED_REMEDY = "Lower lr, standardise the data, or clamp what goes into log, exp and pow."
+"""What to do about sums that are not finite (NNM708, E311)."""
+
 
 @dataclass(frozen=True)
 class Totals:

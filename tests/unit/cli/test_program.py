@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.cli.shared import IRIS, ROOT, SOFTMAX, run, strict
 from webnnm.core.finding import AREAS, SEVERITIES, Finding
-from webnnm.expert.review import Review
+from webnnm.trainer.review import Review
 
 # Files and processes of a desktop; in a page nobody types commands.
 pytestmark = pytest.mark.desktop

@@ -14,8 +14,9 @@ from tests.unit.expert.test_structure_rules import CASES as STRUCTURE_CASES
 from tests.unit.expert.test_structure_rules import Case
 from tests.unit.expert.test_training_rules import CASES as TRAINING_CASES
 from webnnm.core.finding import Finding
-from webnnm.expert.review import SHOWN, Review, brief, consistent, review
+from webnnm.expert.review import consistent, review
 from webnnm.expert.rules.registry import LATER, RULES
+from webnnm.trainer.review import SHOWN, Review, brief
 from webnnm.training.hyperparameters import HYPERPARAMETERS, resolve
 
 if TYPE_CHECKING:

@@ -29,9 +29,11 @@ from tests.unit.expert.cases import (
 )
 from webnnm.core.errors import DataError
 from webnnm.core.finding import AREAS, SEVERITIES, Finding
-from webnnm.expert.review import AUTOMATIC, Review, review
+from webnnm.expert.review import review
 from webnnm.expert.rules.registry import LATER, MODULES, RULES
 from webnnm.expert.rules.rule import listed
+from webnnm.trainer.review import Review
+from webnnm.training.automatic import AUTOMATIC
 
 
 def ids(found: Review) -> list[str]:

@@ -41,15 +41,12 @@ def _predictions(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Predicti
     }
 
 
-def scouting_facts(history: History) -> ScoutingFacts:
-    """Return what the seed search of a training measured, as far as the history records it."""
-    found: dict[str, Any] = history.scouting or {}
-    if not found:
-        return ScoutingFacts()
-    best = found["candidates"][found["best"]]
+def scouting_facts(table: Mapping[str, Any]) -> ScoutingFacts:
+    """Return what a seed search measured, from its table: `History.scouting`."""
+    best = table["candidates"][table["best"]]
     return ScoutingFacts.of(
         loss=best["loss"] / best["outputs"],
         dead=best.get("silent", {}),
-        norms=found.get("batch_norms", []),
-        initial_losses=found.get("initial_losses", {}),
+        norms=table.get("batch_norms", []),
+        initial_losses=table.get("initial_losses", {}),
     )

@@ -7,6 +7,7 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.rule import Hit, grouped, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex
+from webnnm.training.automatic import LAMBDA
 from webnnm.training.optimizers import optimizer_of
 
 LEAST_DENSITY = 0.2
@@ -22,8 +23,6 @@ LEARNT = {"regularization": "L2", "lambda2": 0.01}
 """What helps if there are too many parameters: the 165,000 then reach 0.82; λ₂ = 1e-4 or a weight
 decay of 0.1 give no more than none."""
 MOSTLY_FROZEN = 0.95
-LAMBDA = {"L1": 1e-5, "L2": 1e-4}
-"""λ of a regularization that is on, if none was given (spec E.7)."""
 
 
 def _unregularised(facts: Facts) -> str:

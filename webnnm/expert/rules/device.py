@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import tensor_bytes
-from webnnm.expert.rules.capacity import LAMBDA, MANY_FEATURES
+from webnnm.expert.rules.capacity import MANY_FEATURES
 from webnnm.expert.rules.rule import Hit, listed, rule
+from webnnm.training.automatic import LAMBDA
 
 
 @rule("E801", "info", "Set optimize_for='size' to keep float32.", "compute_type='float16'")

@@ -7,6 +7,7 @@ from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.profile import HIGH, Profile
 from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.training.totals import DIVERGED_REMEDY
 
 CHAIN = 5
 RATE_FACTOR = 10
@@ -307,7 +308,7 @@ def dead(facts: Facts) -> Hit | None:
 @rule(
     "E311",
     "error",
-    "Lower lr, standardise the data, or clamp what goes into log, exp and pow.",
+    DIVERGED_REMEDY,
     "stops",
     lowers=["lr"],
 )
