@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from tools.common import ROOT
-from tools.imports import PACKAGE, PACKAGES, arrows, package_of
+from tools.imports import CORE, OUTER, PACKAGE, PACKAGES, arrows, package_of
 from tools.operators import table
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -15,18 +16,19 @@ BEGIN, END = "<!-- packages: written by `make documents` -->", "<!-- end of pack
 
 def page() -> str:
     """Return the text of the page with the table and the diagram of the current sources."""
-    generated = f"{BEGIN}\n\n{jobs()}\n\n{diagram()}\n\n{END}"
+    tables = f"{jobs('Core', CORE)}\n\n{jobs('Outer ring', OUTER)}"
+    generated = f"{BEGIN}\n\n{tables}\n\n{diagram()}\n\n{END}"
     return re.sub(f"{BEGIN}.*{END}", lambda _: generated, PAGE.read_text(), flags=re.DOTALL)
 
 
-def jobs() -> str:
-    """Return the table of packages: the first line of each says its job."""
+def jobs(ring: str, packages: Iterable[str]) -> str:
+    """Return the table of a ring's packages: the first line of each says its job."""
     rows: list[list[str]] = []
-    for name in PACKAGES:
+    for name in packages:
         init = PACKAGE / name / "__init__.py"
         job = (ast.get_docstring(ast.parse(init.read_text())) or "").splitlines()[0]
         rows.append([f"[`{name}`](../webnnm/{name})", job.replace("|", "\\|")])
-    return table(["Package", "Job"], rows)
+    return table([ring, "Job"], rows)
 
 
 def diagram() -> str:
@@ -39,6 +41,8 @@ def diagram() -> str:
         if module and package_of(module) in imported:
             imported[package_of(module)] |= {package_of(o) for o in others if o}
     lines = ["```mermaid", "flowchart BT"]
+    for ring, packages in (("core", CORE), ("outer ring", OUTER)):
+        lines += [f'    subgraph "{ring}"', *(f"        {name}" for name in packages), "    end"]
     for name in PACKAGES:
         above = imported[name] - {name}
         through = {far for near in above for far in _reached(near, imported)}

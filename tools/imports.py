@@ -11,11 +11,17 @@ from typing import NamedTuple
 from tools.common import ROOT
 
 PACKAGE = ROOT / "webnnm"
-PACKAGES = (
-    *("core", "notation", "ops", "graph", "editing", "language", "compiler", "formats", "charts"),
-    *("backends", "training", "eager", "data", "evaluation", "runtime", "expert"),
-    *("snapshots", "trainer", "transformers", "diagram", "model", "sync", "cli"),
+CORE = (
+    *("core", "notation", "ops", "graph", "compiler", "backends", "training", "data"),
+    *("evaluation", "runtime", "snapshots", "trainer", "model"),
 )
+"""The packages that create, train, test, save and load a model. They import no outer one."""
+OUTER = (
+    *("editing", "eager", "expert", "formats", "charts", "diagram", "language", "transformers"),
+    *("sync", "cli"),
+)
+"""What is plugged into the core, by `webnnm/__init__`."""
+PACKAGES = (*CORE, *OUTER)
 """Each package imports only those before it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -27,7 +33,11 @@ def parsed(path: Path) -> ast.Module:
 
 
 class Import(NamedTuple):
-    """An imported module, and when it is imported: with the module, later, or never (types)."""
+    """An imported module, and when it is imported: with the module, later, or never (types).
+
+    A name that is computed has a "*" where that is: `import_module(f"webnnm.ops.{name}")` imports
+    "webnnm.ops.*".
+    """
 
     name: str
     when: str
@@ -71,9 +81,26 @@ def _imports(path: Path) -> Iterator[Import]:
                 inner = f"{module}.{alias.name}"
                 below = inner.removeprefix("webnnm.") in NAMES
                 yield Import(inner if inner.startswith("webnnm.") and below else module, when)
+        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__"):
+            yield Import(_computed_name(node.args[0]), when)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # The name of a module, as in an annotation, or for a later import.
+            if node.value.startswith("webnnm.") and node.value[7:] in NAMES - {""}:
+                yield Import(node.value, when)
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         later = "later" if inside and when == "now" else when
         found += [(child, later) for child in ast.iter_child_nodes(node)]
+
+
+def _called(call: ast.Call) -> str:
+    return ast.unparse(call.func).split(".")[-1]
+
+
+def _computed_name(argument: ast.expr) -> str:
+    """Return the name of a module that a program imports by a string."""
+    parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
+    name = "".join(str(p.value) if isinstance(p, ast.Constant) else "*" for p in parts)
+    return f"webnnm.{name}" if name.startswith("*") else name
 
 
 def own(path: Path) -> list[Import]:

@@ -111,7 +111,7 @@ LATE = (
 unusual numbers, layers, settings, many dimensions or an explicit backend, or that have no WebNN:
 the latter wait for NumPy, which takes longer. Inference and tests come after training, which takes
 time as well, and so do the measurements of a training, of its epochs and its start."""
-INSTALL = "\nfrom webnnm.page_modules import install\ninstall(__path__[0])\n"
+INSTALL = "from webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]
 
@@ -151,7 +151,7 @@ def write(source: Path, folder: Path) -> PageWheels:
         texts = slim_texts(whole)
         early = first_texts(texts)
         late = {name: text for name, text in texts.items() if name not in early}
-        kept = {INIT: texts[INIT] + INSTALL, LOADER: texts[LOADER]}
+        kept = {INIT: INSTALL + texts[INIT], LOADER: texts[LOADER]}
         files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
         _write_wheel(first, whole, kept, page_modules.FIRST, files)
         files = {name[len(PACKAGE) :]: text for name, text in late.items()}

@@ -159,6 +159,7 @@ _OFFERED = {
 }
 """Module → public names. They are imported on first use: a page pays only for what it touches."""
 _PLUGINS = {
+    "eager": "xp",
     "eager.own_losses": "own_losses",
     "expert.reviewer": "Reviewer",
 }

@@ -37,7 +37,7 @@ def module_of(operator: AnyOperator) -> str:
     'matmul'
     """
     modules = [
-        importlib.import_module(f"{ops.__name__}.{module.name}")
+        importlib.import_module(f"webnnm.ops.{module.name}")
         for module in pkgutil.iter_modules(ops.__path__)
     ]
     holding = [m for m in modules if any(value is operator for value in vars(m).values())]
@@ -53,7 +53,7 @@ def title_of(module: str) -> str:
     >>> title_of("reduce")
     'Reductions along axes: sums, means, norms, extrema, products, variance'
     """
-    text = importlib.import_module(f"{ops.__name__}.{module}").__doc__ or module
+    text = importlib.import_module(f"webnnm.ops.{module}").__doc__ or module
     return text.splitlines()[0].removesuffix(".")
 
 

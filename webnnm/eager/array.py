@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from webnnm.backends.pyodide_host import awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
 from webnnm.core.awaiting import require_await
+from webnnm.core.plugins import plugin
 from webnnm.core.shapes import Shape, broadcast, count, show
 from webnnm.eager import indexing
 from webnnm.eager.device import Device
@@ -246,7 +247,7 @@ class Array:
         """Return `webnnm.xp`."""
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
             raise ArrayValueError(f"version {api_version} of the array API is not supported")
-        return import_module("webnnm.eager.xp")
+        return plugin("xp")
 
     def __round__(self, ndigits: int | None = None, /) -> Any:
         return round(self._scalar("round()"), ndigits)

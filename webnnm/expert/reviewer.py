@@ -233,7 +233,7 @@ class Reviewer:
 
         return failure("E900", error)
 
-    def settled(self, history: History, found: Sequence[Finding]) -> list[Finding]:
+    def final_findings(self, history: History, found: Sequence[Finding]) -> list[Finding]:
         """Return the findings of a training that has ended, including those that it adds."""
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)

@@ -36,7 +36,7 @@ _SPELLING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 @cache
 def _members(module: str) -> Mapping[str, AnyOperator]:
     """Return the operators that a module here holds, by method."""
-    members = vars(importlib.import_module(f"{__name__}.{module}")).values()
+    members = vars(importlib.import_module(f"webnnm.ops.{module}")).values()
     return _by_method(each for each in members if isinstance(each, (Operator, Composite)))
 
 

@@ -18,7 +18,7 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
 from webnnm.trainer.resident import ResidentTraining
-from webnnm.trainer.review import Review, Reviewer, unreviewed
+from webnnm.trainer.review import Review, Reviewer, resolve_without_review
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.losses import own_loss
@@ -85,7 +85,7 @@ def decide(
     ):
         settings["seeds"] = 0
     if reviewer is None:
-        review = unreviewed(given, settings, state.binding().dataset)
+        review = resolve_without_review(given, settings, state.binding().dataset)
     else:
         review = reviewer.review(given, settings)
     settings |= {name: value for name, value in review.settings.items() if name in settings}

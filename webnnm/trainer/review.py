@@ -184,12 +184,12 @@ class Reviewer(Protocol):
         """Return the finding that the outcome of a training could not be measured."""
         ...
 
-    def settled(self, history: History, found: Sequence[Finding]) -> list[Finding]:
+    def final_findings(self, history: History, found: Sequence[Finding]) -> list[Finding]:
         """Return the findings of a training that has ended, including those that it adds."""
         ...
 
 
-def unreviewed(
+def resolve_without_review(
     given: Mapping[str, Any], settings: Mapping[str, Any], dataset: AnyDataset
 ) -> Review:
     """Return the settings of a training without a review: what is "auto" stays off."""

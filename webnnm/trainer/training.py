@@ -362,7 +362,7 @@ class Training(Unfinished):
         found = [*reviewer.hindsight(history), *failures]
         for line in brief(finding for finding in found if finding.id not in self._told):
             self._reporter.note(line)
-        history.findings = Findings(reviewer.settled(history, found))
+        history.findings = Findings(reviewer.final_findings(history, found))
 
     async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
         """Give the model the parameters of a known step, and the state needed to resume from it."""

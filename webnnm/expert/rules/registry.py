@@ -17,8 +17,6 @@ from webnnm.expert.rules.schedule import FEW_UPDATES
 MODULES = (loss, capacity, data, schedule)
 """The modules whose rules are applied to every model; importing one declares its rules."""
 
-PACKAGE = "webnnm.expert.rules"
-
 USUAL = {"epochs", "optimizer", "seed", "optimize_for", "progress", "on_epoch", "on_batch"}
 """Hyperparameters that most trainings set."""
 
@@ -110,7 +108,7 @@ class Rules(Mapping[str, Rule]):
     def load(self, names: Iterable[str]) -> None:
         """Import modules, which declares their rules."""
         for name in names:
-            import_module(f"{PACKAGE}.{name}")
+            import_module(f"webnnm.expert.rules.{name}")
 
     def about(self, facts: Facts) -> list[Rule]:
         """Return the rules that may hold for these facts, in the order of their ids.
@@ -121,7 +119,7 @@ class Rules(Mapping[str, Rule]):
         later = any(_holds(needed, facts) for needed in LATER.values())
         names = [*LATER] * later + [*AFTER] * (facts.history is not None)
         self.load(names)
-        asked = {module.__name__ for module in MODULES}.union(f"{PACKAGE}.{n}" for n in names)
+        asked = {module.__name__ for module in MODULES}.union(f"{__package__}.{n}" for n in names)
         return [FOUND[id] for id in sorted(FOUND) if FOUND[id].test.__module__ in asked]
 
     def on_trainings(self) -> list[Rule]:

@@ -64,7 +64,7 @@ def written(
         told = f'{key} "{kind}" is unknown' if kind else f'there is no "{key}"'
         message = f"config.json: {told}; known: {', '.join(known)}"
         raise DataError("NNM817", message, hint=suggestion(str(kind), known))
-    module = import_module(f"{__name__}.{known[kind]}")
+    module = import_module(f"webnnm.transformers.architectures.{known[kind]}")
     found: Written = module.written(read)
     read.finish()
     return found
