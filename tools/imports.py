@@ -50,6 +50,7 @@ def name_of(path: Path) -> str:
 
 
 NAMES = {name_of(path) for path in MODULES}
+FULL_NAMES = {f"webnnm.{name}" for name in NAMES if name}
 
 
 def package_of(module: str) -> str:
@@ -83,10 +84,8 @@ def _imports(path: Path) -> Iterator[Import]:
                 yield Import(inner if inner.startswith("webnnm.") and below else module, when)
         elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__"):
             yield Import(_computed_name(node.args[0]), when)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # The name of a module, as in an annotation, or for a later import.
-            if node.value.startswith("webnnm.") and node.value[7:] in NAMES - {""}:
-                yield Import(node.value, when)
+        elif isinstance(node, ast.Constant) and node.value in FULL_NAMES:
+            yield Import(str(node.value), when)  # as in an annotation, or for a later import
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         later = "later" if inside and when == "now" else when
         found += [(child, later) for child in ast.iter_child_nodes(node)]
