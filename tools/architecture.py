@@ -39,7 +39,7 @@ def diagram() -> str:
     imported = {name: set[str]() for name in PACKAGES}
     for module, others in arrows().items():
         if module and package_of(module) in imported:
-            imported[package_of(module)] |= {package_of(o) for o in others if o}
+            imported[package_of(module)] |= {*map(package_of, others)} & {*PACKAGES}
     lines = ["```mermaid", "flowchart BT"]
     for ring, packages in (("core", CORE), ("outer ring", OUTER)):
         lines += [f'    subgraph "{ring}"', *(f"        {name}" for name in packages), "    end"]
