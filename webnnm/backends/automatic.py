@@ -73,7 +73,7 @@ class AutomaticBackend(Backend):
         self.name, self.device, self.reason = inner.name, inner.device, reason
         self.rewrites, self.faults = inner.rewrites, inner.faults
         self.dispatch_seconds, self.unpacks = inner.dispatch_seconds, inner.unpacks
-        self.max_tensor_bytes = inner.max_tensor_bytes
+        self.max_tensor_bytes, self.budget = inner.max_tensor_bytes, inner.budget
         self.float64, self.on_host = inner.float64, inner.on_host
 
     @property

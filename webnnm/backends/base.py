@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Container, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from webnnm.backends.budget import Budget
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError, DataError
 from webnnm.graph.node import Graph, InputNode
@@ -153,7 +154,8 @@ class Backend(ABC):
     Attributes: `name`, as "webnn" or "numpy"; `device`, a description of what it runs on;
     `rewrites`, how compiled graphs were changed to run on this backend, and `faults`, the bugs of
     the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
-    `max_tensor_bytes`, the largest tensor, None for no limit; `reason`, why "auto" chose it in
+    `max_tensor_bytes`, the largest tensor, None for no limit; `budget`, how much work and data it
+    is given at a time, to be set before models use it; `reason`, why "auto" chose it in
     place of WebNN, "" if it did not; `unpacks`, whether tensors hold packed weights as float32
     (True) or packed (False), None for what suits the device: it may be set before they are made;
     `float64`, whether it computes that type; `on_host`, whether NumPy computes, in the host's
@@ -164,6 +166,7 @@ class Backend(ABC):
     reason: str = ""
     dispatch_seconds: float = 0.0
     max_tensor_bytes: int | None = None
+    budget = Budget()
     unpacks: bool | None = None
     float64 = False
     on_host = False

@@ -23,7 +23,7 @@ from webnnm.backends.base import (
 )
 from webnnm.backends.kernels import KernelBackend, array_of, host_array
 from webnnm.backends.onnxruntime_faults import without_faults
-from webnnm.backends.reference import STEPS_BETWEEN_YIELDS, Namespace
+from webnnm.backends.reference import Namespace
 from webnnm.backends.unpacking import PREFIX, unpacked
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FLOAT_INFO
@@ -206,7 +206,7 @@ class OnnxRuntimeBackend(KernelBackend):
         for step in range(first, first + count):
             with _translated():
                 session.run_with_iobinding(bound[step % 2])
-            if step % STEPS_BETWEEN_YIELDS == 0:
+            if step % self.budget.yield_steps == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 

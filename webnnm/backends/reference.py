@@ -30,7 +30,6 @@ from webnnm.ops.declare.tensors import TensorType
 IN_PAGE = sys.platform == "emscripten"
 TURN, PAUSE = 0.04, 0.005
 """Seconds of computing and of rest in a page, which neither draws nor handles clicks meanwhile."""
-STEPS_BETWEEN_YIELDS = 16
 
 
 class Namespace:
@@ -172,7 +171,7 @@ class ReferenceBackend(KernelBackend):
         """Run steps one after the other, yielding to other tasks now and then."""
         for step in range(first, first + count):
             self.dispatch(executable, *buffers[step % 2])
-            if not await self._rest() and step % STEPS_BETWEEN_YIELDS == 0:
+            if not await self._rest() and step % self.budget.yield_steps == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 

@@ -61,6 +61,7 @@ class SharedBackend(Backend):
         self.rewrites, self.faults = backend.rewrites, backend.faults
         self.dispatch_seconds = backend.dispatch_seconds
         self.max_tensor_bytes, self.unpacks = backend.max_tensor_bytes, backend.unpacks
+        self.budget = backend.budget
         self.float64, self.on_host = backend.float64, backend.on_host
         self._tensors: dict[Any, DeviceTensor] = {}
         self._graphs: dict[Any, Executable] = {}

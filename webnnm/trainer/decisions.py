@@ -135,6 +135,7 @@ async def feed_of(state: ModelState, decided: Decided) -> Feed:
         settings["batch_size"],
         dtypes,
         settings["epochs"] if alone else 1,
+        state.backend.budget,
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from webnnm.backends.budget import Budget
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.data.batch import take
@@ -29,10 +30,6 @@ from webnnm.training.step_settings import (
     StepSettings,
 )
 
-STREAM_STEPS = 32
-"""The steps of a block, if rows come block by block: how many batches are uploaded at a time."""
-RESIDENT_BYTES = 2**29
-"""Training rows of more bytes than this stay on the host, and are uploaded block by block."""
 TABLE_STEPS = 4096
 """The maximum number of steps of the tables, if they have several epochs."""
 MOST_EPOCHS = 128
@@ -89,17 +86,19 @@ async def training_feed(
     labels: Mapping[str, Labels],
     batch: int,
     dtypes: Mapping[str, DataType],
-    epochs: int = 1,
+    epochs: int,
+    budget: Budget,
 ) -> Feed:
     """Return the feed for batches of this size, with inputs of these types.
 
-        `epochs`: how many epochs may pass before the host has to look at one.
+    `epochs`: how many epochs may pass before the host has to look at one. Rows within the budget of
+    the device stay there, others are uploaded block by block.
 
     Raises `DataError` NNM705 if there are no training rows.
     """
     count = binding.dataset.size("training")
     steps = -(-count // batch)
-    held, table_steps = STREAM_STEPS * batch, STREAM_STEPS
+    held, table_steps = budget.block_steps * batch, budget.block_steps
     large = False
     if binding.streams:
         epochs = 1
@@ -109,7 +108,7 @@ async def training_feed(
     else:
         inputs, targets = binding.arrays("training", labels)
         data = _named(inputs, targets, binding.masks("training"), dtypes)
-        large = sum(array.data.nbytes for array in data.values()) > RESIDENT_BYTES
+        large = sum(array.data.nbytes for array in data.values()) > budget.resident_bytes
         changing = isinstance(binding.dataset, Dataset) and binding.dataset.augmentation
         most = 1 if changing or large else min(epochs, MOST_EPOCHS, TABLE_STEPS // steps)
         epochs = max(1, most)

@@ -38,9 +38,6 @@ from webnnm.training.totals import Totals
 if TYPE_CHECKING:
     from webnnm.runtime.testing.validation import Validation
 
-REPEATED = 1.0
-"""The maximum number of seconds of repeated steps to return to a known one."""
-
 
 @dataclass(frozen=True)
 class ReplayPoint:
@@ -248,7 +245,8 @@ class ResidentTraining:
         last, now = self._last, self._stepper.step
         steps = now - last.step
         copied = last.step >= 0 and last.state in self._device.spares
-        if copied and steps * self._stepper.tuner.step_seconds <= REPEATED:
+        seconds = steps * self._stepper.tuner.step_seconds
+        if copied and seconds <= self._backend.budget.replay_seconds:
             return replace(last, steps=steps)
         if count == 1 < self.feed.steps:  # calls of several epochs have more
             return ReplayPoint(last.tables, self.current, 0, now)

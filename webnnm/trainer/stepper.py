@@ -35,7 +35,7 @@ class Stepper:
         self._device = device
         self._backend: Backend = device.backend
         self._multi_step = multi_step
-        self.tuner = DispatchTuner(every=every)
+        self.tuner = DispatchTuner(device.backend.budget, every=every)
         self.micro_steps = 1
         self.step = step
         self.block = 0

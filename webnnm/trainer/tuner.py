@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-SLICE = 0.25
-"""The target seconds of a call: `pause` and `stop` wait this long; progress is as frequent."""
-FIRST_STEPS = 8
-"""The steps of the first call, whose time includes the warm-up of the device."""
+from webnnm.backends.budget import Budget
+
 GROWTH = 4
 """A call has at most this many times the steps of the longest one before."""
-MOST_STEPS = 4096
-"""The maximum number of steps of a call."""
 MOST_MICRO_STEPS = 32
 """The maximum number of steps of a dispatch: larger graphs are slow to build."""
 OVERHEAD = 0.1
@@ -37,6 +33,7 @@ class DispatchTuner:
     `best_seconds`: the shortest time per step in these.
     """
 
+    budget: Budget = field(default_factory=Budget)
     every: int = 0
     step_seconds: float = math.inf
     best_seconds: float = math.inf
@@ -62,12 +59,13 @@ class DispatchTuner:
     def steps_per_call(self, left: int) -> int:
         """Return how many of the remaining steps the next call runs."""
         if self.every or not self._calls:
-            wanted = self.every or FIRST_STEPS
+            wanted = self.every or self.budget.first_steps
         else:
             # The clocks of some browsers are so coarse that steps seem to take no time.
-            fitting = SLICE / self.step_seconds if self.step_seconds else math.inf
+            seconds = self.step_seconds
+            fitting = self.budget.call_seconds / seconds if seconds else math.inf
             wanted = int(min(fitting, GROWTH * self._longest))
-        return max(1, min(left, wanted, MOST_STEPS))
+        return max(1, min(left, wanted, self.budget.call_steps))
 
     def epochs_per_call(self, steps: int, most: int) -> int:
         """Return how many epochs of this many steps the next call runs."""

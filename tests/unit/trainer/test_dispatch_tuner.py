@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from webnnm.trainer.tuner import (
-    FIRST_STEPS,
-    GROWTH,
-    MOST_MICRO_STEPS,
-    MOST_STEPS,
-    SLICE,
-    DispatchTuner,
-)
+from webnnm.backends.budget import Budget
+from webnnm.trainer.tuner import GROWTH, MOST_MICRO_STEPS, DispatchTuner
 
+BUDGET = Budget(first_steps=8, call_steps=4096, call_seconds=0.25)
 COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
 
 
 def tuned(step_seconds: float) -> DispatchTuner:
     """Return a tuner whose measured times can be trusted."""
-    tuner = DispatchTuner()
+    tuner = DispatchTuner(BUDGET)
     for _ in range(8):
         steps = tuner.steps_per_call(10**9)
         tuner.record(steps, steps * step_seconds)
@@ -26,14 +21,14 @@ def tuned(step_seconds: float) -> DispatchTuner:
 
 
 def test_the_first_crossing_is_short_and_the_next_ones_grow() -> None:
-    tuner = DispatchTuner()
-    assert tuner.steps_per_call(10**9) == FIRST_STEPS
-    tuner.record(FIRST_STEPS, FIRST_STEPS * 1e-5)
-    assert tuner.steps_per_call(10**9) == GROWTH * FIRST_STEPS
+    tuner = DispatchTuner(BUDGET)
+    assert tuner.steps_per_call(10**9) == 8
+    tuner.record(8, 8 * 1e-5)
+    assert tuner.steps_per_call(10**9) == GROWTH * 8
 
 
 def test_the_rest_of_an_epoch_does_not_make_the_next_crossings_short() -> None:
-    tuner = DispatchTuner()
+    tuner = DispatchTuner(BUDGET)
     for _ in range(3):
         tuner.record(64, 64 * 1e-5)
     tuner.record(2, 2e-5)
@@ -41,7 +36,7 @@ def test_the_rest_of_an_epoch_does_not_make_the_next_crossings_short() -> None:
 
 
 def test_a_clock_too_coarse_to_see_a_crossing_lets_the_next_one_grow() -> None:
-    tuner = DispatchTuner()
+    tuner = DispatchTuner(BUDGET)
     tuner.record(8, 0.0)
     assert tuner.steps_per_call(10**9) == GROWTH * 8
     assert tuner.epochs_per_call(4, 64) == 8
@@ -49,17 +44,17 @@ def test_a_clock_too_coarse_to_see_a_crossing_lets_the_next_one_grow() -> None:
 
 @pytest.mark.parametrize("seconds", [1e-4, 1e-3, 0.05])
 def test_a_crossing_takes_its_slice_of_time(seconds: float) -> None:
-    assert tuned(seconds).steps_per_call(10**9) == pytest.approx(SLICE / seconds, rel=0.01)
+    assert tuned(seconds).steps_per_call(10**9) == pytest.approx(0.25 / seconds, rel=0.01)
 
 
 def test_a_crossing_has_a_step_at_least_and_what_is_left_at_most() -> None:
     assert tuned(10.0).steps_per_call(10**9) == 1
-    assert tuned(1e-9).steps_per_call(10**9) == MOST_STEPS
+    assert tuned(1e-9).steps_per_call(10**9) == 4096
     assert tuned(1e-3).steps_per_call(5) == 5
 
 
 def test_who_waits_for_every_step_gets_every_step() -> None:
-    tuner = DispatchTuner(every=1)
+    tuner = DispatchTuner(BUDGET, every=1)
     for _ in range(5):
         assert tuner.steps_per_call(100) == 1
         tuner.record(1, 1e-5)
@@ -67,7 +62,7 @@ def test_who_waits_for_every_step_gets_every_step() -> None:
 
 def test_epochs_fill_the_slice() -> None:
     tuner = tuned(1e-3)
-    assert tuner.epochs_per_call(7, 64) == int(SLICE / 1e-3) // 7
+    assert tuner.epochs_per_call(7, 64) == 250 // 7
     assert tuner.epochs_per_call(1000, 64) == 1
     assert tuner.epochs_per_call(1, 3) == 3
 
@@ -108,7 +103,7 @@ def test_a_backend_without_overhead_has_nothing_to_share() -> None:
 
 
 def test_only_a_long_crossing_is_trusted_and_never_the_first() -> None:
-    tuner = DispatchTuner()
+    tuner = DispatchTuner(BUDGET)
     tuner.record(8, 5.0)
     assert not tuner.trusted
     tuner.record(8, 1e-4)

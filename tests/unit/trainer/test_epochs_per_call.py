@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
+from tests.unit.trainer.budgets import exactly
 from webnnm import Dataset, NNModel
+from webnnm.backends.base import Binding, Constants, Executable
+from webnnm.backends.budget import Budget
+from webnnm.backends.reference import ReferenceBackend
 from webnnm.core.errors import ContextLost
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
-from webnnm.trainer.stepper import Stepper
-from webnnm.trainer.tuner import DispatchTuner
+from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
+from webnnm.training.step_settings import CURSOR
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -33,8 +38,8 @@ ROUGH: dict[str, Any] = {
     "batch_size": 4,
 }
 """The loss goes up and down, so that the best epoch lies anywhere."""
-COSTS = {"dispatch": 1.0, "device_build": 0.0, "build": 0.03}
-"""What a device is said to have measured on which many steps share a dispatch."""
+STEPS = 6
+"""Steps per epoch."""
 
 
 def rows(**settings: Any) -> Dataset:
@@ -44,22 +49,51 @@ def rows(**settings: Any) -> Dataset:
     return Dataset(x.tolist(), y.tolist(), **{"split": (1, 0, 0), **settings})
 
 
-def patch_epochs(patch: pytest.MonkeyPatch, epochs: int) -> None:
-    """Let each call of the device have so many epochs, as far as there are so many."""
-    patch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(epochs, most))
+class CountingBackend(ReferenceBackend):
+    """Lists what it is asked for: copies of the whole state, and graphs of several steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.copies = 0
+        self.unrolled: list[int] = []
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        is_copy = executable.inputs == executable.outputs
+        self.copies += is_copy and CURSOR in executable.inputs
+        super().dispatch(executable, inputs, outputs)
+
+    async def compile(
+        self,
+        graph: Graph | Scan,
+        *,
+        constants: Constants | None = None,
+        recompute: bool = False,
+    ) -> Executable:
+        if isinstance(graph, Scan):
+            self.unrolled.append(graph.length)
+        return await super().compile(graph, constants=constants, recompute=recompute)
+
+
+async def create(
+    budget: Budget,
+    source: str = SOURCE,
+    dataset: Dataset | None = None,
+    backend: ReferenceBackend | None = None,
+) -> NNModel:
+    backend = backend or ReferenceBackend()
+    backend.budget = budget
+    return await NNModel.create(
+        source=source, dataset=dataset or rows(), backend=backend, log=lambda _: None
+    )
 
 
 async def trained(
     epochs_per_call: int, source: str = SOURCE, dataset: Dataset | None = None, **settings: Any
 ) -> tuple[NNModel, History]:
     """Train with so many epochs per call of the device; 0 leaves it to the tuner."""
-    with pytest.MonkeyPatch.context() as patch:
-        if epochs_per_call:
-            patch_epochs(patch, epochs_per_call)
-        model = await NNModel.create(
-            source=source, dataset=dataset or rows(), backend="numpy", log=lambda _: None
-        )
-        return model, await model.train(**{**ROUGH, **settings})
+    budget = exactly(STEPS * epochs_per_call) if epochs_per_call else Budget()
+    model = await create(budget, source, dataset)
+    return model, await model.train(**{**ROUGH, **settings})
 
 
 def values(model: NNModel) -> dict[str, Any]:
@@ -114,62 +148,37 @@ async def test_patience_ends_within_a_call(epochs_per_call: int, restore: bool) 
     assert model.step == 6 * len(history.epochs)
 
 
-def patch_steps(patch: pytest.MonkeyPatch, steps: int, seconds: float) -> None:
-    """Give calls so many steps, and copies of the state so many seconds in which they serve."""
-
-    def steps_per_call(_: DispatchTuner, left: int) -> int:
-        return min(left, steps)
-
-    patch.setattr("webnnm.trainer.resident.REPEATED", seconds)
-    patch.setattr(DispatchTuner, "steps_per_call", steps_per_call)
-
-
 @pytest.mark.parametrize(
     ("steps", "seconds", "copies"), [(2, math.inf, 3), (2, -1, 9), (1, math.inf, 0)]
 )
 async def test_short_calls_share_a_copy_of_the_state_and_single_steps_need_none(
-    steps: int, seconds: float, copies: int, monkeypatch: pytest.MonkeyPatch
+    steps: int, seconds: float, copies: int
 ) -> None:
-    patch_steps(monkeypatch, steps, seconds)
-    copy, copied = Stepper.copy_state, []
-
-    def counted(self: Stepper, into: Any) -> None:
-        copied.append(self.step)
-        copy(self, into)
-
-    monkeypatch.setattr(Stepper, "copy_state", counted)
-    await trained(0, epochs=3)
-    assert len(copied) == copies
+    backend = CountingBackend()
+    model = await create(exactly(steps, replay_seconds=seconds), backend=backend)
+    await model.train(**ROUGH, epochs=3)
+    assert backend.copies == copies
 
 
 @pytest.mark.parametrize(("steps", "seconds"), [(2, math.inf), (2, -1), (1, math.inf)])
-async def test_a_divergence_is_found_at_its_step(
-    steps: int, seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_divergence_is_found_at_its_step(steps: int, seconds: float) -> None:
     seen: list[int] = []
     with pytest.raises(Exception, match="NNM708"):
         await trained(0, epochs=30, lr=1e6, on_batch=lambda record: seen.append(record.batch))
     epoch, batch = divmod(len(seen), 6)
-    patch_steps(monkeypatch, steps, seconds)
+    model = await create(exactly(steps, replay_seconds=seconds))
     with pytest.raises(Exception, match=f"epoch {epoch + 1}, batch {batch + 1}"):
-        await trained(0, epochs=30, lr=1e6)
+        await model.train(**{**ROUGH, "lr": 1e6}, epochs=30)
 
 
 async def test_epochs_before_a_divergence_are_recorded() -> None:
     async def diverged(epochs_per_call: int) -> History:
-        with pytest.MonkeyPatch.context() as patch:
-            patch_epochs(patch, epochs_per_call)
-            model = await NNModel.create(
-                source=SOURCE,
-                dataset=rows(),
-                backend="numpy",
-                log=lambda _: None,
-            )
-            training = model.train(**{**ROUGH, "lr": 0.5, "epochs": 30})
-            with pytest.raises(Exception, match="NNM708") as caught:
-                await training
-            assert f"epoch {len(training.history.epochs) + 1}, " in str(caught.value)
-            return training.history
+        model = await create(exactly(STEPS * epochs_per_call))
+        training = model.train(**{**ROUGH, "lr": 0.5, "epochs": 30})
+        with pytest.raises(Exception, match="NNM708") as caught:
+            await training
+        assert f"epoch {len(training.history.epochs) + 1}, " in str(caught.value)
+        return training.history
 
     one, many = await diverged(1), await diverged(64)
     assert one.epochs and recorded(many) == recorded(one)
@@ -230,49 +239,46 @@ async def test_micro_steps_go_with_validation_and_streams_end_exactly() -> None:
     assert found.losses == history.losses and values(model) == values(expected)
 
 
-async def test_no_dispatch_is_built_for_more_steps_than_there_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    built: list[int] = []
-    unroll = Stepper._unroll
-
-    async def noted(stepper: Stepper, times: int) -> None:
-        built.append(times)
-        await unroll(stepper, times)
-
-    monkeypatch.setattr(Stepper, "_unroll", noted)
+async def test_no_dispatch_is_built_for_more_steps_than_there_are() -> None:
     data = rows(split=(15, 7, 0))
     expected, history = await trained(1, dataset=data, epochs=5, micro_steps=1)
-    model, found = await trained(1, dataset=data, epochs=5, micro_steps=10**9)
+    backend = CountingBackend()
+    model = await create(Budget(), dataset=data, backend=backend)
+    found = await model.train(**ROUGH, epochs=5, micro_steps=10**9)
     # Validated after every epoch, whose steps are all that can be run at once.
-    assert max(built) == model.step // 5
+    assert backend.unrolled == [model.step // 5]
     assert found.losses == history.losses and values(model) == values(expected)
 
 
-async def test_the_tuner_chooses_micro_steps_where_dispatches_cost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+class SlowDispatches(CountingBackend):
+    """A device on which a dispatch takes a hundredth of a second, and a step no time."""
+
+    dispatch_seconds = 0.01
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dispatches = 0
+
+    def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
+        self.dispatches += 1
+        super().dispatch(executable, inputs, outputs)
+
+    def agreed(self, seconds: float) -> float:
+        seconds, self.dispatches = self.dispatches * self.dispatch_seconds, 0
+        return seconds
+
+
+async def test_the_tuner_chooses_micro_steps_where_dispatches_cost() -> None:
     expected, history = await trained(0, epochs=60, micro_steps=1)
-    chosen: list[int] = []
-    decide = DispatchTuner.micro_steps
-
-    def noted(tuner: DispatchTuner, **costs: Any) -> int:
-        chosen.append(decide(tuner, **{**costs, **COSTS}))
-        return chosen[-1]
-
-    record = DispatchTuner.record
-    monkeypatch.setattr(
-        DispatchTuner, "record", lambda tuner, steps, _: record(tuner, steps, steps * 0.01)
-    )
-    monkeypatch.setattr(DispatchTuner, "micro_steps", noted)
-    model, found = await trained(0, epochs=60)
-    assert chosen and chosen[0] > 1
+    backend = SlowDispatches()
+    model = await create(Budget(), backend=backend)
+    found = await model.train(**ROUGH, epochs=60)
+    assert backend.unrolled and backend.unrolled[0] > 1
     assert found.losses == history.losses and values(model) == values(expected)
 
 
-async def test_a_lost_device_tells_steps_not_dispatches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(6, left))
-    model = await NNModel.create(source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None)
+async def test_a_lost_device_tells_steps_not_dispatches() -> None:
+    model = await create(exactly(6))
     run_steps = model.backend.run_steps
 
     async def lose(executable: Any, banks: Any, first: int, *more: Any) -> Any:
@@ -302,11 +308,7 @@ async def test_a_model_that_is_closed_meanwhile_is_told_as_such() -> None:
 
 
 async def test_records_come_one_by_one_whatever_the_crossing() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch_epochs(patch, 4)
-        model = await NNModel.create(
-            source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None
-        )
-        seen: list[EpochRecord] = [record async for record in model.train(**ROUGH, epochs=10)]
+    model = await create(exactly(4 * STEPS))
+    seen: list[EpochRecord] = [record async for record in model.train(**ROUGH, epochs=10)]
     assert [record.epoch for record in seen] == list(range(1, 11))
     assert all(math.isfinite(record.loss) for record in seen)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.unit.trainer.budgets import USUAL, exactly
 from webnnm import ContextLost, DataError, Dataset, History, NNModel
-from webnnm.backends.reference import ReferenceBackend
-from webnnm.trainer.tuner import DispatchTuner
+from webnnm.backends.base import Backend
+from webnnm.backends.budget import Budget
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -42,13 +43,17 @@ def rows(split: tuple[int, int, int] = VALIDATED) -> Dataset:
     return Dataset(x.tolist(), y.tolist(), split=split)
 
 
-async def create(data: Dataset, **settings: Any) -> NNModel:
+async def create(data: Dataset, budget: Budget = USUAL, **settings: Any) -> NNModel:
     given = {"backend": "numpy", "log": lambda _: None, **settings}
-    return await NNModel.create(source=SOURCE, dataset=data, **given)
+    model = await NNModel.create(source=SOURCE, dataset=data, **given)
+    model.backend.budget = budget
+    return model
 
 
-async def load(data: Dataset, file: bytes) -> NNModel:
-    return await NNModel.load(file, dataset=data, backend="numpy", log=lambda _: None)
+async def load(data: Dataset, file: bytes, budget: Budget = USUAL) -> NNModel:
+    model = await NNModel.load(file, dataset=data, backend="numpy", log=lambda _: None)
+    model.backend.budget = budget
+    return model
 
 
 def values(model: NNModel) -> dict[str, Any]:
@@ -81,9 +86,9 @@ def same_end(whole: History, end: History) -> None:
     assert (end.best_epoch, end.best_loss) == (whole.best_epoch, whole.best_loss)
 
 
-async def length(data: Dataset) -> int:
+async def length(data: Dataset, budget: Budget) -> int:
     """Return how many turns of the scheduler a training takes."""
-    model = await create(data)
+    model = await create(data, budget)
     training = asyncio.ensure_future(model.train(SETTINGS))
     count = 0
     while not training.done():
@@ -92,26 +97,28 @@ async def length(data: Dataset) -> int:
     return count
 
 
-@pytest.mark.parametrize("split", [VALIDATED, SEVERAL], ids=["epoch by epoch", "several epochs"])
+@pytest.mark.parametrize(
+    ("split", "steps_per_call"),
+    [(VALIDATED, 3), (SEVERAL, 12)],
+    ids=["epoch by epoch", "several epochs"],
+)
 async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
-    split: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+    split: tuple[int, int, int], steps_per_call: int
 ) -> None:
     """A hundred moments for each way of training, two hundred in all.
 
     Where several moments leave the same behind, one of them goes on for all.
     """
     # Steps let others in after each dispatch, so that a moment may lie between any two of them.
-    monkeypatch.setattr("webnnm.backends.reference.STEPS_BETWEEN_YIELDS", 1)
-    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(2, most))
-    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(left, 3))
+    budget = exactly(steps_per_call, yield_steps=1)
     data = rows(split)
     whole, weights, steps = await course(data)
-    most = await length(data)
+    most = await length(data, budget)
     draw = random.Random(8)
     stood: set[int] = set()
     gone_on: list[tuple[Any, ...]] = []
     for moment in (draw.randrange(1, most) for _ in range(100)):
-        model = await create(data)
+        model = await create(data, budget)
         before = model.memory()
         training = model.train(SETTINGS)
         await turns(moment)
@@ -136,7 +143,7 @@ async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
         if left in gone_on:
             continue
         gone_on.append(left)
-        again = await load(data, await model.save())
+        again = await load(data, await model.save(), budget)
         end = await again.train(resume=True)
         same_end(whole, end)
         assert values(again) == weights, moment
@@ -166,7 +173,6 @@ async def test_a_callback_that_fails_leaves_the_last_step(batch: int) -> None:
 async def test_a_display_that_fails_within_a_crossing_leaves_the_end_of_its_epoch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(4, most))
     data = rows(SEVERAL)
     whole, weights, _ = await course(data)
 
@@ -175,7 +181,7 @@ async def test_a_display_that_fails_within_a_crossing_leaves_the_end_of_its_epoc
             raise ZeroDivisionError
 
     monkeypatch.setattr("webnnm.trainer.progress.PAUSE", 0)
-    model = await create(data)
+    model = await create(data, exactly(4 * 6))
     with pytest.raises(ZeroDivisionError):
         await model.train({**SETTINGS, "progress": stumble})
     assert model.step == 2 * 6
@@ -186,9 +192,7 @@ async def test_a_display_that_fails_within_a_crossing_leaves_the_end_of_its_epoc
     assert values(again) == weights
 
 
-async def test_several_epochs_of_a_crossing_begin_in_the_midst_of_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_several_epochs_of_a_crossing_begin_in_the_midst_of_one() -> None:
     """The best epoch, and the one where it is stopped, are counted from where the epochs begin."""
     data = rows(SEVERAL)
     settings: dict[str, Any] = {"lr": 0.5, "patience": 3}  # so rough that the best one comes early
@@ -197,8 +201,7 @@ async def test_several_epochs_of_a_crossing_begin_in_the_midst_of_one(
     part = await create(data)
     until: Callable[[Any], bool] = lambda r: (r.epoch, r.batch) != (2, 2)  # noqa: E731
     await part.train({**SETTINGS, **settings}, on_batch=until)
-    again = await load(data, await part.save())
-    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: most)
+    again = await load(data, await part.save(), exactly(1000))
     end = await again.train(resume=True)
     same_end(whole, end)
     assert (values(again), again.step) == (weights, steps)
@@ -228,35 +231,32 @@ async def test_a_training_cancelled_before_its_first_turn_leaves_the_model_free(
     assert (await model.train({**SETTINGS, "epochs": 1})).stopped == "epochs"
 
 
-def lose_after(monkeypatch: pytest.MonkeyPatch, dispatches: int) -> None:
+def lose_after(backend: Backend, dispatches: int) -> None:
     """Let the device be gone after so many dispatches of steps."""
-    run_steps, read = ReferenceBackend.run_steps, ReferenceBackend.read
+    run_steps, read = backend.run_steps, backend.read
     left = [dispatches]
 
-    async def lose(self: Any, executable: Any, banks: Any, first: int, count: int, *more: Any):
+    async def lose(executable: Any, banks: Any, first: int, count: int, *more: Any) -> Any:
         left[0] -= count
         if left[0] < 0:
             raise ContextLost("the device is gone", step=first)
-        return await run_steps(self, executable, banks, first, count, *more)
+        return await run_steps(executable, banks, first, count, *more)
 
-    async def lost(self: Any, *tensors: Any) -> Any:
+    async def lost(*tensors: Any) -> Any:
         if left[0] < 0:
             raise ContextLost("the device is gone")
-        return await read(self, *tensors)
+        return await read(*tensors)
 
-    monkeypatch.setattr(ReferenceBackend, "run_steps", lose)
-    monkeypatch.setattr(ReferenceBackend, "read", lost)
+    backend.run_steps = lose  # type: ignore[method-assign]
+    backend.read = lost  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("dispatches", [0, 3, 17, 22])
-async def test_a_lost_device_leaves_what_the_host_knows(
-    dispatches: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lost_device_leaves_what_the_host_knows(dispatches: int) -> None:
     data = rows()
-    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(left, 3))
     whole, weights, _ = await course(data)
     saved: list[int] = []
-    model = await create(data)
+    model = await create(data, exactly(3))
     before = model.memory()
 
     async def keep(record: Any) -> None:
@@ -264,11 +264,10 @@ async def test_a_lost_device_leaves_what_the_host_knows(
             await model.save()
             saved.append(model.step)
 
-    with monkeypatch.context() as patch:
-        lose_after(patch, dispatches)
-        with pytest.raises(ContextLost, match="NNM716") as caught:
-            await model.train(SETTINGS, on_epoch=keep)
-        file = await model.save()  # what the host has takes no device
+    lose_after(model.backend, dispatches)
+    with pytest.raises(ContextLost, match="NNM716") as caught:
+        await model.train(SETTINGS, on_epoch=keep)
+    file = await model.save()  # what the host has takes no device
     step = saved[-1] if saved else 0
     assert model.step == step
     assert f"step {step}" in caught.value.hint
@@ -310,20 +309,20 @@ async def test_models_train_side_by_side_and_one_that_fails_harms_none() -> None
     assert values(models[3]) == weights
 
 
-async def test_a_tensor_too_large_ends_the_training_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tensor_too_large_ends_the_training_alone() -> None:
     model = await create(rows())
     before, weights = model.memory(), values(model)
-    tensor = ReferenceBackend.tensor
+    tensor = model.backend.tensor
 
-    async def refuse(self: Any, type: Any, data: Any = None) -> Any:
+    async def refuse(type: Any, data: Any = None) -> Any:
         if len(type.shape) == 2 and type.shape[0] == 20:  # the training rows
             raise MemoryError("too large")
-        return await tensor(self, type, data)
+        return await tensor(type, data)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(ReferenceBackend, "tensor", refuse)
-        with pytest.raises(MemoryError):
-            await model.train({**SETTINGS, "seeds": 0})
+    model.backend.tensor = refuse  # type: ignore[method-assign]
+    with pytest.raises(MemoryError):
+        await model.train({**SETTINGS, "seeds": 0})
+    model.backend.tensor = tensor  # type: ignore[method-assign]
     assert (model.memory(), values(model), model.step) == (before, weights, 0)
     assert (await model.train(SETTINGS)).stopped == "epochs"
 

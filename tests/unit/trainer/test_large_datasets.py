@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.unit.trainer.budgets import USUAL
 from webnnm import Dataset, History, NNModel
+from webnnm.backends.budget import Budget
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.skipif(
@@ -46,11 +48,14 @@ def ragged() -> Dataset:
     return Dataset(x, np.eye(3)[draw.integers(0, 3, 90)].tolist(), split=(1, 0, 0), length="max")
 
 
-async def trained(source: str, dataset: Dataset, **settings: Any) -> tuple[NNModel, History, int]:
+async def trained(
+    source: str, dataset: Dataset, budget: Budget = USUAL, **settings: Any
+) -> tuple[NNModel, History, int]:
     """Train; returned is also how many bytes of data were on the device."""
     model = await NNModel.create(
         source=source, dataset=dataset, backend="numpy", log=lambda _: None
     )
+    model.backend.budget = budget
     held: list[int] = []
     given = {"epochs": 3, "batch_size": 4, "seeds": 0, "restore_best": False, **settings}
     history = await model.train(
@@ -66,24 +71,21 @@ async def trained(source: str, dataset: Dataset, **settings: Any) -> tuple[NNMod
     ids=["plain", "augmented", "ragged"],
 )
 @pytest.mark.parametrize("steps", [1, 7, 32])
-async def test_blocks_of_rows_train_as_all_rows_do(
-    source: str, make: Any, steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_blocks_of_rows_train_as_all_rows_do(source: str, make: Any, steps: int) -> None:
     expected, history, everything = await trained(source, make())
-    monkeypatch.setattr("webnnm.trainer.feed.RESIDENT_BYTES", 100)
-    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", steps)
-    model, found, held = await trained(source, make())
+    small = Budget(resident_bytes=100, block_steps=steps)
+    model, found, held = await trained(source, make(), small)
     assert found.losses == history.losses
     for one, other in zip(model.params(), expected.params(), strict=True):
         assert one.value.tolist() == other.value.tolist()
     assert steps > 7 or held < everything
 
 
-async def test_what_fits_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_fits_stays() -> None:
     size = int(0.9 * ROWS + 0.5) * 4 * (3 + 2)
     written: list[int] = []
-    monkeypatch.setattr("webnnm.trainer.feed.RESIDENT_BYTES", size)
     model = await NNModel.create(source=SOURCE, dataset=rows(), backend="numpy", log=lambda _: None)
+    model.backend.budget = Budget(resident_bytes=size)
     write = model.backend.write
 
     def noted(tensor: Any, array: Any) -> None:

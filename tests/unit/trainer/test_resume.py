@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, History, NNModel, StreamDataset
+from webnnm.backends.budget import Budget
 from webnnm.core.arrays import zeros
 from webnnm.evaluation.epoch import BatchRecord
 from webnnm.formats.safetensors import chunks, read
@@ -442,12 +443,10 @@ async def test_where_random_numbers_stand_is_told_if_it_is_not_what_the_training
 # Autosave.
 
 
-async def test_autosave_writes_on_the_way_and_at_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
+async def test_autosave_writes_on_the_way_and_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "m.webnnm.safetensors"
     model = await create()
+    model.backend.budget = Budget(call_steps=1)
     # A time that is over at once: a saving is due whenever the one before has ended.
     training = model.train({**SETTINGS, "epochs": 40}, autosave=path, autosave_seconds=0)
     seen: set[int] = set()
@@ -463,12 +462,10 @@ async def test_autosave_writes_on_the_way_and_at_the_end(
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-async def test_an_autosave_that_fails_costs_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
+async def test_an_autosave_that_fails_costs_a_warning(tmp_path: Path) -> None:
     lines: list[str] = []
     model = await create(log=lines.append)
+    model.backend.budget = Budget(call_steps=1)
     place = tmp_path / "gone" / "m.safetensors"
     training = model.train({**SETTINGS, "epochs": 60}, autosave=place, autosave_seconds=0)
     history = await training

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from webnnm import Dataset, NNModel
+from webnnm.backends.base import DeviceTensor
+from webnnm.backends.budget import Budget
+from webnnm.core.arrays import HostArray
 from webnnm.core.errors import ContextLost
-from webnnm.runtime.testing.evaluator import Evaluator
 from webnnm.training.schedules import Schedule
 
 np = pytest.importorskip("numpy")
@@ -37,11 +39,11 @@ def values(model: NNModel) -> dict[str, Any]:
 
 @pytest.mark.alike
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 40, 256])
-async def test_size_of_a_chunk_does_not_matter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_size_of_a_chunk_does_not_matter(chunk: int) -> None:
     expected = await create()
     history = await expected.train(epochs=3, batch_size=3, optimizer="sgdm")
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", chunk)
     model = await create()
+    model.backend.budget = Budget(call_steps=chunk)
     assert (await model.train(epochs=3, batch_size=3, optimizer="sgdm")).losses == history.losses
     assert values(model) == values(expected)
 
@@ -69,9 +71,9 @@ async def test_records_of_the_epochs() -> None:
     assert (history.stopped, history.settings["epochs"]) == ("epochs", 4)
 
 
-async def test_stop_within_an_epoch_ends_after_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 2)
+async def test_stop_within_an_epoch_ends_after_the_chunk() -> None:
     model = await create()
+    model.backend.budget = Budget(call_steps=2)
     training = model.train(epochs=1000, batch_size=1)
     while model.step < 10:
         await asyncio.sleep(0)
@@ -187,28 +189,26 @@ async def test_refused_allocation_leaves_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("rows", "batches"), [(40, 1), (200, 2)])
-async def test_the_validation_subset_goes_to_the_device_once(
-    rows: int, batches: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_validation_subset_goes_to_the_device_once(rows: int, batches: int) -> None:
     model = await create(dataset=line(rows, split=(0.5, 0.5, 0)))
-    uploads: list[int] = []
-    write = Evaluator._write
+    uploads: list[Any] = []
+    write = model.backend.write
 
-    def counted(self: Evaluator, start: int, given: Any) -> None:
-        uploads.append(start)
-        write(self, start, given)
+    def counted(tensor: DeviceTensor, data: HostArray) -> None:
+        if tensor.type == ("float32", ()):  # the number of rows of a batch
+            uploads.append(tensor)
+        write(tensor, data)
 
-    monkeypatch.setattr(Evaluator, "_write", counted)
+    model.backend.write = counted  # type: ignore[method-assign]
     history = await model.train(epochs=6, batch_size=20, seeds=0, restore_best=False)
     assert len(uploads) == batches
     last = history.epochs[-1].val_loss
     assert last == pytest.approx((await model.test("validation")).loss, rel=1e-6)
 
 
-async def test_a_validation_subset_that_is_too_large_goes_there_each_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_validation_subset_that_is_too_large_goes_there_each_time() -> None:
     expected = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
-    monkeypatch.setattr("webnnm.runtime.testing.evaluator.HELD_BYTES", 10)
-    found = await (await create(dataset=line(split=(0.5, 0.5, 0)))).train(epochs=3, seeds=0)
+    model = await create(dataset=line(split=(0.5, 0.5, 0)))
+    model.backend.budget = Budget(resident_bytes=10)
+    found = await model.train(epochs=3, seeds=0)
     assert [r.val_loss for r in found.epochs] == [r.val_loss for r in expected.epochs]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.unit.trainer.budgets import exactly
 from tests.unit.trainer.test_interrupted import SETTINGS as INTERRUPTED
 from tests.unit.trainer.test_interrupted import SEVERAL, VALIDATED, create, rows, values
 from webnnm.backends.base import Binding, DeviceTensor, Executable
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.core.arrays import HostArray
-from webnnm.trainer.tuner import DispatchTuner
 
 pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="copies are slow by threads")
 
@@ -80,27 +80,28 @@ class Overtaking(ReferenceBackend):
         return await super().read(*tensors)
 
 
-@pytest.mark.parametrize("split", [VALIDATED, SEVERAL], ids=["epoch by epoch", "several"])
+@pytest.mark.parametrize(
+    ("split", "steps_per_call"), [(VALIDATED, 3), (SEVERAL, 18)], ids=["epoch by epoch", "several"]
+)
 async def test_best_and_interrupted_states_are_whole(
-    split: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+    split: tuple[int, int, int], steps_per_call: int
 ) -> None:
-    monkeypatch.setattr("webnnm.backends.reference.STEPS_BETWEEN_YIELDS", 1)
-    monkeypatch.setattr(DispatchTuner, "epochs_per_call", lambda _tuner, _steps, most: min(3, most))
-    monkeypatch.setattr(DispatchTuner, "steps_per_call", lambda _tuner, left: min(left, 3))
     whole = await create(rows(split), backend=ReferenceBackend())
     history = await whole.train(SETTINGS)
     assert history.best_epoch > 1
     backend = Overtaking()
+    backend.budget = exactly(steps_per_call, yield_steps=1)
     model = await create(rows(split), backend=backend)
     assert (await model.train(SETTINGS)).losses == history.losses
     assert values(model) == values(whole)
     draw = random.Random(3)
-    for turns in (draw.randrange(10, 60) for _ in range(6)):
+    for turns in (draw.randrange(10, 40) for _ in range(6)):
         model = await create(rows(split), backend=backend)
         training = asyncio.ensure_future(model.train(SETTINGS))
         for _ in range(turns):
             await asyncio.sleep(0)
         training.cancel()
         await asyncio.wait([training])
-        await model.train(resume=model.checkpoint is not None and training.cancelled(), **SETTINGS)
+        assert training.cancelled(), "this is what the test is about"
+        await model.train(resume=model.checkpoint is not None, **SETTINGS)
         assert values(model) == values(whole), f"stopped after {turns} turns"

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from webnnm.backends.budget import Budget
 from webnnm.trainer.double_buffer import DeviceState
 from webnnm.trainer.stepper import TRIALS, Stepper
 from webnnm.training.step_settings import TOTALS
@@ -18,6 +19,7 @@ class Backend:
     """Compiles nothing, and remembers the steps of what it was asked for."""
 
     dispatch_seconds = DISPATCH
+    budget = Budget()
 
     def __init__(self) -> None:
         self.asked: list[int] = []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel, StreamDataset
+from webnnm.backends.budget import Budget
 
 np = pytest.importorskip("numpy")
 
@@ -72,16 +73,14 @@ def values(model: NNModel) -> dict[str, Any]:
     ("count", "batch", "steps"),
     [(40, 5, 2), (41, 5, 2), (41, 5, 3), (3, 5, 2), (10, 5, 2), (11, 1, 4), (40, 5, 100)],
 )
-async def test_streams_train_as_rows_in_memory(
-    count: int, batch: int, steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_streams_train_as_rows_in_memory(count: int, batch: int, steps: int) -> None:
     """Whole and short blocks, whole and short batches, one block alone."""
-    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", steps)
     given, held_out = rows(count), rows(7)
     held = await create(memory_of(given, held_out))
     expected = await held.train(**SETTINGS, batch_size=batch)
     stream = await stream_of(given, held_out)
     model = await create(stream)
+    model.backend.budget = Budget(block_steps=steps)
     history = await model.train(**SETTINGS, batch_size=batch)
     # Another graph may add in another order: equal to float32.
     assert history.losses == pytest.approx(expected.losses, rel=1e-5)
@@ -96,23 +95,19 @@ async def test_streams_train_as_rows_in_memory(
 
 
 @pytest.mark.alike
-async def test_padded_sequences_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
+async def test_padded_sequences_of_a_stream() -> None:
     given = ragged(17)
     held = await create(memory_of(given, length=5), WORDS)
     expected = await held.train(**SETTINGS, batch_size=4)
     model = await create(await stream_of(given, length=5), WORDS)
+    model.backend.budget = Budget(block_steps=2)
     history = await model.train(**SETTINGS, batch_size=4)
     assert history.losses == pytest.approx(expected.losses, rel=1e-5)
     for name, array in values(held).items():
         np.testing.assert_allclose(values(model)[name], array, rtol=1e-4, atol=1e-6)
 
 
-async def test_next_block_is_fetched_while_the_present_one_is_trained(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
+async def test_next_block_is_fetched_while_the_present_one_is_trained() -> None:
     given = rows(24)
     events: list[str] = []
 
@@ -124,6 +119,7 @@ async def test_next_block_is_fetched_while_the_present_one_is_trained(
             yield row
 
     model = await create(await StreamDataset.create(source, rows={"training": 24}))
+    model.backend.budget = Budget(block_steps=2, call_steps=1)
     run_steps = model.backend.run_steps
 
     async def noted(*arguments: Any) -> Any:
@@ -132,7 +128,7 @@ async def test_next_block_is_fetched_while_the_present_one_is_trained(
             await asyncio.sleep(0)
         return await run_steps(*arguments)
 
-    monkeypatch.setattr(model.backend, "run_steps", noted)
+    model.backend.run_steps = noted  # type: ignore[method-assign]
     events.clear()
     await model.train(**SETTINGS | {"epochs": 1}, batch_size=4)
     started = events[events.index("step") :]
@@ -162,11 +158,8 @@ class SourceError(Exception):
 
 
 @pytest.mark.parametrize("bad", [1, 9, 23])
-async def test_errors_of_the_source_reach_the_user(
-    bad: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_errors_of_the_source_reach_the_user(bad: int) -> None:
     """The parameters are those of the last step, and nothing is left on the device."""
-    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
     given = rows(24)
 
     def source(subset: str, epoch: int) -> Iterator[Any]:
@@ -176,6 +169,7 @@ async def test_errors_of_the_source_reach_the_user(
             yield row
 
     model = await create(await StreamDataset.create(source, rows={"training": 24}))
+    model.backend.budget = Budget(block_steps=2)
     before = model.memory()
     training = model.train(**SETTINGS, batch_size=4)
     with pytest.raises(SourceError, match=f"row {bad} cannot"):
@@ -214,6 +208,7 @@ async def test_streams_that_change(change: Any, code: str, words: str) -> None:
         yield from change(given) if epoch == 2 else given
 
     model = await create(await StreamDataset.create(source, rows={"training": 24}))
+    model.backend.budget = Budget(block_steps=2)
     before = model.memory()
     with pytest.raises(DataError) as caught:
         await model.train(**SETTINGS, batch_size=4)
@@ -223,11 +218,7 @@ async def test_streams_that_change(change: Any, code: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["stop", "callback", "cancel"])
-async def test_a_source_is_closed_when_a_training_ends_early(
-    way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webnnm.trainer.feed.STREAM_STEPS", 2)
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", 1)
+async def test_a_source_is_closed_when_a_training_ends_early(way: str) -> None:
     given = rows(40)
     still_open = 0
     fetching = asyncio.Event()
@@ -247,6 +238,7 @@ async def test_a_source_is_closed_when_a_training_ends_early(
             still_open -= 1
 
     model = await create(await StreamDataset.create(source, rows={"training": 40}))
+    model.backend.budget = Budget(block_steps=2, call_steps=1)
     before = model.memory()
     ends = way == "callback"
     settings = SETTINGS | {"on_batch": lambda record: False if ends else None}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, create, points, regression, values
+from webnnm.backends.budget import Budget
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.evaluation.history import History
@@ -61,12 +62,10 @@ async def diverged(model: NNModel, **settings: Any) -> tuple[DataError, History]
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 256])
 @pytest.mark.parametrize("lr", [0.02, 0.05, 0.5])
-async def test_it_stops_where_it_diverged(
-    lr: float, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", chunk)
+async def test_it_stops_where_it_diverged(lr: float, chunk: int) -> None:
     steps, w = log_course(lr, 3)
     model = await create(LOG, rows())
+    model.backend.budget = Budget(call_steps=chunk)
     error, history = await diverged(model, epochs=3, lr=lr)
     rate = Schedule(kind="constant", rate=lr, epochs=3, batches=4).at(steps + 1)
     where = f"epoch {steps // 4 + 1}, batch {steps % 4 + 1}, at learning rate {rate:.3g}"

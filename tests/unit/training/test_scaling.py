@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, SLOPE, built, create, points, run, values
+from webnnm.backends.budget import Budget
 from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
@@ -159,11 +160,9 @@ def spoilt(count: int, good: int = 5, first: int = 3) -> Any:
 
 @pytest.mark.parametrize("chunk", [1, 7, 256])
 @pytest.mark.parametrize("good", [0, 5])
-async def test_fifty_overflows_in_a_row_end_the_training(
-    good: int, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webnnm.trainer.tuner.MOST_STEPS", chunk)
+async def test_fifty_overflows_in_a_row_end_the_training(good: int, chunk: int) -> None:
     model = await create(SLOPE.format(", init=zeros"), spoilt(50, good))
+    model.backend.budget = Budget(call_steps=chunk)
     with pytest.raises(DataError) as caught:
         await model.train(SETTINGS)
     assert caught.value.code == "NNM708"

@@ -18,8 +18,6 @@ from webnnm.training.step_settings import COUNT, LOSS, MASK, ROWS, TARGET
 Arrays = Mapping[str, HostArray]
 PREDICTION_BATCH = 64
 """Rows of one dispatch by default."""
-HELD_BYTES = 2**29
-"""Rows that take more bytes are uploaded to the device again each time they are evaluated."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +86,12 @@ class Evaluator:
         self._held = False
 
     async def hold(self) -> None:
-        """Keep the rows on the device, a set of tensors per batch, unless they are too many."""
-        if sum(array.data.nbytes for array in self._data.values()) > HELD_BYTES:
+        """Keep the rows on the device, a set of tensors per batch, unless they are too many.
+
+        Those are uploaded again each time they are evaluated.
+        """
+        size = sum(array.data.nbytes for array in self._data.values())
+        if size > self._backend.budget.resident_bytes:
             return
         for _ in range(len(self._given), -(-self._rows // self.batch)):
             self._given.append(await self._backend.tensors(self._types))
