@@ -119,14 +119,14 @@ interface BridgeRunner {
   kind: "runner";
   context: number;
   /** The data that the next run writes, by written tensor, and those that the last run read. */
-  buffers: { given: Uint8Array<ArrayBuffer>[]; taken: Uint8Array<ArrayBuffer> };
+  buffers: { inputs: Uint8Array<ArrayBuffer>[]; output: Uint8Array<ArrayBuffer> };
   answer: import("./webnn/bridge.js").Answer;
   names: { graph: number; binding: [Names, Names]; written: number[]; read: number[] };
   /** What the names refer to, as of this number of releases. */
   bound: (Bound & { graph: MLGraph; written: MLTensor[]; read: BridgeTensor[] }) | null;
   releases: number;
 }
-type Thing = BridgeContext | BridgeTensor | BridgeGraph | BridgeRunner;
+type Entry = BridgeContext | BridgeTensor | BridgeGraph | BridgeRunner;
 
 /** The tensors that a graph is dispatched with; `check` is the handle of the smallest output. */
 interface Bound {

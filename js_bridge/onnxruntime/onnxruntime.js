@@ -13,7 +13,7 @@ import * as webgpu from "./webgpu.js";
 /** The release of onnxruntime-web that this is written for; names the storage of its files. */
 const STORAGE = "onnxruntime-web 1.30.0";
 /** The approximate size of the WebAssembly, if a server does not report it. */
-const USUAL = 14e6;
+const USUAL_BYTES = 14e6;
 /** The functions that start each provider, and the files of onnxruntime-web that it needs. */
 const PROVIDERS = {
   wasm: {
@@ -29,27 +29,27 @@ const PROVIDERS = {
 };
 
 /** The instances that were started, by address. @type {Map<string, Promise<any>>} */
-const started = new Map();
+const instances = new Map();
 
 /** @type {typeof import("./onnxruntime.js").offer} */
 export async function offer(optionsJson) {
-  const { module, binary } = await wanted(optionsJson);
-  if (started.has(module) || await (await storage())?.match(binary)) {
+  const { module, binary } = await resolveProvider(optionsJson);
+  if (instances.has(module) || await (await storage())?.match(binary)) {
     return JSON.stringify({ kept: true, bytes: 0 });
   }
-  const answer = await fetch(binary, { method: "HEAD" }).catch(() => null);
-  const bytes = answer?.ok ? Number(answer.headers.get("content-length")) || USUAL : null;
+  const response = await fetch(binary, { method: "HEAD" }).catch(() => null);
+  const bytes = response?.ok ? Number(response.headers.get("content-length")) || USUAL_BYTES : null;
   return JSON.stringify({ kept: false, bytes });
 }
 
 /** @type {typeof import("./onnxruntime.js").open} */
-export async function open(optionsJson, tell) {
-  const { start, contextOf, base, module, binary } = await wanted(optionsJson);
-  const forget = () => { started.delete(module); };
-  let starting = started.get(module);
+export async function open(optionsJson, onProgress) {
+  const { start, contextOf, base, module, binary } = await resolveProvider(optionsJson);
+  const forget = () => { instances.delete(module); };
+  let starting = instances.get(module);
   if (!starting) {
-    starting = fetched(binary, tell).then((response) => start(module, response, base));
-    started.set(module, starting);
+    starting = fetchBinary(binary, onProgress).then((response) => start(module, response, base));
+    instances.set(module, starting);
   }
   try {
     return /** @type {any} */ (contextOf(await starting, forget));
@@ -60,16 +60,16 @@ export async function open(optionsJson, tell) {
 }
 
 /** Return a provider's functions and the addresses of its files. @param {string} optionsJson */
-async function wanted(optionsJson) {
+async function resolveProvider(optionsJson) {
   const { provider, folder } = JSON.parse(optionsJson);
-  const found = PROVIDERS[/** @type {keyof typeof PROVIDERS} */ (provider)];
-  if (!found) throw new BridgeError("NotAvailable", `there is no provider "${provider}"`);
+  const functions = PROVIDERS[/** @type {keyof typeof PROVIDERS} */ (provider)];
+  if (!functions) throw new BridgeError("NotAvailable", `there is no provider "${provider}"`);
   // Browsers expose WebGPU even if no device supports it.
   if (provider === "webgpu" && !await /** @type {any} */ (navigator).gpu?.requestAdapter()) {
     throw new BridgeError("NotAvailable", "this browser has no WebGPU");
   }
   const base = new URL(folder, globalThis.document?.baseURI ?? location.href).href;
-  return { ...found, base, module: base + found.module, binary: base + found.binary };
+  return { ...functions, base, module: base + functions.module, binary: base + functions.binary };
 }
 
 /** Return the storage for files; pages that are not served securely have none. */
@@ -80,31 +80,31 @@ async function storage() {
 /**
  * Return a WebAssembly file, from the browser's storage if it was fetched before.
  *
- * @param {string} address @param {Tell} [tell] called with the received and the total bytes
+ * @param {string} address @param {Tell} [onProgress] called with the received and the total bytes
  */
-async function fetched(address, tell) {
-  const kept = await storage();
-  const known = await kept?.match(address);
-  const response = known ?? await fetch(address);
+async function fetchBinary(address, onProgress) {
+  const cache = await storage();
+  const cached = await cache?.match(address);
+  const response = cached ?? await fetch(address);
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
-  const all = Number(response.headers.get("content-length")) || 0;
+  const total = Number(response.headers.get("content-length")) || 0;
   let received = 0;
   const counting = new TransformStream({
     transform(/** @type {Uint8Array} */ part, controller) {
       received += part.byteLength;
-      if (!known && tell) tell(received, Math.max(all, received));
+      if (!cached && onProgress) onProgress(received, Math.max(total, received));
       controller.enqueue(part);
     },
   });
   const body = /** @type {ReadableStream} */ (response.body).pipeThrough(counting);
-  const counted = new Response(body, { headers: { "content-type": "application/wasm" } });
+  const result = new Response(body, { headers: { "content-type": "application/wasm" } });
   // If the storage is full, the next visit only takes longer.
-  if (!known) kept?.put(address, counted.clone()).then(forgetOthers).catch(() => {});
-  return counted;
+  if (!cached) cache?.put(address, result.clone()).then(forgetOthers).catch(() => {});
+  return result;
 }
 
 /** Remove the files of other releases. */
 async function forgetOthers() {
-  const kept = (await caches.keys()).filter((name) => name.startsWith("onnxruntime-web"));
-  await Promise.all(kept.filter((name) => name !== STORAGE).map((name) => caches.delete(name)));
+  const names = (await caches.keys()).filter((name) => name.startsWith("onnxruntime-web"));
+  await Promise.all(names.filter((name) => name !== STORAGE).map((name) => caches.delete(name)));
 }

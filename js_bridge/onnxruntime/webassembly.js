@@ -13,7 +13,7 @@
 import { borrow, BridgeError, text } from "../common.js";
 
 /** Milliseconds of work after which the page gets a turn. */
-const TURN = 8;
+const TURN_MS = 8;
 /** The level of messages that ONNX Runtime itself prints: only errors. */
 const ERRORS = 3;
 /** The level of graph optimisation: everything. */
@@ -60,9 +60,9 @@ export function contextOf(wasm, forget) {
 function check(wasm, good) {
   if (good) return;
   const stack = wasm.stackSave();
-  const places = wasm.stackAlloc(8);
-  wasm._OrtGetLastError(places, places + 4);
-  const message = wasm.UTF8ToString(wasm.HEAPU32[places / 4 + 1]);
+  const addresses = wasm.stackAlloc(8);
+  wasm._OrtGetLastError(addresses, addresses + 4);
+  const message = wasm.UTF8ToString(wasm.HEAPU32[addresses / 4 + 1]);
   wasm.stackRestore(stack);
   throw new Error(message || "ONNX Runtime gave no reason");
 }
@@ -73,7 +73,7 @@ class WebAssemblyContext {
   constructor(wasm, forget) {
     this.wasm = wasm;
     this.forget = forget;
-    this.turned = performance.now();
+    this.lastTurn = performance.now();
     /** @type {(info: { message: string }) => void} */
     this.lose = () => {};
     /** @type {Promise<{ message: string }>} */
@@ -93,36 +93,36 @@ class WebAssemblyContext {
   async load(model) {
     const { wasm } = this;
     /** @type {number[]} */
-    const taken = [];
+    const allocations = [];
     const options = wasm._OrtCreateSessionOptions(ALL, true, true, 0, false, 0, 0, ERRORS, 0, 0);
     try {
       check(wasm, options);
-      const [address, length] = borrow(model, (bytes) => [this.#copied(bytes), bytes.byteLength]);
-      taken.push(address);
-      const session = await this.#alive(() => wasm._OrtCreateSession(address, length, options));
+      const [address, length] = borrow(model, (bytes) => [this.#copy(bytes), bytes.byteLength]);
+      allocations.push(address);
+      const session = await this.#callGuarded(() => wasm._OrtCreateSession(address, length, options));
       check(wasm, session);
-      return this.#described(session);
+      return this.#describe(session);
     } finally {
-      for (const address of taken) wasm._free(address);
+      for (const address of allocations) wasm._free(address);
       wasm._OrtReleaseSessionOptions(options);
     }
   }
 
   /** @param {number} session @returns {Graph} */
-  #described(session) {
+  #describe(session) {
     const { wasm } = this;
-    const places = this.#allocated(8);
-    check(wasm, wasm._OrtGetInputOutputCount(session, places, places + 4) === 0);
-    const [inputs, outputs] = wasm.HEAPU32.subarray(places / 4, places / 4 + 2);
+    const addresses = this.#allocate(8);
+    check(wasm, wasm._OrtGetInputOutputCount(session, addresses, addresses + 4) === 0);
+    const [inputs, outputs] = wasm.HEAPU32.subarray(addresses / 4, addresses / 4 + 2);
     const names = Array.from({ length: inputs + outputs }, (_, index) => {
-      check(wasm, wasm._OrtGetInputOutputMetadata(session, index, places, places + 4) === 0);
-      const [address, type] = wasm.HEAPU32.subarray(places / 4, places / 4 + 2);
+      check(wasm, wasm._OrtGetInputOutputMetadata(session, index, addresses, addresses + 4) === 0);
+      const [address, type] = wasm.HEAPU32.subarray(addresses / 4, addresses / 4 + 2);
       wasm._OrtFree(type);
       return { name: wasm.UTF8ToString(address), address };
     });
-    wasm._free(places);
+    wasm._free(addresses);
     // The names never change: a run only has to write the tensors to `pointers`.
-    const pointers = this.#allocated(8 * names.length);
+    const pointers = this.#allocate(8 * names.length);
     wasm.HEAPU32.set(names.map(({ address }) => address), pointers / 4 + names.length);
     const destroy = () => {
       wasm._OrtReleaseSession(session);
@@ -139,7 +139,7 @@ class WebAssemblyContext {
     const { wasm } = this;
     const [type, bits] = /** @type {[number, number]} */ (TYPES[dataType]);
     const length = Math.ceil((shape.reduce((a, b) => a * b, 1) * bits) / 8);
-    const address = this.#allocated(Math.max(length, 1));
+    const address = this.#allocate(Math.max(length, 1));
     wasm.HEAPU8.fill(0, address, address + length);
     const stack = wasm.stackSave();
     const sizes = wasm.stackAlloc(4 * Math.max(shape.length, 1));
@@ -178,18 +178,18 @@ class WebAssemblyContext {
     const { wasm } = this;
     const { pointers: values } = graph;
     // The ONNX graph lacks inputs that no output depends on.
-    const given = graph.inputs.map(({ name }) => /** @type {Tensor} */ (inputs[name]));
-    const made = graph.outputs.map(({ name }) => /** @type {Tensor} */ (outputs[name]));
-    const failed = given.find(({ failure }) => failure);
+    const feeds = graph.inputs.map(({ name }) => /** @type {Tensor} */ (inputs[name]));
+    const results = graph.outputs.map(({ name }) => /** @type {Tensor} */ (outputs[name]));
+    const failed = feeds.find(({ failure }) => failure);
     if (failed) throw failed.failure;
-    const tensors = [...given, ...made];
+    const tensors = [...feeds, ...results];
     wasm.HEAPU32.set(tensors.map(({ value }) => value), values / 4);
     const names = values + 4 * tensors.length;
-    const [inside, outside] = [4 * given.length, made.length];
-    check(wasm, this.#alive(() => wasm._OrtRun(
-      graph.session, names, values, given.length, names + inside, outside, values + inside, 0,
+    const skip = 4 * feeds.length;
+    check(wasm, this.#callGuarded(() => wasm._OrtRun(
+      graph.session, names, values, feeds.length, names + skip, results.length, values + skip, 0,
     )) === 0);
-    for (const tensor of made) tensor.failure = null;
+    for (const tensor of results) tensor.failure = null;
   }
 
   /** @param {Tensor} tensor @returns {Promise<ArrayBuffer>} */
@@ -197,9 +197,9 @@ class WebAssemblyContext {
     if (failure) throw failure;
     // The heap may be shared memory; a slice never is.
     const { buffer } = this.wasm.HEAPU8.slice(address, address + length);
-    if (performance.now() - this.turned > TURN) {
-      await turn();
-      this.turned = performance.now();
+    if (performance.now() - this.lastTurn > TURN_MS) {
+      await yieldToPage();
+      this.lastTurn = performance.now();
     }
     return buffer;
   }
@@ -208,7 +208,7 @@ class WebAssemblyContext {
   destroy() {}
 
   /** @param {number} length @returns {number} */
-  #allocated(length) {
+  #allocate(length) {
     const address = this.wasm._malloc(length);
     if (!address) {
       throw new BridgeError("DeviceError", `WebAssembly has no memory for ${length} more bytes`);
@@ -217,8 +217,8 @@ class WebAssemblyContext {
   }
 
   /** @param {Uint8Array} bytes @returns {number} */
-  #copied(bytes) {
-    const address = this.#allocated(bytes.byteLength);
+  #copy(bytes) {
+    const address = this.#allocate(bytes.byteLength);
     this.wasm.HEAPU8.set(bytes, address);
     return address;
   }
@@ -229,7 +229,7 @@ class WebAssemblyContext {
    *
    * @template T @param {() => T} call @returns {T}
    */
-  #alive(call) {
+  #callGuarded(call) {
     try {
       return call();
     } catch (error) {
@@ -241,7 +241,7 @@ class WebAssemblyContext {
 }
 
 /** Let the page handle pending events; timers would be clamped. @returns {Promise<void>} */
-function turn() {
+function yieldToPage() {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

@@ -72,7 +72,7 @@ class WebGpuContext {
     });
     await this.#watch();
     this.keeper ??= session;
-    return { session, destroy: () => { if (session !== this.keeper) this.#released(session); } };
+    return { session, destroy: () => { if (session !== this.keeper) this.#release(session); } };
   }
 
   /** Get the WebGPU device, which exists from the first session on, and watch for its loss. */
@@ -88,7 +88,7 @@ class WebGpuContext {
   async createTensor({ dataType, shape }) {
     // Earlier queued work still uses it.
     const tensor = new Tensor(dataType, shape, () => {
-      this.#queued(() => tensor.free()).catch(() => {});
+      this.#enqueue(() => tensor.free()).catch(() => {});
     });
     return tensor;
   }
@@ -96,7 +96,7 @@ class WebGpuContext {
   /** @param {Tensor} tensor @param {Uint8Array<ArrayBuffer>} data */
   writeTensor(tensor, data) {
     const bytes = data.slice().buffer; // the caller may change it as soon as this returns
-    this.#queued(() => {
+    this.#enqueue(() => {
       tensor.failure = null;
       this.#fill(tensor, bytes);
     }).catch((error) => { tensor.failure = error; });
@@ -108,33 +108,33 @@ class WebGpuContext {
    * @param {Graph} graph @param {Tensors} inputs @param {Tensors} outputs
    */
   dispatch(graph, inputs, outputs) {
-    this.#queued(() => this.#run(graph.session, inputs, outputs)).catch((error) => {
+    this.#enqueue(() => this.#run(graph.session, inputs, outputs)).catch((error) => {
       for (const tensor of Object.values(outputs)) tensor.failure = error;
     });
   }
 
   /** @param {Tensor} tensor @returns {Promise<ArrayBuffer>} */
   async readTensor(tensor) {
-    return this.#queued(() => {
+    return this.#enqueue(() => {
       if (tensor.failure) throw tensor.failure;
       const value = this.#value(tensor);
-      return this.#onGpu(tensor) ? this.#downloaded(tensor) : contents(value);
+      return this.#onGpu(tensor) ? this.#download(tensor) : contents(value);
     });
   }
 
   /** Tensors and graphs are destroyed one by one. */
   destroy() {
-    if (this.keeper) this.#released(this.keeper);
+    if (this.keeper) this.#release(this.keeper);
     this.keeper = null;
   }
 
   /** @param {any} session */
-  #released(session) {
-    this.#queued(() => session.release()).catch(() => {});
+  #release(session) {
+    this.#enqueue(() => session.release()).catch(() => {});
   }
 
   /** @template T @param {() => T | Promise<T>} work @returns {Promise<T>} */
-  #queued(work) {
+  #enqueue(work) {
     const done = this.tail.then(work);
     this.tail = done.catch(() => {});
     return done;
@@ -144,17 +144,17 @@ class WebGpuContext {
   async #run(session, inputs, outputs) {
     const failed = Object.values(inputs).find((tensor) => tensor.failure);
     if (failed) throw failed.failure;
-    const wanted = session.outputNames;
+    const names = session.outputNames;
     // The ONNX graph lacks inputs that no output depends on.
     const feeds = Object.fromEntries(session.inputNames.map(
       (/** @type {string} */ name) => [name, this.#value(/** @type {any} */ (inputs[name]))],
     ));
-    const fetches = Object.fromEntries(wanted.map((/** @type {string} */ name) => {
+    const fetches = Object.fromEntries(names.map((/** @type {string} */ name) => {
       const tensor = /** @type {Tensor} */ (outputs[name]);
       return [name, this.#onGpu(tensor) ? this.#value(tensor) : null];
     }));
     const results = await session.run(feeds, fetches);
-    for (const name of wanted) {
+    for (const name of names) {
       const tensor = /** @type {Tensor} */ (outputs[name]);
       tensor.failure = null;
       tensor.value = results[name];
@@ -199,7 +199,7 @@ class WebGpuContext {
   }
 
   /** @param {Tensor} tensor */
-  async #downloaded(tensor) {
+  async #download(tensor) {
     const size = 4 * Math.ceil(tensor.bytes / 4);
     const staging = this.device.createBuffer({ size, usage: 0x1 | 0x8 }); // MAP_READ, COPY_DST
     const encoder = this.device.createCommandEncoder();

@@ -7,10 +7,10 @@
 
 /** @type {Bridge["browser"]} */
 export async function browser() {
-  const wanted = ["architecture", "fullVersionList", "platformVersion"];
+  const hints = ["architecture", "fullVersionList", "platformVersion"];
   try {
-    const told = /** @type {any} */ (navigator).userAgentData;
-    return JSON.stringify(await told.getHighEntropyValues(wanted));
+    const agentData = /** @type {any} */ (navigator).userAgentData;
+    return JSON.stringify(await agentData.getHighEntropyValues(hints));
   } catch {
     // Other browsers lack this member, and policies of pages may forbid its use.
     return navigator.userAgent;

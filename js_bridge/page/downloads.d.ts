@@ -17,17 +17,18 @@ export interface Downloaded {
 
 /**
  * Fetch a file, or what is missing of it. With `keep` it stays in the browser's storage, with
- * `hashed` its hash is computed. `tell` is called with the bytes received, and with the total as
- * far as it is known. With `guarded` the server must not redirect, except from https to https.
+ * `withHash` its hash is computed. `onProgress` is called with the bytes received, and with the
+ * total as far as it is known. With `noRedirects` the server must not redirect, except from https to
+ * https.
  *
  * Errors are named "NotFound", "Incomplete" and "NotAvailable".
  */
 export function download(
   address: string,
   keep: boolean,
-  hashed: boolean,
-  tell: (received: number, all: number) => void,
-  guarded: boolean,
+  withHash: boolean,
+  onProgress: (received: number, total: number) => void,
+  noRedirects: boolean,
 ): Promise<Downloaded>;
 
 /** Remove all files that are kept. */

@@ -4,7 +4,7 @@
  *
  * @module
  * @typedef {typeof import("./downloads.js").download} Download
- * @typedef {{ validator: string, size: number, parts: number, whole: boolean }} State
+ * @typedef {{ validator: string, size: number, parts: number, complete: boolean }} State
  */
 
 import { BridgeError, borrow } from "../common.js";
@@ -12,29 +12,29 @@ import { BridgeError, borrow } from "../common.js";
 // Service workers remove storages whose name begins with "webnnm ", their scope, and a blank.
 const STORAGE = "webnnm-downloads";
 /** Bytes that are stored at a time; an interrupted connection loses no more. */
-const PART = 1 << 23;
+const PART_BYTES = 1 << 23;
 /** Bytes that are copied to Python at a time. */
-const CROSSING = 1 << 22;
+const PIECE_BYTES = 1 << 22;
 /** @type {State} */
-const NOTHING = { validator: "", size: 0, parts: 0, whole: false };
+const NOTHING = { validator: "", size: 0, parts: 0, complete: false };
 
 /** @type {Download} */
-export async function download(address, keep, hashed, tell, guarded) {
+export async function download(address, keep, withHash, onProgress, noRedirects) {
   const url = new URL(address, globalThis.document?.baseURI ?? location.href).href;
   const storage = keep ? await globalThis.caches?.open(STORAGE).catch(() => undefined) : undefined;
   const file = new Parts(url, storage);
   await file.recall();
-  if (!file.state.whole) await fetched(file, tell, guarded);
+  if (!file.state.complete) await fetchMissing(file, onProgress, noRedirects);
   const all = new Blob(file.blobs);
-  tell(all.size, all.size);
+  onProgress(all.size, all.size);
   return {
     size: all.size,
-    sha256: hashed ? await hash(all) : "",
+    sha256: withHash ? await hash(all) : "",
     kept: file.storage !== undefined,
     drop: () => file.drop(),
     copy: async (target) => {
-      for (let start = 0; start < all.size; start += CROSSING) {
-        const piece = new Uint8Array(await all.slice(start, start + CROSSING).arrayBuffer());
+      for (let start = 0; start < all.size; start += PIECE_BYTES) {
+        const piece = new Uint8Array(await all.slice(start, start + PIECE_BYTES).arrayBuffer());
         borrow(target, (memory) => memory.set(piece, start));
       }
     },
@@ -49,9 +49,9 @@ export async function forget() {
 /**
  * Fetch what is missing of a file.
  *
- * @param {Parts} file @param {Parameters<Download>[3]} tell @param {boolean} guarded
+ * @param {Parts} file @param {Parameters<Download>[3]} onProgress @param {boolean} noRedirects
  */
-async function fetched(file, tell, guarded) {
+async function fetchMissing(file, onProgress, noRedirects) {
   const { url, state } = file;
   /** @type {Record<string, string>} */
   const headers = file.size && state.validator
@@ -59,20 +59,20 @@ async function fetched(file, tell, guarded) {
     : {};
   // Where a redirect leads to is known afterwards: by https it reaches nothing without a certificate.
   const secure = url.startsWith("https:");
-  const redirect = guarded && !secure ? "error" : "follow";
-  const answer = await fetch(url, { headers, redirect });
-  if (guarded && secure && !answer.url.startsWith("https:")) {
-    throw new BridgeError("NotFound", `${url}: the server redirects to ${answer.url}`);
+  const redirect = noRedirects && !secure ? "error" : "follow";
+  const response = await fetch(url, { headers, redirect });
+  if (noRedirects && secure && !response.url.startsWith("https:")) {
+    throw new BridgeError("NotFound", `${url}: the server redirects to ${response.url}`);
   }
-  if (answer.status === 206) {
-    const start = /^bytes (\d+)-/.exec(answer.headers.get("content-range") ?? "")?.[1];
+  if (response.status === 206) {
+    const start = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "")?.[1];
     if (Number(start) !== file.size) throw new Error(`${url}: the server sent another range`);
-  } else if (answer.ok && answer.body) {
-    await file.begin(answer.headers);
+  } else if (response.ok && response.body) {
+    await file.begin(response.headers);
   } else {
-    throw new BridgeError("NotFound", `${url}: the server answered ${answer.status}`);
+    throw new BridgeError("NotFound", `${url}: the server answered ${response.status}`);
   }
-  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (answer.body).getReader();
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body).getReader();
   /** @type {Uint8Array<ArrayBuffer>[]} */
   let chunks = [];
   let waiting = 0;
@@ -85,15 +85,15 @@ async function fetched(file, tell, guarded) {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       chunks.push(next.value);
       waiting += next.value.length;
-      tell(file.size + waiting, Math.max(file.state.size, file.size + waiting));
-      if (waiting >= PART) await flush();
+      onProgress(file.size + waiting, Math.max(file.state.size, file.size + waiting));
+      if (waiting >= PART_BYTES) await flush();
     }
   } finally {
     await flush();
   }
   if (file.state.size && file.size !== file.state.size) {
-    const words = `${file.size} of ${file.state.size} bytes`;
-    throw new BridgeError("Incomplete", `${url}: the connection ended after ${words}`);
+    const progress = `${file.size} of ${file.state.size} bytes`;
+    throw new BridgeError("Incomplete", `${url}: the connection ended after ${progress}`);
   }
   await file.finish();
 }
@@ -125,10 +125,10 @@ class Parts {
 
   /** Load the parts that were stored before. */
   async recall() {
-    const found = await this.storage?.match(this.key("state"));
-    if (!found) return;
+    const stored = await this.storage?.match(this.key("state"));
+    if (!stored) return;
     /** @type {State} */
-    const state = await found.json();
+    const state = await stored.json();
     const parts = await Promise.all(
       Array.from({ length: state.parts }, (_, part) => this.storage?.match(this.key(part))),
     );
@@ -160,7 +160,7 @@ class Parts {
 
   /** Mark the file as complete. */
   async finish() {
-    this.state = { ...this.state, whole: true };
+    this.state = { ...this.state, complete: true };
     await this.put("state", new Blob([JSON.stringify(this.state)]));
   }
 

@@ -7,10 +7,12 @@
  * @typedef {typeof import("./files.js")} Files
  */
 
+import { borrow } from "../common.js";
+
 const NAME = "webnnm";
 const STORE = "files";
 /** Bytes that are copied at a time: a large file is in memory once, not twice. */
-const CROSSING = 1 << 22;
+const PIECE_BYTES = 1 << 22;
 
 /**
  * The names that this page or worker has claimed: how often, when it holds the lock, and how to
@@ -44,8 +46,8 @@ function lock(name) {
   const had = new Promise((/** @type {(had: void) => void} */ resolve, reject) => {
     if (!navigator.locks) return resolve();
     gone = navigator.locks
-      .request(`${NAME}:${name}`, { ifAvailable: true }, async (found) => {
-        if (!found) throw Object.assign(new Error("another tab or window of this site is using the "
+      .request(`${NAME}:${name}`, { ifAvailable: true }, async (held) => {
+        if (!held) throw Object.assign(new Error("another tab or window of this site is using the "
           + `training "${name}"`), { name: "InUse" });
         await new Promise((/** @type {(gone: void) => void} */ end) => {
           free = end;
@@ -67,11 +69,11 @@ export async function writer(name) {
     plainly(end()).finally(() => release(name))
   );
   try {
-    const begun = await plainly(opened(name));
+    const file = await plainly(openFile(name));
     return {
-      write: (part) => plainly(begun.write(part)),
-      close: done(begun.close),
-      abort: done(begun.abort),
+      write: (part) => plainly(file.write(part)),
+      close: done(file.close),
+      abort: done(file.abort),
     };
   } catch (error) {
     await release(name);
@@ -93,10 +95,10 @@ function plainly(work) {
 }
 
 /** Begin a file. @param {string} name */
-async function opened(name) {
+async function openFile(name) {
   const folder = await privateFolder();
   if (!folder) {
-    const parts = collected();
+    const parts = collectBlobs();
     return {
       ...parts,
       close: async () => {
@@ -117,11 +119,11 @@ async function opened(name) {
 
 /** @type {Files["read"]} */
 export function read(name) {
-  return plainly(found(name));
+  return plainly(readFile(name));
 }
 
 /** @type {Files["read"]} */
-async function found(name) {
+async function readFile(name) {
   const folder = await privateFolder();
   const file = folder
     ? await folder.getFileHandle(name).then((handle) => handle.getFile(), missing)
@@ -131,9 +133,9 @@ async function found(name) {
   return {
     size: file.size,
     copy: async (target) => {
-      for (let start = 0; start < file.size; start += CROSSING) {
-        const piece = new Uint8Array(await file.slice(start, start + CROSSING).arrayBuffer());
-        lent(target, (memory) => memory.set(piece, start));
+      for (let start = 0; start < file.size; start += PIECE_BYTES) {
+        const piece = new Uint8Array(await file.slice(start, start + PIECE_BYTES).arrayBuffer());
+        borrow(target, (memory) => memory.set(piece, start));
       }
     },
   };
@@ -143,14 +145,14 @@ async function found(name) {
 export async function drop(name) {
   await claim(name);
   try {
-    await plainly(removed(name));
+    await plainly(removeFile(name));
   } finally {
     await release(name);
   }
 }
 
 /** Remove a file that is claimed. @param {string} name */
-async function removed(name) {
+async function removeFile(name) {
   const folder = await privateFolder();
   if (folder) await folder.removeEntry(name).catch(missing);
   else await inDatabase("readwrite", (files) => files.delete(name));
@@ -161,7 +163,7 @@ export function download(name) {
   if (typeof document === "undefined") {
     throw new Error("a worker cannot save a download: send the bytes to the page");
   }
-  const parts = collected();
+  const parts = collectBlobs();
   return {
     ...parts,
     close: async () => {
@@ -179,10 +181,10 @@ let leaving;
 export function hidden() {
   leaving ??= new Promise((resolve) => {
     if (typeof document === "undefined") return;
-    const ended = new AbortController();
-    const { signal } = ended;
+    const listening = new AbortController();
+    const { signal } = listening;
     const leave = () => {
-      ended.abort();
+      listening.abort();
       leaving = undefined;
       resolve();
     };
@@ -198,9 +200,9 @@ export function hidden() {
 
 /** The folder of this package in the private file system, or null if there is none. */
 async function privateFolder() {
-  const known = typeof FileSystemFileHandle === "function"
+  const isWritable = typeof FileSystemFileHandle === "function"
     && "createWritable" in FileSystemFileHandle.prototype;
-  if (!known || !navigator.storage?.getDirectory) return null;
+  if (!isWritable || !navigator.storage?.getDirectory) return null;
   try {
     const root = await navigator.storage.getDirectory();
     return await root.getDirectoryHandle(NAME, { create: true });
@@ -249,7 +251,7 @@ function inDatabase(mode, ask) {
 }
 
 /** Begin a file made of blobs, which browsers keep outside the page's memory. */
-function collected() {
+function collectBlobs() {
   /** @type {Blob[]} */
   const blobs = [];
   return {
@@ -263,23 +265,8 @@ function collected() {
 
 /** Yield copies of pieces of a part. @param {import("./files.js").Memory} part */
 function* pieces(part) {
-  const size = lent(part, (memory) => memory.length);
-  for (let start = 0; start < size; start += CROSSING) {
-    yield lent(part, (memory) => memory.slice(start, start + CROSSING));
-  }
-}
-
-/**
- * Use Python's memory, which may move when Python allocates more.
- *
- * @template T
- * @param {import("./files.js").Memory} memory @param {(data: Uint8Array<ArrayBuffer>) => T} use
- */
-function lent(memory, use) {
-  const view = memory.getBuffer("u8");
-  try {
-    return use(view.data);
-  } finally {
-    view.release();
+  const size = borrow(part, (memory) => memory.length);
+  for (let start = 0; start < size; start += PIECE_BYTES) {
+    yield borrow(part, (memory) => memory.slice(start, start + PIECE_BYTES));
   }
 }

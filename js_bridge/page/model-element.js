@@ -12,9 +12,9 @@
  */
 
 /** Rows of at most this many numbers get a field for each. */
-const MOST_FIELDS = 32;
+const MAX_FIELDS = 32;
 /** Classes that are shown. */
-const MOST_CLASSES = 5;
+const MAX_CLASSES = 5;
 const DIGITS = 5;
 
 const STYLE = new CSSStyleSheet();
@@ -36,33 +36,33 @@ STYLE.replaceSync(`
 
 /** @type {Worker | undefined} */
 let worker;
-/** @type {Map<number, { resolve: (found: any) => void, reject: (error: Error) => void }>} */
+/** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
 const waiting = new Map();
 let requests = 0;
 
-/** Ask the worker. @param {import("./model-worker.js").Request} request @param {Transferable[]} moved */
-function ask(request, moved = []) {
+/** Ask the worker. @param {import("./model-worker.js").Request} request @param {Transferable[]} transfer */
+function ask(request, transfer = []) {
   worker ??= startWorker();
   const number = requests++;
-  worker.postMessage({ number, request }, moved);
+  worker.postMessage({ number, request }, transfer);
   return new Promise((resolve, reject) => waiting.set(number, { resolve, reject }));
 }
 
 function startWorker() {
-  const made = new Worker(new URL("./model-worker.js", import.meta.url), { type: "module" });
-  made.onmessage = ({ data: { number, found, error } }) => {
+  const started = new Worker(new URL("./model-worker.js", import.meta.url), { type: "module" });
+  started.onmessage = ({ data: { number, result, error } }) => {
     const promise = waiting.get(number);
     waiting.delete(number);
-    if (error === undefined) promise?.resolve(found);
+    if (error === undefined) promise?.resolve(result);
     else promise?.reject(new Error(error));
   };
-  made.onerror = ({ message }) => {
+  started.onerror = ({ message }) => {
     const error = new Error(message ?? "model-worker.js, or a module of it, cannot be loaded");
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
     worker = undefined;
   };
-  return made;
+  return started;
 }
 
 /** @param {any} value @returns {value is ImageBitmapSource} */
@@ -86,9 +86,9 @@ async function portable(row) {
  * @param {(Node | string)[]} children
  */
 function make(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
 }
 
 /** @param {number} value */
@@ -108,7 +108,7 @@ function fieldsOf(name, input) {
     return { fields: [make("label", { className: "whole" }, "Text", field)], read: () => field.value };
   }
   const [length] = input.shape;
-  if (input.shape.length === 1 && length && length <= MOST_FIELDS) {
+  if (input.shape.length === 1 && length && length <= MAX_FIELDS) {
     const columns = Array.from({ length }, (_, at) => ({ name: `${name} ${at + 1}`, usual: null }));
     const { fields, read } = columnFields(columns);
     return { fields, read: () => Object.values(read()) };
@@ -123,7 +123,7 @@ function fieldsOf(name, input) {
 function columnFields(columns) {
   const fields = columns.map(({ categories, usual }) =>
     categories
-      ? make("select", {}, ...categories.map((word) => make("option", {}, word)))
+      ? make("select", {}, ...categories.map((name) => make("option", {}, name)))
       : make("input", { type: "number", step: "any", required: true, value: usual ?? "" }));
   const values = () =>
     fields.map((field) => (field instanceof HTMLInputElement ? field.valueAsNumber : field.value));
@@ -136,15 +136,15 @@ function columnFields(columns) {
 /** @param {{ width: number, height: number }} size */
 function pictureField({ width, height }) {
   const field = make("input", { type: "file", accept: "image/*", required: true });
-  const seen = make("canvas", { width, height, className: "whole", hidden: true, role: "img" });
-  seen.ariaLabel = "The picture as the model sees it";
+  const preview = make("canvas", { width, height, className: "whole", hidden: true, role: "img" });
+  preview.ariaLabel = "The picture as the model sees it";
   field.onchange = async () => {
     const [file] = field.files ?? [];
-    seen.hidden = !file;
+    preview.hidden = !file;
     if (!file) return;
     try {
       const bitmap = await createImageBitmap(file, { imageOrientation: "from-image" });
-      seen.getContext("2d")?.drawImage(bitmap, 0, 0, width, height);
+      preview.getContext("2d")?.drawImage(bitmap, 0, 0, width, height);
       field.setCustomValidity("");
     } catch {
       field.setCustomValidity("This file is not a picture that the browser can read.");
@@ -152,18 +152,18 @@ function pictureField({ width, height }) {
     }
   };
   const label = make("label", { className: "whole" }, "Picture", field);
-  return { fields: [label, seen], read: () => field.files?.[0] };
+  return { fields: [label, preview], read: () => field.files?.[0] };
 }
 
 /** Show the prediction of an output. @param {Output} output */
-function shown(output) {
+function renderOutput(output) {
   if ("values" in output) {
     const flat = [output.values].flat(Infinity);
     return make("p", {}, flat.map((v) => (typeof v === "number" ? short(v) : v)).join(", "));
   }
   const ranked = output.labels.map((label, at) => ({ label, share: output.probabilities[at] ?? 0 }));
   ranked.sort((one, other) => other.share - one.share);
-  const lines = ranked.slice(0, MOST_CLASSES).map(({ label, share }) =>
+  const lines = ranked.slice(0, MAX_CLASSES).map(({ label, share }) =>
     make("li", {},
       make("span", {}, String(label)),
       `${(100 * share).toFixed(1)} %`,
@@ -175,7 +175,7 @@ export class ModelElement extends HTMLElement {
   static observedAttributes = ["src", "controls"];
 
   /** @type {Promise<{ model: number, signature: Record<string, Input> }> | undefined} */
-  #opened;
+  #opening;
   #status = make("p", { role: "status" });
   #body = make("div");
 
@@ -209,10 +209,10 @@ export class ModelElement extends HTMLElement {
   async predict(row) {
     const { model } = await this.#model();
     const sent = await portable(row);
-    const moved = [sent, ...Object.values(sent ?? {})].filter((it) => it instanceof ImageBitmap);
-    const found = await ask({ model, row: sent }, moved);
-    const outputs = Object.values(found);
-    const detail = outputs.length === 1 ? outputs[0] : found;
+    const transfer = [sent, ...Object.values(sent ?? {})].filter((it) => it instanceof ImageBitmap);
+    const result = await ask({ model, row: sent }, transfer);
+    const outputs = Object.values(result);
+    const detail = outputs.length === 1 ? outputs[0] : result;
     this.dispatchEvent(new CustomEvent("prediction", { detail, bubbles: true }));
     return detail;
   }
@@ -223,15 +223,15 @@ export class ModelElement extends HTMLElement {
 
   /** @param {string} name */
   attributeChangedCallback(name) {
-    if (name === "src") this.#opened = undefined;
+    if (name === "src") this.#opening = undefined;
     if (this.isConnected) this.#show();
   }
 
   #model() {
-    this.#opened ??= this.src
+    this.#opening ??= this.src
       ? ask({ open: new URL(this.src, document.baseURI).href })
       : Promise.reject(new Error('<webnnm-model> has no model: add src="…"'));
-    return this.#opened;
+    return this.#opening;
   }
 
   /** Load the model, and show its form. */
@@ -242,12 +242,12 @@ export class ModelElement extends HTMLElement {
     this.#status.textContent = controls ? "Loading the model …" : "";
     try {
       const { signature } = await opened;
-      if (opened !== this.#opened || controls !== this.hasAttribute("controls")) return;
+      if (opened !== this.#opening || controls !== this.hasAttribute("controls")) return;
       this.#status.textContent = "";
       this.#body.replaceChildren(...(controls ? [this.#form(signature)] : []));
       this.dispatchEvent(new Event("load"));
     } catch (error) {
-      if (opened === this.#opened) this.#fail(error);
+      if (opened === this.#opening) this.#fail(error);
     }
   }
 
@@ -269,11 +269,11 @@ export class ModelElement extends HTMLElement {
       event.preventDefault();
       try {
         const rows = Object.fromEntries(inputs.map(({ name, read }) => [name, read()]));
-        const found = await this.predict(several ? rows : Object.values(rows)[0]);
+        const outputs = await this.predict(several ? rows : Object.values(rows)[0]);
         this.#status.textContent = "";
-        answer.replaceChildren(...("values" in found || "label" in found
-          ? [shown(/** @type {Output} */ (found))]
-          : Object.entries(found).flatMap(([name, one]) => [make("p", {}, name), shown(one)])));
+        answer.replaceChildren(...("values" in outputs || "label" in outputs
+          ? [renderOutput(/** @type {Output} */ (outputs))]
+          : Object.entries(outputs).flatMap(([name, one]) => [make("p", {}, name), renderOutput(one)])));
       } catch (error) {
         answer.replaceChildren();
         this.#fail(error);

@@ -21,9 +21,9 @@ async function open(url) {
 
 /** @param {string} url */
 async function download(url) {
-  const answer = await fetch(url);
-  if (!answer.ok) throw new Error(`${url} cannot be fetched: ${answer.status} ${answer.statusText}`);
-  return new Uint8Array(await answer.arrayBuffer());
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url} cannot be fetched: ${response.status} ${response.statusText}`);
+  return new Uint8Array(await response.arrayBuffer());
 }
 
 /** Return a model's prediction for a row. @param {number} model @param {any} row */
@@ -49,8 +49,8 @@ function message({ message, type }) {
 
 addEventListener("message", async ({ data: { number, request } }) => {
   try {
-    const found = "open" in request ? open(request.open) : predict(request.model, request.row);
-    postMessage({ number, found: await found });
+    const result = "open" in request ? open(request.open) : predict(request.model, request.row);
+    postMessage({ number, result: await result });
   } catch (error) {
     postMessage({ number, error: message(error) });
   }

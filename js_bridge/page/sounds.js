@@ -2,14 +2,14 @@
 
 // The browser's audio thread loads this module again to gather frames. The blob URL of the text is
 // revoked once it is imported, so a new one is made for the same text.
-const gathers = "AudioWorkletProcessor" in globalThis;
-const own = gathers || !import.meta.url.startsWith("blob:")
+const inWorklet = "AudioWorkletProcessor" in globalThis;
+const moduleUrl = inWorklet || !import.meta.url.startsWith("blob:")
   ? import.meta.url
-  : fetch(import.meta.url).then((answer) => answer.blob()).then(URL.createObjectURL);
+  : fetch(import.meta.url).then((response) => response.blob()).then(URL.createObjectURL);
 // Who opens a microphone learns that it failed; until then nobody awaits it.
-Promise.resolve(own).catch(() => {});
+Promise.resolve(moduleUrl).catch(() => {});
 
-if (gathers) {
+if (inWorklet) {
   class Frames extends AudioWorkletProcessor {
     /** @param {{ processorOptions: { size: number } }} options */
     constructor({ processorOptions: { size } }) {
@@ -43,13 +43,13 @@ const prepared = new Map();
 
 /** @type {import("./sounds.js").prepare} */
 export async function prepare(rate) {
-  if (!prepared.has(rate)) prepared.set(rate, await begin(rate));
+  if (!prepared.has(rate)) prepared.set(rate, await openContext(rate));
 }
 
-async function begin(/** @type {number} */ rate) {
+async function openContext(/** @type {number} */ rate) {
   const context = new AudioContext({ sampleRate: rate });
   try {
-    await context.audioWorklet.addModule(await own);
+    await context.audioWorklet.addModule(await moduleUrl);
   } catch (error) {
     await context.close();
     throw error;
@@ -82,7 +82,7 @@ export async function open(rate, size, tell) {
     prepared.set(rate, ready);
   };
   try {
-    context ??= await begin(rate);
+    context ??= await openContext(rate);
     const options = { numberOfOutputs: 0, processorOptions: { size } };
     node = new AudioWorkletNode(context, "frames", options);
     node.port.onmessage = ({ data }) => tell(data);

@@ -8,7 +8,7 @@
 
 import { borrow, BridgeError, text } from "../common.js";
 import { failure, guard } from "./failures.js";
-import { alive, enter, join, known, release, releases } from "./handles.js";
+import { alive, lookup, register, registerMember, release, releases } from "./handles.js";
 import { assemble } from "./plans.js";
 
 export { BridgeError, release };
@@ -49,12 +49,12 @@ export function adopt(ml) {
   /** @type {BridgeContext} */
   const context = { kind: "context", ml, members: new Set(), lost: null };
   ml.lost.then((info) => { context.lost = info.message || "the browser gave no reason"; });
-  return enter(context);
+  return register(context);
 }
 
 /** @type {Bridge["limits"]} */
 export function limits(context) {
-  return JSON.stringify(known(context, "context").ml.opSupportLimits());
+  return JSON.stringify(lookup(context, "context").ml.opSupportLimits());
 }
 
 /** @type {Bridge["build"]} */
@@ -67,14 +67,14 @@ export async function build(handle, planJson, constants, ...arrays) {
     const builder = new MLGraphBuilder(context.ml);
     /** @type {Map<number, MLOperand>} */
     const operands = new Map();
-    await Promise.all(plan.constants.map(async ({ dtype: dataType, shape, id, ...place }) => {
+    await Promise.all(plan.constants.map(async ({ dtype: dataType, shape, id, ...source }) => {
       const constant = (/** @type {Uint8Array<ArrayBuffer>} */ data) => {
         operands.set(id, builder.constant({ dataType, shape }, data));
       };
-      const array = arrays[place.beside ?? -1];
+      const array = arrays[source.beside ?? -1];
       if (array) borrow(array, constant);
-      if (place.tensor === undefined) return;
-      constant(new Uint8Array(await context.ml.readTensor(known(place.tensor, "tensor").ml)));
+      if (source.tensor === undefined) return;
+      constant(new Uint8Array(await context.ml.readTensor(lookup(source.tensor, "tensor").ml)));
     }));
     // Python's buffers are borrowed only to be copied: its memory may move during an await.
     ml = await borrow(constants, (bytes) => assemble(builder, operands, plan, bytes));
@@ -82,7 +82,7 @@ export async function build(handle, planJson, constants, ...arrays) {
     throw await failure(context, "BuildError", error);
   }
   const bytes = plan.constants.reduce((sum, constant) => sum + constant.length, 0);
-  return join({ kind: "graph", ml, context: handle, bytes, ahead: 4 });
+  return registerMember({ kind: "graph", ml, context: handle, bytes, ahead: 4 });
 }
 
 /** @type {Bridge["load"]} */
@@ -91,7 +91,7 @@ export async function load(handle, model) {
   const bytes = borrow(model, (view) => view.byteLength);
   try {
     const ml = await /** @type {AdoptedContext} */ (context.ml).load(model);
-    return join({ kind: "graph", ml, context: handle, bytes, ahead: 4 });
+    return registerMember({ kind: "graph", ml, context: handle, bytes, ahead: 4 });
   } catch (error) {
     throw await failure(context, "BuildError", error);
   }
@@ -99,7 +99,7 @@ export async function load(handle, model) {
 
 /** @type {Bridge["devices"]} */
 export function devices(graph) {
-  return JSON.stringify(known(graph, "graph").ml.devices ?? []);
+  return JSON.stringify(lookup(graph, "graph").ml.devices ?? []);
 }
 
 /** @type {Bridge["tensor"]} */
@@ -114,19 +114,19 @@ export async function tensor(handle, dataType, shapeJson, data) {
     throw await failure(context, "DeviceError", error);
   }
   const bytes = Math.ceil((shape.reduce((a, b) => a * b, 1) * (BITS[dataType] ?? 0)) / 8);
-  const made = join({ kind: "tensor", ml, context: handle, bytes });
+  const created = registerMember({ kind: "tensor", ml, context: handle, bytes });
   try {
-    if (data) write(made, data);
+    if (data) write(created, data);
   } catch (error) {
-    release(made);
+    release(created);
     throw error;
   }
-  return made;
+  return created;
 }
 
 /** @type {Bridge["write"]} */
 export function write(handle, data) {
-  const { ml, context, bytes } = known(handle, "tensor");
+  const { ml, context, bytes } = lookup(handle, "tensor");
   borrow(data, (view) => {
     // Browsers would accept buffers of other lengths.
     if (view.byteLength !== bytes) {
@@ -139,51 +139,53 @@ export function write(handle, data) {
 
 /** @type {Bridge["read"]} */
 export async function read(...handles) {
-  const tensors = handles.map((handle) => known(handle, "tensor"));
+  const tensors = handles.map((handle) => lookup(handle, "tensor"));
   const [first] = tensors;
-  return first ? contents(alive(first.context), tensors) : new Uint8Array();
+  return first ? readContents(alive(first.context), tensors) : new Uint8Array();
 }
 
 /** @type {Bridge["dispatch"]} */
 export function dispatch(handle, bindingJson) {
-  const { ml, context } = known(handle, "graph");
-  const { inputs, outputs } = bound(JSON.parse(bindingJson));
+  const { ml, context } = lookup(handle, "graph");
+  const { inputs, outputs } = bindTensors(JSON.parse(bindingJson));
   guard(alive(context), "BindingError", (owner) => owner.ml.dispatch(ml, inputs, outputs));
 }
 
 /** @type {Bridge["runner"]} */
 export function runner(graph, bindingJson, tensorsJson, answer) {
-  const { context } = known(graph, "graph");
+  const { context } = lookup(graph, "graph");
   /** @type {[number[], number[]]} */
   const [written, read] = JSON.parse(tensorsJson);
-  const given = written.map((tensor) => memory([known(tensor, "tensor")]));
-  const taken = memory(read.map((tensor) => known(tensor, "tensor")));
+  const inputs = written.map((tensor) => allocate([lookup(tensor, "tensor")]));
+  const output = allocate(read.map((tensor) => lookup(tensor, "tensor")));
   const names = { graph, binding: JSON.parse(bindingJson), written, read };
-  const buffers = { given, taken };
-  return join({ kind: "runner", context, buffers, answer, names, bound: null, releases });
+  const buffers = { inputs, output };
+  return registerMember({ kind: "runner", context, buffers, answer, names, bound: null, releases });
 }
 
 /** @type {Bridge["buffers"]} */
 export function buffers(handle) {
-  const { given, taken } = known(handle, "runner").buffers;
-  return [...given, taken];
+  const { inputs, output } = lookup(handle, "runner").buffers;
+  return [...inputs, output];
 }
 
 /** @type {Bridge["run"]} */
 export function run(handle, ticket, promising) {
-  const made = known(handle, "runner");
-  const context = alive(made.context);
-  const { graph, inputs, outputs, written, read: wanted } = bindings(made);
-  const { answer, buffers: { given, taken } } = made;
+  const entry = lookup(handle, "runner");
+  const context = alive(entry.context);
+  const { graph, inputs, outputs, written, read: tensors } = resolveBindings(entry);
+  const { answer, buffers } = entry;
   guard(context, "DeviceError", ({ ml }) => {
-    written.forEach((tensor, index) => ml.writeTensor(tensor, /** @type {any} */ (given[index])));
+    written.forEach((tensor, index) => ml.writeTensor(
+      tensor, /** @type {any} */ (buffers.inputs[index]),
+    ));
   });
   guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
-  const tell = (/** @type {unknown[]} */ ...error) => {
+  const settle = (/** @type {unknown[]} */ ...error) => {
     if (promising) answer.callPromising(ticket, ...error);
     else answer(ticket, ...error);
   };
-  contents(context, wanted, taken).then(() => tell(), tell);
+  readContents(context, tensors, buffers.output).then(() => settle(), settle);
 }
 
 /** @type {Bridge["once"]} */
@@ -191,21 +193,21 @@ export async function once(context, planJson, constants, data) {
   /** @type {Plan} */
   const { inputs, outputs } = JSON.parse(planJson);
   const graph = await build(context, planJson, constants);
-  const made = await Promise.allSettled([...inputs, ...outputs].map(
+  const attempts = await Promise.allSettled([...inputs, ...outputs].map(
     ({ dtype, shape }) => tensor(context, dtype, JSON.stringify(shape)),
   ));
   try {
-    const tensors = made.map((each) => {
-      if (each.status === "rejected") throw each.reason;
-      return each.value;
+    const tensors = attempts.map((attempt) => {
+      if (attempt.status === "rejected") throw attempt.reason;
+      return attempt.value;
     });
-    const names = (/** @type {PlanTensor[]} */ those, /** @type {number[]} */ handles) => (
-      Object.fromEntries(those.map(({ name }, index) => [name, handles[index]]))
+    const names = (/** @type {PlanTensor[]} */ types, /** @type {number[]} */ handles) => (
+      Object.fromEntries(types.map(({ name }, index) => [name, handles[index]]))
     );
     borrow(data, (bytes) => {
       let offset = 0;
       for (const handle of tensors.slice(0, inputs.length)) {
-        const end = offset + known(handle, "tensor").bytes;
+        const end = offset + lookup(handle, "tensor").bytes;
         write(handle, bytes.subarray(offset, end));
         offset = end;
       }
@@ -214,18 +216,19 @@ export async function once(context, planJson, constants, data) {
     dispatch(graph, JSON.stringify([names(inputs, tensors), names(outputs, results)]));
     return await read(...results);
   } finally {
-    release(graph, ...made.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
+    const fulfilled = attempts.filter(({ status }) => status === "fulfilled");
+    release(graph, ...fulfilled.map((attempt) => /** @type {any} */ (attempt).value));
   }
 }
 
 /** @type {Bridge["steps"]} */
 export async function steps(handle, buffersJson, first, count, readsJson, ticket) {
-  const graph = known(handle, "graph");
+  const graph = lookup(handle, "graph");
   const context = alive(graph.context);
-  const [even, odd] = JSON.parse(buffersJson).map(bound);
+  const [even, odd] = JSON.parse(buffersJson).map(bindTensors);
   const end = first + count;
   /** @type {number[]} */
-  const wanted = JSON.parse(readsJson).map((/** @type {number[]} */ pair) => pair[(end - 1) % 2]);
+  const reads = JSON.parse(readsJson).map((/** @type {number[]} */ pair) => pair[(end - 1) % 2]);
   let done = first;
   let sent = first;
   /** @type {Uint8Array<ArrayBuffer>} */
@@ -235,20 +238,20 @@ export async function steps(handle, buffersJson, first, count, readsJson, ticket
   const send = () => {
     const began = performance.now();
     const stop = Math.min(end, sent + graph.ahead);
-    let used = even;
+    let binding = even;
     do {
-      used = sent % 2 ? odd : even;
+      binding = sent % 2 ? odd : even;
       guard(context, "BindingError", ({ ml }) => {
-        ml.dispatch(graph.ml, used.inputs, used.outputs);
+        ml.dispatch(graph.ml, binding.inputs, binding.outputs);
       });
       sent += 1;
     } while (sent < stop && performance.now() - began < TURN);
     // dispatch() itself reports no errors: reading waits for the device and detects its loss.
     // The page gets a turn meanwhile. Timers and animation frames do not set the pace, because
     // timers are clamped, and frames stop in hidden tabs.
-    const seen = read(...(sent === end && wanted.length > 0 ? wanted : [used.check]));
-    seen.catch(() => {}); // the previous chunk may have reported it
-    chunks.push([sent, seen]);
+    const reading = read(...(sent === end && reads.length > 0 ? reads : [binding.check]));
+    reading.catch(() => {}); // the previous chunk may have reported it
+    chunks.push([sent, reading]);
   };
   let before = performance.now();
   running.add(ticket);
@@ -270,7 +273,7 @@ export async function steps(handle, buffersJson, first, count, readsJson, ticket
   } finally {
     running.delete(ticket);
   }
-  return wanted.length > 0 ? result : new Uint8Array();
+  return reads.length > 0 ? result : new Uint8Array();
 }
 
 /** @type {Bridge["halt"]} */
@@ -279,43 +282,43 @@ export function halt(ticket) {
 }
 
 /** @param {[Names, Names]} binding @returns {Bound} */
-function bound([inputs, outputs]) {
+function bindTensors([inputs, outputs]) {
   const find = (/** @type {Names} */ names) => Object.entries(names).map(
-    ([name, handle]) => /** @type {const} */ ([name, known(handle, "tensor")]),
+    ([name, handle]) => /** @type {const} */ ([name, lookup(handle, "tensor")]),
   );
-  const tensors = (/** @type {ReturnType<typeof find>} */ found) => Object.fromEntries(
-    found.map(([name, { ml }]) => [name, ml]),
+  const tensors = (/** @type {ReturnType<typeof find>} */ entries) => Object.fromEntries(
+    entries.map(([name, { ml }]) => [name, ml]),
   );
   const written = find(outputs);
   if (written.length === 0) throw new BridgeError("BindingError", "no output is bound");
-  const size = (/** @type {number} */ handle) => known(handle, "tensor").bytes;
+  const size = (/** @type {number} */ handle) => lookup(handle, "tensor").bytes;
   const check = Object.values(outputs).reduce((a, b) => (size(b) < size(a) ? b : a));
   return { inputs: tensors(find(inputs)), outputs: tensors(written), check };
 }
 
-/** Return what a runner is bound to, unless it was destroyed. @param {BridgeRunner} made */
-function bindings(made) {
-  if (made.bound === null || made.releases !== releases) {
-    const { graph, binding, written, read } = made.names;
-    const tensors = (/** @type {number[]} */ handles) => handles.map((each) => known(each, "tensor"));
-    made.bound = {
-      ...bound(binding),
-      graph: known(graph, "graph").ml,
+/** Return what a runner is bound to, unless it was destroyed. @param {BridgeRunner} runner */
+function resolveBindings(runner) {
+  if (runner.bound === null || runner.releases !== releases) {
+    const { graph, binding, written, read } = runner.names;
+    const tensors = (/** @type {number[]} */ handles) => handles.map((handle) => lookup(handle, "tensor"));
+    runner.bound = {
+      ...bindTensors(binding),
+      graph: lookup(graph, "graph").ml,
       written: tensors(written).map(({ ml }) => ml),
       read: tensors(read),
     };
-    made.releases = releases;
+    runner.releases = releases;
   }
-  return made.bound;
+  return runner.bound;
 }
 
 /**
- * Return the concatenated bytes of tensors, in memory that is given or allocated for them.
+ * Return the concatenated bytes of tensors, in the given memory, or in new memory.
  *
  * @param {BridgeContext} context @param {BridgeTensor[]} tensors
  * @param {Uint8Array<ArrayBuffer>} all
  */
-async function contents(context, tensors, all = memory(tensors)) {
+async function readContents(context, tensors, all = allocate(tensors)) {
   try {
     const [only, ...others] = tensors;
     const buffers = only && others.length === 0
@@ -334,6 +337,6 @@ async function contents(context, tensors, all = memory(tensors)) {
 }
 
 /** Return memory for the bytes of tensors. @param {BridgeTensor[]} tensors */
-function memory(tensors) {
+function allocate(tensors) {
   return new Uint8Array(tensors.reduce((sum, { bytes }) => sum + bytes, 0));
 }

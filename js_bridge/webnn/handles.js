@@ -8,27 +8,27 @@
 
 import { BridgeError } from "../common.js";
 
-/** @type {Map<number, Thing>} */
-const things = new Map();
+/** @type {Map<number, Entry>} */
+const entries = new Map();
 let lastHandle = 0;
-/** The number of destroyed things: when it changes, runners look up what they are bound to. */
+/** The number of destroyed entries: when it changes, runners look up what they are bound to. */
 export let releases = 0;
 
-/** Register a thing, and return its handle. @param {Thing} thing */
-export function enter(thing) {
+/** Register an entry, and return its handle. @param {Entry} entry */
+export function register(entry) {
   lastHandle += 1;
-  things.set(lastHandle, thing);
+  entries.set(lastHandle, entry);
   return lastHandle;
 }
 
 /** Register what was made in a context, unless the context was closed meanwhile. */
-export function join(/** @type {BridgeTensor | BridgeGraph | BridgeRunner} */ thing) {
-  const context = things.get(thing.context);
+export function registerMember(/** @type {BridgeTensor | BridgeGraph | BridgeRunner} */ entry) {
+  const context = entries.get(entry.context);
   if (context?.kind !== "context") {
-    if (thing.kind !== "runner") thing.ml.destroy();
-    throw new BridgeError("UnknownHandle", `context ${thing.context} was closed meanwhile`);
+    if (entry.kind !== "runner") entry.ml.destroy();
+    throw new BridgeError("UnknownHandle", `context ${entry.context} was closed meanwhile`);
   }
-  const handle = enter(thing);
+  const handle = register(entry);
   context.members.add(handle);
   return handle;
 }
@@ -36,23 +36,23 @@ export function join(/** @type {BridgeTensor | BridgeGraph | BridgeRunner} */ th
 /**
  * Return what a handle stands for.
  *
- * @template {Thing["kind"]} Kind
- * @param {number} handle @param {Kind} kind @returns {Extract<Thing, {kind: Kind}>}
+ * @template {Entry["kind"]} Kind
+ * @param {number} handle @param {Kind} kind @returns {Extract<Entry, {kind: Kind}>}
  */
-export function known(handle, kind) {
-  const thing = things.get(handle);
-  if (thing?.kind !== kind) {
-    const what = thing
-      ? `handle ${handle} is a ${thing.kind}, not a ${kind}`
+export function lookup(handle, kind) {
+  const entry = entries.get(handle);
+  if (entry?.kind !== kind) {
+    const what = entry
+      ? `handle ${handle} is a ${entry.kind}, not a ${kind}`
       : `there is no ${kind} ${handle}`;
     throw new BridgeError("UnknownHandle", `${what}: released, closed, or never made`);
   }
-  return /** @type {any} */ (thing);
+  return /** @type {any} */ (entry);
 }
 
 /** Return a context that is not lost. @param {number} handle */
 export function alive(handle) {
-  const context = known(handle, "context");
+  const context = lookup(handle, "context");
   if (context.lost !== null) throw new BridgeError("ContextLost", context.lost);
   return context;
 }
@@ -60,33 +60,33 @@ export function alive(handle) {
 /** @type {Bridge["release"]} */
 export function release(...handles) {
   for (const handle of handles) {
-    const thing = things.get(handle);
-    if (!thing || thing.kind === "context") continue;
-    if (thing.kind !== "runner") thing.ml.destroy();
-    things.delete(handle);
-    known(thing.context, "context").members.delete(handle);
+    const entry = entries.get(handle);
+    if (!entry || entry.kind === "context") continue;
+    if (entry.kind !== "runner") entry.ml.destroy();
+    entries.delete(handle);
+    lookup(entry.context, "context").members.delete(handle);
     releases += 1;
   }
 }
 
 /** @type {Bridge["ledger"]} */
 export function ledger(handle) {
-  const counted = { graphs: 0, tensors: 0, bytes: 0 };
-  const context = things.get(handle);
+  const totals = { graphs: 0, tensors: 0, bytes: 0 };
+  const context = entries.get(handle);
   for (const member of context?.kind === "context" ? context.members : []) {
-    const thing = things.get(member);
-    if (thing?.kind !== "graph" && thing?.kind !== "tensor") continue;
-    counted[`${thing.kind}s`] += 1;
-    counted.bytes += thing.bytes;
+    const entry = entries.get(member);
+    if (entry?.kind !== "graph" && entry?.kind !== "tensor") continue;
+    totals[`${entry.kind}s`] += 1;
+    totals.bytes += entry.bytes;
   }
-  return JSON.stringify(counted);
+  return JSON.stringify(totals);
 }
 
 /** @type {Bridge["close"]} */
 export function close(handle) {
-  const context = things.get(handle);
+  const context = entries.get(handle);
   if (context?.kind !== "context") return;
   release(...context.members);
-  things.delete(handle);
+  entries.delete(handle);
   context.ml.destroy();
 }

@@ -14,21 +14,21 @@ import { BridgeError, text } from "../common.js";
  */
 export function assemble(builder, operands, plan, bytes) {
   const operand = (/** @type {number} */ id) => /** @type {MLOperand} */ (operands.get(id));
-  const part = (/** @type {object} */ place, /** @type {() => void} */ call) => {
+  const attempt = (/** @type {object} */ details, /** @type {() => void} */ call) => {
     try {
       call();
     } catch (error) {
-      throw new BridgeError("BuildError", text(error), place);
+      throw new BridgeError("BuildError", text(error), details);
     }
   };
   for (const { name, dtype: dataType, shape, id } of plan.inputs) {
-    part({ operator: "input", label: name }, () => {
+    attempt({ operator: "input", label: name }, () => {
       operands.set(id, builder.input(name, { dataType, shape }));
     });
   }
   for (const { dtype: dataType, shape, id, offset, length } of plan.constants) {
     if (operands.has(id)) continue;
-    part({ operator: "constant", label: `${dataType}[${shape}]` }, () => {
+    attempt({ operator: "constant", label: `${dataType}[${shape}]` }, () => {
       const data = bytes.subarray(offset, offset + length);
       operands.set(id, builder.constant({ dataType, shape }, data));
     });
@@ -37,9 +37,9 @@ export function assemble(builder, operands, plan, bytes) {
   else plan.operators.forEach(add);
   return builder.build(Object.fromEntries(plan.outputs.map(({ name, id }) => [name, operand(id)])));
 
-  /** @param {ScanPlan} planned */
+  /** @param {ScanPlan} plan */
   function scan({ length, before, xs, init, carry, ys, after, operators }) {
-    const made = ys.map(() => /** @type {MLOperand[]} */ ([]));
+    const slices = ys.map(() => /** @type {MLOperand[]} */ ([]));
     before.forEach(add);
     init.forEach(([first, input]) => operands.set(input, operand(first)));
     for (let step = 0; step < length; step += 1) {
@@ -48,39 +48,39 @@ export function assemble(builder, operands, plan, bytes) {
         call("slice", "", [part], operand(whole), starts, shape);
       }
       operators.forEach(add);
-      ys.forEach(([part], index) => made[index]?.push(operand(part)));
+      ys.forEach(([part], index) => slices[index]?.push(operand(part)));
       carry.map(([, output]) => operand(output)).forEach((value, index) => {
         operands.set(carry[index]?.[0] ?? -1, value);
       });
     }
-    ys.forEach(([, whole], index) => call("concat", "", [whole], made[index], 0));
+    ys.forEach(([, whole], index) => call("concat", "", [whole], slices[index], 0));
     after.forEach(add);
   }
 
-  /** @param {PlanOperator} planned */
-  function add({ op, label, results, ...planned }) {
-    const references = Object.entries(planned.references).map(([key, id]) => [key, operand(id)]);
+  /** @param {PlanOperator} operator */
+  function add({ op, label, results, ...operator }) {
+    const references = Object.entries(operator.references).map(([key, id]) => [key, operand(id)]);
     call(
       op,
       label,
       results,
-      ...planned.operands.map((id) => (Array.isArray(id) ? id.map(operand) : operand(id))),
-      ...planned.arguments,
-      { ...planned.options, ...Object.fromEntries(references), label },
+      ...operator.operands.map((id) => (Array.isArray(id) ? id.map(operand) : operand(id))),
+      ...operator.arguments,
+      { ...operator.options, ...Object.fromEntries(references), label },
     );
   }
 
   /**
    * Call a method of the builder.
    *
-   * @param {string} op @param {string} label @param {number[]} results @param {unknown[]} words
+   * @param {string} op @param {string} label @param {number[]} results @param {unknown[]} args
    */
-  function call(op, label, results, ...words) {
-    part({ operator: op, label }, () => {
+  function call(op, label, results, ...args) {
+    attempt({ operator: op, label }, () => {
       const method = /** @type {any} */ (builder)[op];
       if (!method) throw new Error("this browser's WebNN has no such operator");
-      const made = method.apply(builder, words);
-      [made].flat().forEach((result, index) => operands.set(results[index] ?? -1, result));
+      const output = method.apply(builder, args);
+      [output].flat().forEach((result, index) => operands.set(results[index] ?? -1, result));
     });
   }
 }
