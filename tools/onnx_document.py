@@ -105,15 +105,15 @@ operands in ONNX's order, and returns the result, or several:
 @imports("ThresholdedRelu")
 def thresholded_relu(c: Call, x: Operand) -> Operand:
     \"\"\"x above α, else 0.\"\"\"
-    above = c.b.greater(x, number(c, c.number("alpha", 1.0), x))
-    return c.b.where(above, x, number(c, 0, x))
+    above = c.b.greater(x, scalar_like(c, c.number("alpha", 1.0), x))
+    return c.b.where(above, x, scalar_like(c, 0, x))
 ```
 
 `c.b` is the graph builder. `c.integer`, `c.number`, `c.integers` and the like read attributes;
-`c.opset` is the version of the operators, where they differ; `c.listed(x, "axes")` returns the
-values of an operand that decides a shape; `c.unsupported("…")` is the error of a use that cannot
-be imported. An operand that may be absent has the default `None`. The operator's cases in
-`tests/conformance/test_onnx_cases.py` test it from then on; `make operators` records the new
+`c.opset` is the version of the operators, where they differ; `c.require_integers(x, "axes")`
+returns the values of an operand that decides a shape; `c.not_supported("…")` is the error of a use
+that cannot be imported. An operand that may be absent has the default `None`. The operator's cases
+in `tests/conformance/test_onnx_cases.py` test it from then on; `make operators` records the new
 counts and writes this page.
 
 ## Operators

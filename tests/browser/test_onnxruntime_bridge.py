@@ -19,7 +19,7 @@ from webnnm.formats.onnx.messages import (
     TypeProto,
     ValueInfoProto,
 )
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 START = """
 async ({ provider, model }) => {
@@ -50,7 +50,7 @@ def counter() -> bytes:
         input=[value("x", 1, 3), value("n", 6)],
         output=[value("x'", 1, 3), value("n'", 6)],
     )  # fmt: skip
-    return written(ModelProto(8, graph=graph, opset_import=[OperatorSetIdProto("", 17)]))
+    return serialize(ModelProto(8, graph=graph, opset_import=[OperatorSetIdProto("", 17)]))
 
 
 async def run(page: Page, site_url: str, program: str, project: Any) -> Any:

@@ -13,7 +13,7 @@ from tests.places import DATA
 from tests.unit.formats.onnx_models import constant, graph, info, model, node
 from tools.models import FOLDER
 from webnnm.formats.onnx.messages import ModelProto
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 pytestmark = pytest.mark.projects("webnn")
 
@@ -96,7 +96,7 @@ async def served(page: PyodidePage, content: bytes) -> None:
 
 
 async def test_a_page_trains_a_layer_on_a_graph(pyodide_page: PyodidePage) -> None:
-    await served(pyodide_page, written(edges()))
+    await served(pyodide_page, serialize(edges()))
     found = await pyodide_page.run_python(
         PROGRAM, rows=digits(500), text=text("trunk()", at="small"), epochs=30, once=False
     )

@@ -41,7 +41,7 @@ class OnnxCase:
         shapes = {name: shape for name, (_, shape, _) in self.inputs.items()}
         while True:
             try:
-                return import_model(model, shapes, known=known)
+                return import_model(model, shapes, constants=known)
             except UnknownValue as error:
                 more = error.inputs - known.keys()
                 if not more:

@@ -13,7 +13,7 @@ from webnnm.core.errors import DataError
 from webnnm.formats.onnx.described import inputs
 from webnnm.formats.onnx.importing.importer import import_model
 from webnnm.formats.onnx.messages import ModelProto
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 np = pytest.importorskip("numpy")
 runtime = pytest.importorskip("onnxruntime", reason="compares with ONNX Runtime")
@@ -40,7 +40,7 @@ def expected(of: ModelProto, feeds: dict[str, Any]) -> list[Any] | None:
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     try:
-        session = runtime.InferenceSession(written(of), options, ["CPUExecutionProvider"])
+        session = runtime.InferenceSession(serialize(of), options, ["CPUExecutionProvider"])
         return list(session.run(None, feeds))
     except Exception:  # it has no class of errors of its own
         return None

@@ -20,7 +20,7 @@ from webnnm.formats.onnx.messages import (
     TypeProto,
     ValueInfoProto,
 )
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 np = pytest.importorskip("numpy")
 onnxruntime = pytest.importorskip("onnxruntime", reason="compares with ONNX Runtime")
@@ -188,9 +188,9 @@ def test_operator(name: str) -> None:
     given = model(of, opset=17)
     given.ir_version = 8
     given.opset_import.append(OperatorSetIdProto("com.microsoft", 1))
-    expected = onnxruntime.InferenceSession(written(given), providers=["CPUExecutionProvider"]).run(
-        None, inputs
-    )
+    expected = onnxruntime.InferenceSession(
+        serialize(given), providers=["CPUExecutionProvider"]
+    ).run(None, inputs)
     found = import_model(given)
     results = evaluate(found.graph, {**found.parameters, **inputs})
     for value, wanted in zip(results.values(), expected, strict=True):

@@ -18,7 +18,7 @@ from tests.unit.transformers.folders import CONFIG, packed, weights, write
 from webnnm import NNModel, OnnxModel, WebNNMError
 from webnnm.formats.onnx.messages import StringStringEntryProto
 from webnnm.formats.onnx.reader import read_model
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 INDEX = "model.safetensors.index.json"
 PIECES = st.sampled_from(
@@ -60,7 +60,7 @@ def model_of(case: dict[str, Any]) -> bytes:
     for key, value in case.get("entries", ()):
         weight.external_data.append(StringStringEntryProto(key, value))
     weight.dims, weight.data_type = case.get("sizes", [2]), case.get("type", 1)
-    return written(model)
+    return serialize(model)
 
 
 async def touched(folder: Path, name: str) -> str:

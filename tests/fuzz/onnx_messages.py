@@ -13,7 +13,7 @@ from tests.fuzz.frame import Target
 from tests.fuzz.watch import WATCH
 from tests.unit.formats.onnx_models import INT64, constant, graph, info, model, node
 from webnnm.core.errors import WebNNMError
-from webnnm.formats.onnx.importing.folding import MOST_WORK
+from webnnm.formats.onnx.importing.folding import MAX_FOLDED_TOTAL
 from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.formats.onnx.messages import (
     TYPES,
@@ -25,7 +25,7 @@ from webnnm.formats.onnx.messages import (
 )
 from webnnm.formats.onnx.part import ModelFile
 from webnnm.formats.onnx.reader import decode, read_model
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.graph.node import ConstantNode, Graph
 
 Case = dict[str, Any]
@@ -254,7 +254,7 @@ def original(base: str) -> bytes:
     """Return the file of a model that nothing is wrong with."""
     made = BASES[base]()
     made.opset_import.append(OperatorSetIdProto("com.microsoft", 1))
-    return written(made)
+    return serialize(made)
 
 
 def copied(value: Any) -> Any:
@@ -262,7 +262,7 @@ def copied(value: Any) -> Any:
     if isinstance(value, list):
         return [copied(each) for each in value]
     if isinstance(value, Message):
-        return decode(type(value), memoryview(written(value)))
+        return decode(type(value), memoryview(serialize(value)))
     return value
 
 
@@ -338,7 +338,7 @@ def changed(case: Case) -> bytes:
     whole = read_model(original(case["base"]))
     for place, how, number in case["edits"]:
         edit(whole, place, how, number)
-    return written(whole)
+    return serialize(whole)
 
 
 # What holds for every file.
@@ -360,7 +360,7 @@ def _attempted(attempt: Callable[[], Graph]) -> str:
         assert len(str(error)) < 10_000
         return f"refused {error.code}"
     constants = [node.array for node in found.nodes() if isinstance(node, ConstantNode)]
-    assert sum(len(array.data) for array in constants) <= 8 * MOST_WORK
+    assert sum(len(array.data) for array in constants) <= 8 * MAX_FOLDED_TOTAL
     return "imported"
 
 
@@ -374,7 +374,7 @@ def _whole(data: bytes) -> Graph:
 def _part(data: bytes) -> Graph:
     """Return the graph as a block of a text has it: up to its first output, for two rows."""
     file = ModelFile(read_model(data))
-    assert file.kept({}) is not None
+    assert file.pack_used({}) is not None
     names = [info.name for info in read_model(data).graph.output]  # type: ignore[union-attr]
     part = file.part(names[0] if len(names) > 1 else None)
     sizes = tuple([size or 3 for size in part.sizes or (3,)])

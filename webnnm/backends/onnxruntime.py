@@ -28,11 +28,11 @@ from webnnm.backends.unpacking import PREFIX, unpacked
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.errors import BackendError
-from webnnm.formats.onnx.exporting.file import place_apart
+from webnnm.formats.onnx.exporting.file import set_external_data
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.formats.onnx.messages import ModelProto
 from webnnm.formats.onnx.tensors import host_array as array_in
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.graph.node import Graph, InputNode, OperatorNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
@@ -154,7 +154,7 @@ class OnnxRuntimeBackend(KernelBackend):
             options.add_external_initializers([*apart], [*apart.values()])
         with _translated("NNM505"):
             return runtime.InferenceSession(
-                written(model),
+                serialize(model),
                 options,
                 providers=["CPUExecutionProvider"],
                 disabled_optimizers=_unneeded_optimizers(model),
@@ -168,7 +168,7 @@ class OnnxRuntimeBackend(KernelBackend):
             if tensor.raw_data is not None and len(tensor.raw_data) >= APART:
                 array = array_of(self._numpy, array_in(tensor))
                 found[tensor.name] = self._runtime.OrtValue.ortvalue_from_numpy(array)
-                place_apart(tensor, "beside")
+                set_external_data(tensor, "beside")
         return found
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:

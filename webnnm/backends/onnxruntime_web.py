@@ -28,7 +28,7 @@ from webnnm.core.errors import BackendError, suggestion
 from webnnm.core.waiting import to_the_end
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.formats.onnx.messages import ModelProto
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.graph.node import Graph, InputNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
@@ -112,7 +112,7 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         read = dict(zip(there, await self.read(*there.values()), strict=True))
         arrays = {n: value for n, value in given.items() if isinstance(value, HostArray)}
         model, inputs = _model(graph, {**arrays, **read})
-        making = self._bridge.load(self._context, written(model))
+        making = self._bridge.load(self._context, serialize(model))
         handle = await to_the_end(making, undo=self._undo)
         built = _Model(handle, [*inputs], outputs=_renamed(graph, model))
         self._compiled += 1

@@ -15,7 +15,7 @@ from webnnm.formats.onnx.exporting.file import write_model
 from webnnm.formats.onnx.importing.importer import import_model
 from webnnm.formats.onnx.importing.sizes import Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
-from webnnm.formats.onnx.part import apart, weights_of
+from webnnm.formats.onnx.part import move_to_external_data, weights_of
 from webnnm.formats.onnx.reader import read_model
 from webnnm.formats.safetensors import chunks
 from webnnm.formats.stablehlo.lowering import graph_text
@@ -76,7 +76,7 @@ async def convert_onnx(
 
             write_atomically(target, onnx_snapshot(model, external))
         case ".onnx":
-            write_model(target, apart(model, external, {}))
+            write_model(target, move_to_external_data(model, external, {}))
         case ".mlir":
             found = import_model(model, shapes, external=external)
             write_atomically(target, [graph_text([found.graph], "graph").encode()])

@@ -19,7 +19,7 @@ from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import ValueInfo, description, inputs, values
-from webnnm.formats.onnx.importing.importer import FEW, Imported, import_model
+from webnnm.formats.onnx.importing.importer import MAX_SHAPE_SIZE, Imported, import_model
 from webnnm.formats.onnx.importing.refusals import EmptyOutput, UnknownValue
 from webnnm.formats.onnx.importing.sizes import FreeDimension, Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
@@ -146,7 +146,7 @@ class OnnxModel:
 
         `known` has the values of inputs that decide shapes.
         """
-        return import_model(self._model, shapes, known=known, external=self._external)
+        return import_model(self._model, shapes, constants=known, external=self._external)
 
     def graph(
         self, shapes: Shapes | None = None, *, known: Mapping[str, Any] | None = None
@@ -443,7 +443,7 @@ def _decides(array: HostArray) -> bool:
 
     Other values that shapes depend on are computed first, and the rest of the model afterwards.
     """
-    return count(array.shape) <= (FEW if is_float(array.dtype) else MOST_KNOWN)
+    return count(array.shape) <= (MAX_SHAPE_SIZE if is_float(array.dtype) else MOST_KNOWN)
 
 
 def _dtype(value: ValueInfo) -> DataType | None:

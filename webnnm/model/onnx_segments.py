@@ -9,7 +9,7 @@ from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.importing.importer import (
-    FEW,
+    MAX_SHAPE_SIZE,
     Imported,
     Segment,
     import_segment,
@@ -48,7 +48,7 @@ class OnnxSegments:
         while True:
             known = {name: values[name] for name in needs}
             key, segment = self._segment(place, types, known)
-            values |= segment.known
+            values |= segment.constants
             if segment.imported is not None:
                 values |= await self._run(key, segment.imported, values)
             if segment.done:
@@ -64,7 +64,7 @@ class OnnxSegments:
         self, place: int, types: Mapping[str, TensorType], known: Mapping[str, HostArray]
     ) -> tuple[object, Segment]:
         """Return a segment, and the key of its graph, None if it depends on data."""
-        if any(count(array.shape) > FEW for array in known.values()):
+        if any(count(array.shape) > MAX_SHAPE_SIZE for array in known.values()):
             return None, self._imported(place, types, known)
         values = tuple(sorted((name, bytes(array.data)) for name, array in known.items()))
         key = ("segment", place, tuple(sorted(types.items())), values)

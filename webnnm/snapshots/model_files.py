@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.formats.onnx.part import ModelFile, opened
+from webnnm.formats.onnx.part import ModelFile, open_onnx
 from webnnm.formats.onnx.tensors import External
 from webnnm.formats.safetensors import File, StoredTensor, invalid
 from webnnm.graph.elaboration.vertices import Network
@@ -29,7 +29,7 @@ def stored(network: Network, names: Mapping[str, str]) -> dict[str, HostArray]:
             for name, stored in names.items()
             if name.startswith(f"{block.name}.")
         }
-        data = graph.kept(places)
+        data = graph.pack_used(places)
         found[FILE + file] = HostArray("uint8", [len(data)], data)
     return found
 
@@ -40,7 +40,7 @@ def restored(file: File) -> dict[str, ModelFile]:
     Raises `DataError` NNM801, NNM802 or NNM811 for a damaged file.
     """
     return {
-        name.removeprefix(FILE): opened(tensor.data, beside(file))
+        name.removeprefix(FILE): open_onnx(tensor.data, beside(file))
         for name, tensor in file.tensors.items()
         if name.startswith(FILE)
     }

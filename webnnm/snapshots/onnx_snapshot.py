@@ -8,9 +8,9 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.messages import ModelProto
-from webnnm.formats.onnx.part import apart, weights_of
+from webnnm.formats.onnx.part import move_to_external_data, weights_of
 from webnnm.formats.onnx.reader import read_model
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.formats.safetensors import chunks, header, read
 from webnnm.snapshots.model_files import FILE, beside
 from webnnm.snapshots.snapshot import CHECKSUM, FORMAT, KEY, PARAMETER, checksum_of, intact
@@ -29,7 +29,11 @@ def onnx_snapshot(model: ModelProto, external: tensors.External) -> list[Any]:
     """Return the parts of a snapshot: safetensors that `read_onnx_snapshot` reads."""
     arrays = weights_of(model, external, as_stored=True)
     weights = {PARAMETER + name: array for name, array in arrays.items()}
-    data = written(apart(model, external, {name.removeprefix(PARAMETER): name for name in weights}))
+    data = serialize(
+        move_to_external_data(
+            model, external, {name.removeprefix(PARAMETER): name for name in weights}
+        )
+    )
     stored = {**weights, FILE + NAME: HostArray("uint8", [len(data)], data)}
     metadata = {KEY + "format": str(FORMAT), ONNX: NAME}
     body = (tensor.data for tensor in stored.values())

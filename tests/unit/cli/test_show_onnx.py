@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.formats.onnx_models import constant, graph, info, model, node
 from webnnm.cli.program import main
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> str:
     weights = constant("w", [[1.0, 2.0]], "float32")
     of = graph(nodes, [info("x", "batch", 1)], ["y"], weights)
     place = tmp_path / "net.onnx"
-    place.write_bytes(written(model(of)))
+    place.write_bytes(serialize(model(of)))
     return str(place)
 
 

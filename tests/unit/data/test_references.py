@@ -31,7 +31,7 @@ from webnnm.formats.onnx.messages import (
     TypeProto,
     ValueInfoProto,
 )
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 OUTSIDE = (
     "/etc/passwd",
@@ -228,7 +228,7 @@ def external(name: str) -> bytes:
         input=[ValueInfoProto("x", kind)],
         output=[ValueInfoProto("y")],
     )
-    return written(ModelProto(graph=graph, opset_import=[OperatorSetIdProto("", 21)]))
+    return serialize(ModelProto(graph=graph, opset_import=[OperatorSetIdProto("", 21)]))
 
 
 NAMES = [name for name in OUTSIDE if isinstance(name, str) and name and name.isprintable()]

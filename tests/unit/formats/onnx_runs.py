@@ -10,7 +10,7 @@ import pytest
 from webnnm.backends.reference import evaluate
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.formats.onnx.messages import ModelProto
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.graph.node import Graph
 
 np = pytest.importorskip("numpy")
@@ -20,7 +20,7 @@ runtime = pytest.importorskip("onnxruntime", reason="runs ONNX models")
 
 def checked(model: ModelProto) -> bytes:
     """Return the bytes of a model that ONNX's own checker accepts, shapes included."""
-    data = written(model)
+    data = serialize(model)
     onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
     return data
 

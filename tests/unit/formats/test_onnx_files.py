@@ -22,8 +22,8 @@ from webnnm.formats.onnx.messages import (
     TypeProto,
     ValueInfoProto,
 )
-from webnnm.formats.onnx.reader import MOST_NESTED, read_model
-from webnnm.formats.onnx.writer import chunks, varint, written
+from webnnm.formats.onnx.reader import MAX_NESTING, read_model
+from webnnm.formats.onnx.writer import chunks, serialize, varint
 
 WEIGHTS = HostArray.of([[1.0, -2.0], [3.5, 0.0]])
 
@@ -86,12 +86,12 @@ def test_fields_have_the_numbers_of_onnx() -> None:
 
 def test_a_model_comes_back() -> None:
     model = _model()
-    assert read_model(written(model)) == model
+    assert read_model(serialize(model)) == model
 
 
 def test_onnx_reads_what_is_written_and_the_other_way_round() -> None:
     onnx = pytest.importorskip("onnx", reason="compares with the package onnx")
-    theirs = onnx.load_model_from_string(written(_model()))
+    theirs = onnx.load_model_from_string(serialize(_model()))
     assert [attribute.name for attribute in theirs.graph.node[0].attribute][-1] == "value"
     assert onnx.numpy_helper.to_array(theirs.graph.initializer[0]).tolist() == WEIGHTS.tolist()
     assert list(theirs.graph.node[0].attribute[3].ints) == [0, -3, 2**62]
@@ -99,7 +99,7 @@ def test_onnx_reads_what_is_written_and_the_other_way_round() -> None:
 
 
 def test_weights_are_views_of_the_file() -> None:
-    data = bytearray(written(_model()))
+    data = bytearray(serialize(_model()))
     graph = read_model(data).graph
     assert graph is not None
     assert tensors.host_array(graph.initializer[0]).shares(data)
@@ -153,12 +153,12 @@ def test_nesting_is_bounded() -> None:
         inner = b"\x22" + varint(len(inner)) + inner
     info = b"\x12" + varint(len(inner)) + inner
     graph = b"\x5a" + varint(len(info)) + info
-    with pytest.raises(DataError, match=f"more than {MOST_NESTED} deep"):
+    with pytest.raises(DataError, match=f"more than {MAX_NESTING} deep"):
         read_model(b"\x3a" + varint(len(graph)) + graph)
 
 
 def test_a_file_that_was_cut_off_says_so() -> None:
-    data = written(_model())
+    data = serialize(_model())
     for end in range(len(data)):
         with pytest.raises(DataError, match=r"NNM801|NNM811"):
             read_model(data[:end])
@@ -166,7 +166,7 @@ def test_a_file_that_was_cut_off_says_so() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=8))
 def test_damaged_files_raise_our_errors_alone(changes: list[tuple[int, int]]) -> None:
-    data = bytearray(written(_model()))
+    data = bytearray(serialize(_model()))
     for place, value in changes:
         data[place % len(data)] = value
     try:

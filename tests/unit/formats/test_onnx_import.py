@@ -98,7 +98,7 @@ def test_shapes_that_depend_on_an_input_name_it() -> None:
     with pytest.raises(UnknownValue) as caught:
         import_model(model(of))
     assert caught.value.inputs == {"s"}
-    found = import_model(model(of), known={"s": HostArray.of([2, 2], "int64")})
+    found = import_model(model(of), constants={"s": HostArray.of([2, 2], "int64")})
     assert found.graph.outputs["y"].shape == (2, 2)
 
 

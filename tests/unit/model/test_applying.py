@@ -12,7 +12,7 @@ from tests.unit.training.trained import PLAIN, create
 from webnnm import NNModel, grad, jit, optimizer, random, schedule, value_and_grad, vmap, xp
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 NORMALISED = """
 m:input shape=[3]; m:output shape=[2]; m:loss MSE;
@@ -135,7 +135,7 @@ async def test_a_model_of_onnx_is_a_function_of_its_weights() -> None:
     weights = [[1.0, 2.0], [3.0, 4.0]]
     nodes = [node("h = MatMul(x, w)"), node("y = Tanh(h)")]
     held = model(graph(nodes, [info("x", "batch", 2)], ["y"], constant("w", weights, "float32")))
-    async with await webnnm.load_onnx(written(held), {"batch": 2}, backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(held), {"batch": 2}, backend="numpy") as net:
         params = net.arrays()
         for rows in ([[0.1, 0.2], [0.3, -0.4]], [[0.5, 0.6]]):
             x = xp.asarray(rows)

@@ -112,7 +112,7 @@ def test_large_weights_lie_in_a_file_beside_the_model(tmp_path: Path) -> None:
     x = b.input("x", "float32", [1, 40])
     w = np.arange(1600, dtype="float32").reshape(40, 40)
     graph = b.build({"y": x.matmul(b.constant(w)).add(b.constant([1.0] * 40))})
-    path = write_model(tmp_path / "net.onnx", graph_model([graph]), most=1000)
+    path = write_model(tmp_path / "net.onnx", graph_model([graph]), limit=1000)
     assert (tmp_path / "net.onnx.data").stat().st_size >= 6400
     onnx.checker.check_model(path, full_check=True)
     (found,) = run(path, {"x": np.ones((1, 40), dtype="float32")}).values()

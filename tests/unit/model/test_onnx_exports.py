@@ -11,11 +11,11 @@ import webnnm
 from tests.unit.model.test_sources import network, rows
 from webnnm import GraphBuilder, NNModel
 from webnnm.core.errors import DataError
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 np = pytest.importorskip("numpy")
 
-FILE = written(network("rows"))
+FILE = serialize(network("rows"))
 SIZES = {"x": [3, 1, 8, 8]}
 
 

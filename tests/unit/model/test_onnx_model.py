@@ -12,7 +12,7 @@ from tests.unit.formats.onnx_models import INT64, constant, graph, info, model, 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.model import onnx_model
 from webnnm.model.onnx_model import MOST_COMPILED
 
@@ -25,7 +25,7 @@ def linear() -> ModelProto:
 
 
 async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
-    async with await webnnm.load_onnx(written(linear()), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         for rows in (1, 2, 1):
             found = await net.run({"x": [[1.0, 1.0]] * rows})
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
@@ -37,7 +37,7 @@ async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
 
 
 async def test_the_number_of_compiled_graphs_is_bounded() -> None:
-    async with await webnnm.load_onnx(written(linear()), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         for rows in range(1, MOST_COMPILED + 4):
             await net.run({"x": [[1.0, 1.0]] * rows})
         assert net.backend.ledger().graphs == MOST_COMPILED
@@ -47,7 +47,7 @@ async def test_what_the_weights_in_compiled_graphs_take_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(onnx_model, "MOST_CONSTANT_BYTES", 2 * 16)  # those of two graphs
-    async with await webnnm.load_onnx(written(linear()), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         for rows in range(1, 5):
             await net.run({"x": [[1.0, 1.0]] * rows})
             assert net.backend.ledger().graphs == min(rows, 2)
@@ -67,7 +67,7 @@ async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_on
         return await compile(graph)
 
     monkeypatch.setattr(numpy, "compile", compiled)
-    async with await webnnm.load_onnx(written(linear()), backend=numpy) as net:
+    async with await webnnm.load_onnx(serialize(linear()), backend=numpy) as net:
         for rows in (1, 2):
             found = await net.run({"x": [[1.0, 1.0]] * rows})
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
@@ -78,7 +78,7 @@ async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_on
 
 async def test_a_model_whose_sizes_are_given_is_compiled_at_once() -> None:
     shapes = {"batch": 3}
-    async with await webnnm.load_onnx(written(linear()), shapes, backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(linear()), shapes, backend="numpy") as net:
         assert net.backend.ledger().graphs == 1
         await net.run({"x": [[1.0, 1.0]] * 3})
         assert net.backend.ledger().graphs == 1
@@ -89,7 +89,7 @@ async def test_a_model_whose_sizes_are_given_is_compiled_at_once() -> None:
 
 async def test_inputs_that_decide_shapes_are_taken_from_the_data() -> None:
     of = graph([node("y = Reshape(x, s)")], [info("x", 4), info("s", 2, code=INT64)], ["y"])
-    async with await webnnm.load_onnx(written(model(of)), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(model(of)), backend="numpy") as net:
         for shape in ([2, 2], [4, 1], [2, 2]):
             found = await net.run({"x": [1.0, 2.0, 3.0, 4.0], "s": shape})
             assert list(found["y"].shape) == shape
@@ -98,7 +98,7 @@ async def test_inputs_that_decide_shapes_are_taken_from_the_data() -> None:
 
 async def test_a_backend_that_was_given_stays_open() -> None:
     numpy = await webnnm.backend("numpy")
-    net = await webnnm.load_onnx(written(linear()), {"batch": 1}, backend=numpy)
+    net = await webnnm.load_onnx(serialize(linear()), {"batch": 1}, backend=numpy)
     net.close()
     held = numpy.ledger()
     assert (held.graphs, held.tensors) == (0, 0)
@@ -112,7 +112,7 @@ def external(location: str) -> bytes:
     of.graph.initializer = [
         TensorProto([2, 2], 1, name="w", external_data=entries, data_location=1)
     ]
-    return written(of)
+    return serialize(of)
 
 
 async def test_weights_lie_in_a_file_beside_the_model(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_weights_lie_in_a_file_beside_the_model(tmp_path: Path) -> None:
     ],
 )
 async def test_data_that_do_not_fit(data: Any, code: str) -> None:
-    async with await webnnm.load_onnx(written(linear()), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         with pytest.raises(WebNNMError, match=code):
             await net.run(data)
 
@@ -147,6 +147,6 @@ async def test_data_that_do_not_fit(data: Any, code: str) -> None:
 async def test_models_that_cannot_be_imported_fail_when_they_are_loaded() -> None:
     of = graph([node("y = Sofmax(x)")], [info("x", "n")], ["y"])
     with pytest.raises(DataError, match="NNM812"):
-        await webnnm.load_onnx(written(model(of)), {"n": 2}, backend="numpy")
+        await webnnm.load_onnx(serialize(model(of)), {"n": 2}, backend="numpy")
     with pytest.raises(DataError, match='did you mean "batch"'):
-        await webnnm.load_onnx(written(linear()), {"bach": 2}, backend="numpy")
+        await webnnm.load_onnx(serialize(linear()), {"bach": 2}, backend="numpy")

@@ -8,7 +8,7 @@ import webnnm
 from tests.unit.formats.onnx_models import BOOL, DOUBLE, constant, graph, info, model, node
 from webnnm.core.arrays import HostArray
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.model.onnx_model import MOST_COMPILED
 
 LIMITS = [
@@ -20,7 +20,7 @@ LIMITS = [
 
 async def results(of: ModelProto, *data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the outputs for several data, as lists."""
-    async with await webnnm.load_onnx(written(of), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(of), backend="numpy") as net:
         found = [await net.run(each) for each in data]
     return [{name: array.tolist() for name, array in each.items()} for each in found]
 
@@ -78,7 +78,7 @@ async def test_graphs_of_segments_are_kept_and_bounded() -> None:
     ]
     weights = constant("w", [[1.0, 0.0], [0.0, 1.0]], "float32")
     of = graph(nodes, [info("x", "n", 2)], ["y"], weights, constant("zero", 0.0, "float32"))
-    async with await webnnm.load_onnx(written(model(of)), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(model(of)), backend="numpy") as net:
         for k in range(1, MOST_COMPILED + 4):
             rows = [[1.0, -1.0]] * k + [[-1.0, -1.0]] * (20 - k)
             found = await net.run({"x": rows})
@@ -122,7 +122,7 @@ async def test_values_of_float64_cross_segments() -> None:
     ]
     of = graph(nodes, [info("x", 3, code=DOUBLE)], ["y"], constant("k", 1.0, "float64"))
     of.output = [info("y", None, code=DOUBLE)]
-    async with await webnnm.load_onnx(written(model(of)), backend="numpy") as net:
+    async with await webnnm.load_onnx(serialize(model(of)), backend="numpy") as net:
         found = await net.run({"x": [0.0, 1.0, -1.0]})
     y = HostArray.of(found["y"], "float64")
     assert y.shape == (1,)

@@ -11,7 +11,7 @@ from tests.unit.formats.onnx_models import STRING, constant, graph, info, model,
 from webnnm import Dataset, NNModel, check, format_model, join_models, parse, split_model
 from webnnm.core.errors import DataError, ModelError
 from webnnm.formats.onnx.messages import ModelProto, TensorProto
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 
 np = pytest.importorskip("numpy")
 
@@ -57,7 +57,7 @@ def network(batch: int | str | None = 1) -> ModelProto:
     return model(graph(nodes, inputs, ["scores"], *tensors))
 
 
-FILE = written(network())
+FILE = serialize(network())
 
 
 def rows(count: int = 48) -> tuple[Any, Any]:
@@ -113,7 +113,7 @@ async def test_layers_take_a_graph_whose_rank_is_another() -> None:
     nodes = [node("y = Reshape(x, s)")]
     shape = constant("s", [-1, 8, 8], "int64")
     of = graph(nodes, [info("x", 1, 1, 8, 8)], ["y"], shape)
-    async with await created(text, files={"net.onnx": written(model(of))}) as found:
+    async with await created(text, files={"net.onnx": serialize(model(of))}) as found:
         data, _ = rows(3)
         (weights,) = (np.asarray(p.value) for p in found.params())
         wanted = data[:, 0].mean(2) @ weights
@@ -122,7 +122,7 @@ async def test_layers_take_a_graph_whose_rank_is_another() -> None:
 
 @pytest.mark.parametrize("batch", [1, 7, "batch", None])
 async def test_the_first_dimension_of_the_file_is_the_batch(batch: Any) -> None:
-    async with await created(files={"net.onnx": written(network(batch))}) as found:
+    async with await created(files={"net.onnx": serialize(network(batch))}) as found:
         assert np.asarray(await found.predict(rows(6)[0])).shape == (6, 3)
 
 
@@ -208,7 +208,7 @@ async def test_large_weights_lie_in_a_snapshot_once() -> None:
     net = graph([node("y = Conv(x, conv.weight)")], [info("x", 1, 1, 8, 8)], ["y"], wide)
     text = """m:input shape={channels:1, height:8, width:8}; m:output shape=[256, 4, 4];
         m:layers net(); net:source "net.onnx";"""
-    async with await created(text, files={"net.onnx": written(model(net))}) as found:
+    async with await created(text, files={"net.onnx": serialize(model(net))}) as found:
         saved = await found.save()
         assert len(saved) < 256 * 25 * 4 + 3000
         async with await NNModel.load(saved, backend="numpy", log=lambda line: None) as again:
@@ -312,11 +312,11 @@ def test_wrong_files_are_told_with_their_place() -> None:
     cases = [
         (b"nonsense", "NNM811"),
         (FILE[:100], "NNM801"),
-        (written(model(two)), "NNM302"),
-        (written(model(odd)), "NNM812"),
-        (written(model(many)), "NNM304"),
-        (written(model(flat)), "NNM404"),
-        (written(model(strings)), "NNM814"),
+        (serialize(model(two)), "NNM302"),
+        (serialize(model(odd)), "NNM812"),
+        (serialize(model(many)), "NNM304"),
+        (serialize(model(flat)), "NNM404"),
+        (serialize(model(strings)), "NNM814"),
     ]
     for file, code in cases:
         (error,) = check(text, {"net.onnx": file})
@@ -331,14 +331,14 @@ def test_weights_may_be_nodes_and_lie_beside(tmp_path: Path) -> None:
     assert net.graph is not None
     first = net.graph.initializer.pop(0)
     net.graph.node.insert(0, node("conv.weight = Constant()", value=first))
-    (tmp_path / "net.onnx").write_bytes(written(net))
+    (tmp_path / "net.onnx").write_bytes(serialize(net))
     assert check(TEXT, {"net.onnx": tmp_path / "net.onnx"}) == []
     apart: TensorProto = net.graph.initializer[0]
     (tmp_path / "weights.bin").write_bytes(bytes(apart.raw_data or b""))
-    from webnnm.formats.onnx.exporting.file import place_apart
+    from webnnm.formats.onnx.exporting.file import set_external_data
 
-    place_apart(apart, "weights.bin")
-    (tmp_path / "net.onnx").write_bytes(written(net))
+    set_external_data(apart, "weights.bin")
+    (tmp_path / "net.onnx").write_bytes(serialize(net))
     assert check(TEXT, {"net.onnx": tmp_path / "net.onnx"}) == []
 
 

@@ -109,17 +109,19 @@ def value_rows(graph: GraphProto) -> Iterator[dict[str, str]]:
 def description(model: ModelProto) -> str:
     """Return a description of a model in a few lines."""
     graph = model.graph or GraphProto()
-    opsets = ", ".join(f"{each.domain or 'ai.onnx'} {each.version}" for each in model.opset_import)
+    opsets = ", ".join(
+        f"{opset.domain or 'ai.onnx'} {opset.version}" for opset in model.opset_import
+    )
     producer = f"{model.producer_name} {model.producer_version}".strip() or "an unknown program"
     elements = sum(count(tensor.dims) for tensor in graph.initializer)
-    used = Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in nodes(graph))
-    listed = ", ".join(f"{name} {n}" if n > 1 else name for name, n in sorted(used.items()))
+    counts = Counter(f"{node.domain}.{node.op_type}".lstrip(".") for node in nodes(graph))
+    operators = ", ".join(f"{name} {n}" if n > 1 else name for name, n in sorted(counts.items()))
     return "\n".join(
         [
             f'ONNX model "{graph.name}", made by {producer}, opset {opsets}',
             *(f"  input   {name}: {value}" for name, value in inputs(graph).items()),
             *(f"  output  {name}: {value}" for name, value in values(graph.output).items()),
             f"  weights {elements:,} numbers in {len(graph.initializer)} tensors",
-            f"  nodes   {used.total()}: {listed}",
+            f"  nodes   {counts.total()}: {operators}",
         ]
     )

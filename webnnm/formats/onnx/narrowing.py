@@ -46,7 +46,7 @@ def _inside(value: float) -> float:
 
 def narrow_graph(graph: Graph) -> Graph:
     """Return a graph that computes in float32 wherever it computed in float64."""
-    return rewrite_from(graph, _narrowed, 0) if _count(graph.nodes()) else graph
+    return rewrite_from(graph, _narrow_node, 0) if _count(graph.nodes()) else graph
 
 
 def explain(graph: Graph) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def _count(nodes: Collection[Node]) -> int:
     return sum(type.dtype == "float64" for node in nodes for type in node.types)
 
 
-def _narrowed(b: GraphBuilder, node: Node) -> Replacement | None:
+def _narrow_node(b: GraphBuilder, node: Node) -> Replacement | None:
     if isinstance(node, ConstantNode):
         return b.constant(narrow(node.array)) if node.array.dtype == "float64" else None
     if not isinstance(node, OperatorNode):

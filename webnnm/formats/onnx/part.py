@@ -16,7 +16,7 @@ from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import data_inputs, values_taken
-from webnnm.formats.onnx.exporting.file import place_apart
+from webnnm.formats.onnx.exporting.file import set_external_data
 from webnnm.formats.onnx.importing.importer import import_model
 from webnnm.formats.onnx.messages import (
     GraphProto,
@@ -29,12 +29,12 @@ from webnnm.formats.onnx.messages import (
 )
 from webnnm.formats.onnx.narrowing import narrow
 from webnnm.formats.onnx.reader import invalid, read_model
-from webnnm.formats.onnx.writer import written
+from webnnm.formats.onnx.writer import serialize
 from webnnm.graph.node import Graph
 
-MOST_GRAPHS = 4
+MAX_GRAPHS = 4
 """How many graphs for different batches and sizes a part keeps."""
-LEAST_APART = 1024
+MIN_EXTERNAL_SIZE = 1024
 """Weights with this many elements or more are not stored a second time, in a snapshot's file."""
 STATISTICS = {("", "BatchNormalization"): (3, 4)}
 """Inputs of operators that are measured rather than trained."""
@@ -85,7 +85,7 @@ class ModelFile:
             self._parts[name] = ModelPart(self._cut([name]), self._external)
         return self._parts[name]
 
-    def kept(self, places: Mapping[str, str]) -> bytes:
+    def pack_used(self, places: Mapping[str, str]) -> bytes:
         """Return the file with only what the parts in use need.
 
         Large weights are left out: `places` maps their names to where else they are stored. Whoever
@@ -93,7 +93,7 @@ class ModelFile:
         """
         model = self._cut(list(self._parts))
         assert model.graph is not None
-        return written(apart(model, self._external, places))
+        return serialize(move_to_external_data(model, self._external, places))
 
     def _only_output(self) -> str:
         names = [info.name for info in self._graph.output]
@@ -111,7 +111,7 @@ class ModelFile:
         makers = {name: node for node in graph.node for name in node.output if name}
         for value in values:
             if value not in makers:
-                hint = suggestion(value, makers) or f"its outputs are {_listed(graph.output)}"
+                hint = suggestion(value, makers) or f"its outputs are {_quote_names(graph.output)}"
                 message = f'the graph in the file computes no value "{value}"'
                 raise DataError("NNM205", message, hint=hint)
         used, nodes = set(values), set[int]()
@@ -142,7 +142,7 @@ class ModelPart:
         graph = model.graph
         data = data_inputs(graph)
         if len(data) != 1:
-            inputs = f"the inputs {_listed(data)}" if data else "no input"
+            inputs = f"the inputs {_quote_names(data)}" if data else "no input"
             message = f'the value "{graph.output[0].name}" depends on {inputs}'
             raise DataError(
                 "NNM302", message, hint="a block takes one: choose another value with at="
@@ -152,12 +152,12 @@ class ModelPart:
         self.dtype = _dtype(info)
         self.sizes = _row(info)
         self.parameters = weights_of(model, external)
-        self.fixed = frozenset(_fixed(graph.node))
+        self.fixed = frozenset(_find_measured_weights(graph.node))
         free = ValueInfoProto(info.name, TypeProto(TensorTypeProto(_code(info))))
-        own = [free if each is info else each for each in graph.input]
-        self._model = replace(model, graph=replace(graph, input=own))
+        graph_inputs = [free if graph_input is info else graph_input for graph_input in graph.input]
+        self._model = replace(model, graph=replace(graph, input=graph_inputs))
         self._external = external
-        self._graphs = LruCache[tuple[int, Shape], Graph](MOST_GRAPHS)
+        self._graphs = LruCache[tuple[int, Shape], Graph](MAX_GRAPHS)
 
     def graph(self, batch: int, sizes: Shape) -> Graph:
         """Return the graph for a batch of these sizes: its inputs are `input` and weights.
@@ -165,28 +165,30 @@ class ModelPart:
         Raises `DataError` NNM811 … NNM816 if it cannot be imported for these sizes.
         """
         key = (batch, tuple(sizes))
-        found = self._graphs.get(key)
-        if found is None:
+        graph = self._graphs.get(key)
+        if graph is None:
             shapes = {self.input: [batch, *sizes]}
-            found = import_model(self._model, shapes, external=self._external).graph
-            self._graphs[key] = found
-        return found
+            graph = import_model(self._model, shapes, external=self._external).graph
+            self._graphs[key] = graph
+        return graph
 
 
-def apart(model: ModelProto, external: tensors.External, places: Mapping[str, str]) -> ModelProto:
+def move_to_external_data(
+    model: ModelProto, external: tensors.External, places: Mapping[str, str]
+) -> ModelProto:
     """Return a model without its large weights, which are stored at `places`, by name."""
 
-    def stored(tensor: TensorProto) -> TensorProto:
+    def store(tensor: TensorProto) -> TensorProto:
         if tensor.data_type not in tensors.DTYPES:  # nothing that can be imported uses it
             return tensor
         data = memoryview(tensors.content(tensor, external)).cast("B")
-        made = TensorProto(tensor.dims, tensor.data_type, name=tensor.name, raw_data=data)
-        if tensor.name in places and count(tensor.dims) >= LEAST_APART:
-            place_apart(made, places[tensor.name])
-        return made
+        stored = TensorProto(tensor.dims, tensor.data_type, name=tensor.name, raw_data=data)
+        if tensor.name in places and count(tensor.dims) >= MIN_EXTERNAL_SIZE:
+            set_external_data(stored, places[tensor.name])
+        return stored
 
     assert model.graph is not None
-    weights = [stored(tensor) for tensor in model.graph.initializer]
+    weights = [store(tensor) for tensor in model.graph.initializer]
     return replace(model, graph=replace(model.graph, initializer=weights))
 
 
@@ -197,17 +199,17 @@ def weights_of(
 
     Those of float64 are narrowed, or left out if the bytes in the file are wanted, `as_stored`.
     """
-    found: dict[str, HostArray] = {}
+    weights: dict[str, HostArray] = {}
     for tensor in (model.graph or GraphProto()).initializer:
         dtype = tensors.DTYPES.get(tensor.data_type)
         if dtype is None or not is_float(dtype) or count(tensor.dims) <= 1:
             continue
         if dtype != "float64" or not as_stored:
-            found[tensor.name] = narrow(tensors.host_array(tensor, external))
-    return found
+            weights[tensor.name] = narrow(tensors.host_array(tensor, external))
+    return weights
 
 
-def opened(data: object, external: tensors.External = tensors.no_external) -> ModelFile:
+def open_onnx(data: object, external: tensors.External = tensors.no_external) -> ModelFile:
     """Return the file in some bytes. Raises `DataError` NNM801 or NNM811 for a damaged one."""
     return ModelFile(read_model(data), external)
 
@@ -231,7 +233,7 @@ def _row(info: ValueInfoProto) -> tuple[int | None, ...] | None:
     return tuple([value if value and value > 0 else None for value in values])
 
 
-def _listed(infos: Collection[ValueInfoProto]) -> str:
+def _quote_names(infos: Collection[ValueInfoProto]) -> str:
     return ", ".join(f'"{info.name}"' for info in infos)
 
 
@@ -262,14 +264,14 @@ def _inference(node: NodeProto) -> NodeProto:
     """Return a node in inference mode: normalisation uses the statistics in the file."""
     if node.op_type != "BatchNormalization":
         return node
-    kept = [each for each in node.attribute if each.name != "training_mode"]
-    return replace(node, attribute=kept, output=node.output[:1])
+    attributes = [attribute for attribute in node.attribute if attribute.name != "training_mode"]
+    return replace(node, attribute=attributes, output=node.output[:1])
 
 
-def _fixed(nodes: Collection[NodeProto]) -> Iterator[str]:
+def _find_measured_weights(nodes: Collection[NodeProto]) -> Iterator[str]:
     """Yield the weights that are measured rather than trained: statistics, scales of integers."""
     for node in nodes:
-        places = STATISTICS.get((node.domain.removeprefix("ai.onnx"), node.op_type), ())
-        yield from (node.input[place] for place in places if place < len(node.input))
+        indices = STATISTICS.get((node.domain.removeprefix("ai.onnx"), node.op_type), ())
+        yield from (node.input[index] for index in indices if index < len(node.input))
         if node.op_type.startswith(QUANTISING) or node.op_type.endswith(QUANTISING):
             yield from node.input

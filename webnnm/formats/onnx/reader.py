@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from webnnm.core.errors import DataError
 from webnnm.formats.onnx.messages import TYPES, Field, Message, ModelProto
 
-MOST_NESTED = 64
+MAX_NESTING = 64
 """The deepest nesting of messages: a graph in a branch of a graph takes four levels."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE = {"int": _VARINT, "float": _FIXED32, "double": _FIXED64}
@@ -27,10 +27,10 @@ M = TypeVar("M", bound=Message)
 def read_model(data: Any) -> ModelProto:
     """Return the model in the bytes of a file, from anything with the buffer protocol.
 
-    >>> from webnnm.formats.onnx.writer import written
+    >>> from webnnm.formats.onnx.writer import serialize
     >>> from webnnm.formats.onnx.messages import GraphProto, OperatorSetIdProto
     >>> net = ModelProto(graph=GraphProto(name="net"), opset_import=[OperatorSetIdProto("", 21)])
-    >>> read_model(written(net)).graph.name
+    >>> read_model(serialize(net)).graph.name
     'net'
 
     Tensors are views of the data, which has to stay as it is.
@@ -48,21 +48,21 @@ def read_model(data: Any) -> ModelProto:
 
 def decode(type: type[M], data: memoryview[int], depth: int = 0) -> M:
     """Return the message of a type that some bytes hold."""
-    if depth > MOST_NESTED:
-        raise invalid(f"its messages are nested more than {MOST_NESTED} deep")
-    found = type()
-    known = _by_number(type)
+    if depth > MAX_NESTING:
+        raise invalid(f"its messages are nested more than {MAX_NESTING} deep")
+    message = type()
+    fields_of_type = _by_number(type)
     for number, wire, value in fields(data, type.__name__):
-        if (entry := known.get(number)) is None:
+        if (entry := fields_of_type.get(number)) is None:
             continue
         name, field, where = entry
         if not field.repeated:
-            setattr(found, name, _value(field, wire, value, where, depth))
+            setattr(message, name, _value(field, wire, value, where, depth))
         elif wire == _BYTES and field.kind in _WIRE:
-            getattr(found, name).extend(_packed(field, cast("memoryview[int]", value), where))
+            getattr(message, name).extend(_unpack(field, cast("memoryview[int]", value), where))
         else:
-            getattr(found, name).append(_value(field, wire, value, where, depth))
-    return found
+            getattr(message, name).append(_value(field, wire, value, where, depth))
+    return message
 
 
 _NUMBERS: dict[type[Message], dict[int, tuple[str, Field, str]]] = {}
@@ -133,7 +133,7 @@ def _value(field: Field, wire: int, value: int | memoryview[int], where: str, de
     if wire != _WIRE.get(field.kind, _BYTES):
         raise invalid(f"{where} has wire type {wire}")
     if isinstance(value, int):
-        return _signed(value)
+        return _to_signed(value)
     if field.kind == "message":
         return decode(TYPES[field.message], value, depth + 1)
     if field.kind == "string":
@@ -141,24 +141,24 @@ def _value(field: Field, wire: int, value: int | memoryview[int], where: str, de
     return _STRUCT[field.kind].unpack(value)[0] if field.kind in _STRUCT else value
 
 
-def _packed(field: Field, data: memoryview[int], where: str) -> Any:
+def _unpack(field: Field, data: memoryview[int], where: str) -> Any:
     """Return the numbers of a list that is written as one field."""
     if field.kind == "int":
-        return _packed_integers(data, where)
+        return _unpack_integers(data, where)
     size = _STRUCT[field.kind].size
     if len(data) % size:
         raise invalid(f"{where} has {len(data)} bytes, not a multiple of {size}")
     return data.cast("f" if field.kind == "float" else "d")
 
 
-def _packed_integers(data: memoryview[int], where: str) -> Iterator[int]:
+def _unpack_integers(data: memoryview[int], where: str) -> Iterator[int]:
     at = 0
     while at < len(data):
         value, at = _varint(data, at, where)
-        yield _signed(value)
+        yield _to_signed(value)
 
 
-def _signed(value: int) -> int:
+def _to_signed(value: int) -> int:
     """Return a varint as a signed 64-bit integer, as all integers of ONNX but uint64 are."""
     return value - (1 << 64) if value >> 63 else value
 

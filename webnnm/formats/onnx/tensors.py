@@ -85,29 +85,29 @@ def host_array(tensor: TensorProto, external: External = no_external) -> HostArr
     Raises `DataError` NNM811 for data whose size differs from the shape's, NNM814 for a type that
     WebNN does not have.
     """
-    found = dtype(tensor.data_type, f'tensor "{tensor.name}"')
+    data_type = dtype(tensor.data_type, f'tensor "{tensor.name}"')
     data = content(tensor, external)
     if tensor.data_type in SHORT:
         format, *_ = SHORT[tensor.data_type]
         data = array("i", struct.unpack(f"<{len(data) // 2}{format}", data))
-    return HostArray(found, tuple(tensor.dims), data)
+    return HostArray(data_type, tuple(tensor.dims), data)
 
 
 def content(tensor: TensorProto, external: External = no_external) -> Any:
     """Return the bytes of a tensor, little-endian as in a file; raises what `host_array` raises."""
     where = f'tensor "{tensor.name}"'
-    found, shape = dtype(tensor.data_type, where), tuple(tensor.dims)
+    data_type, shape = dtype(tensor.data_type, where), tuple(tensor.dims)
     if any(size < 0 for size in shape):
         raise invalid(f"{where} has the shape {show(shape)}")
     short = tensor.data_type in SHORT
-    expected = 2 * count(shape) if short else byte_length(found, count(shape))
+    expected = 2 * count(shape) if short else byte_length(data_type, count(shape))
     data: Any
     if tensor.data_location == 1:
         data = _external(tensor, external, expected)
     elif tensor.raw_data is not None:
         data = tensor.raw_data
     else:
-        data = _listed(tensor, found, expected, where)
+        data = _pack_values(tensor, data_type, expected, where)
     if len(data) != expected:
         raise invalid(
             f"{where} has {len(data)} bytes, but its shape {show(shape)} takes {expected}"
@@ -115,7 +115,7 @@ def content(tensor: TensorProto, external: External = no_external) -> Any:
     return data
 
 
-def _listed(tensor: TensorProto, dtype: DataType, expected: int, where: str) -> Any:
+def _pack_values(tensor: TensorProto, dtype: DataType, expected: int, where: str) -> Any:
     """Return the bytes of a tensor whose values are stored as a list of numbers."""
     values: Any = (
         tensor.int32_data

@@ -16,11 +16,11 @@ _FORMATS = {"float": "f", "double": "d"}
 _SMALL = [bytes([value]) for value in range(128)]
 
 
-def written(message: Message) -> bytes:
+def serialize(message: Message) -> bytes:
     """Return a message as bytes.
 
     >>> from webnnm.formats.onnx.messages import OperatorSetIdProto
-    >>> written(OperatorSetIdProto(version=21)).hex()
+    >>> serialize(OperatorSetIdProto(version=21)).hex()
     '1015'
     """
     return b"".join(chunks(message))
@@ -40,7 +40,7 @@ def _write(message: Message, pieces: list[Chunk]) -> int:
         value = getattr(message, name)
         if field.repeated:
             if value and field.kind in _WIRE:
-                length += _write_bytes(field, _packed(field, value), pieces)
+                length += _write_bytes(field, _pack(field, value), pieces)
                 continue
             for item in value:
                 length += _write_one(field, item, pieces)
@@ -53,16 +53,16 @@ def _write_one(field: Field, value: Any, pieces: list[Chunk]) -> int:
     """Append a field with one value, and return its length."""
     if field.kind == "message":
         # The prefix of a message holds its length, which is known only afterwards.
-        place = len(pieces)
+        index = len(pieces)
         pieces.append(b"")
         length = _write(value, pieces)
-        pieces[place] = head = _key(field.number, _BYTES) + varint(length)
+        pieces[index] = head = _key(field.number, _BYTES) + varint(length)
         return len(head) + length
     if field.kind == "string":
         return _write_bytes(field, value.encode(), pieces)
     if field.kind == "bytes":
         return _write_bytes(field, memoryview(value).cast("B"), pieces)
-    pieces.append(piece := _key(field.number, _WIRE[field.kind]) + _packed(field, [value]))
+    pieces.append(piece := _key(field.number, _WIRE[field.kind]) + _pack(field, [value]))
     return len(piece)
 
 
@@ -78,7 +78,7 @@ def _key(number: int, wire: int) -> bytes:
     return varint(number << 3 | wire)
 
 
-def _packed(field: Field, values: Any) -> bytes:
+def _pack(field: Field, values: Any) -> bytes:
     """Return numbers packed one after the other."""
     if field.kind == "int":
         return b"".join(map(varint, values))
@@ -94,9 +94,9 @@ def varint(value: int) -> bytes:
     if 0 <= value < 128:
         return _SMALL[value]
     value &= (1 << 64) - 1
-    found = bytearray()
+    encoded = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded.append(value)
+    return bytes(encoded)

@@ -23,7 +23,7 @@ def same(operator: str, *attributes: str) -> Write:
     return write
 
 
-def compared(operator: str) -> Write:
+def compare(operator: str) -> Write:
     """Return an entry that calls an operator with a boolean result."""
 
     def write(h: Emitter, *operands: Value) -> Value:
@@ -88,11 +88,11 @@ def _shift(direction: str) -> Write:
     """Return an entry that shifts bits: by the width of the type or more, it gives 0."""
 
     def write(h: Emitter, x: Value, count: Value) -> Value:
-        most = int(count.dtype.removeprefix("uint")) - 1
-        far = h.one("Greater", [count, h.like(most, count)], "bool", count.shape)
-        near = h.one("Where", [far, h.like(0, count), count], count.dtype, count.shape)
-        shifted = h.one("BitShift", [x, near], direction=direction)
-        return h.one("Where", [far, h.like(0, x), shifted])
+        last_bit = int(count.dtype.removeprefix("uint")) - 1
+        is_too_far = h.one("Greater", [count, h.like(last_bit, count)], "bool", count.shape)
+        bits = h.one("Where", [is_too_far, h.like(0, count), count], count.dtype, count.shape)
+        shifted = h.one("BitShift", [x, bits], direction=direction)
+        return h.one("Where", [is_too_far, h.like(0, x), shifted])
 
     return write
 
@@ -146,18 +146,18 @@ ENTRIES: Mapping[str, Entry] = {
     "leakyRelu": Entry(same("LeakyRelu", "alpha")),
     "hardSigmoid": Entry(same("HardSigmoid", "alpha", "beta")),
     "prelu": Entry(same("PRelu"), _fits_slope),
-    "equal": Entry(compared("Equal")),
+    "equal": Entry(compare("Equal")),
     "notEqual": Entry(_not_equal),
-    "greater": Entry(compared("Greater")),
-    "greaterOrEqual": Entry(compared("GreaterOrEqual")),
-    "lesser": Entry(compared("Less")),
-    "lesserOrEqual": Entry(compared("LessOrEqual")),
+    "greater": Entry(compare("Greater")),
+    "greaterOrEqual": Entry(compare("GreaterOrEqual")),
+    "lesser": Entry(compare("Less")),
+    "lesserOrEqual": Entry(compare("LessOrEqual")),
     "logicalAnd": Entry(logical("And")),
     "logicalOr": Entry(logical("Or")),
     "logicalXor": Entry(logical("Xor")),
     "logicalNot": Entry(logical("Not")),
-    "isNaN": Entry(compared("IsNaN"), of_floats),
-    "isInfinite": Entry(compared("IsInf"), of_floats),
+    "isNaN": Entry(compare("IsNaN"), of_floats),
+    "isInfinite": Entry(compare("IsInf"), of_floats),
     "where": Entry(_where),
     "cast": Entry(_cast),
 }

@@ -60,11 +60,11 @@ class Emitter:
         **attributes: Any,
     ) -> tuple[Value, ...]:
         """Call an operator in types for which ONNX Runtime has kernels."""
-        given = [x and self.cast(x, stand_in(operator, x.dtype)) for x in operands]
-        made: list[Type] = [(stand_in(operator, dtype), shape) for dtype, shape in types]
+        inputs = [x and self.cast(x, stand_in(operator, x.dtype)) for x in operands]
+        result_types: list[Type] = [(stand_in(operator, dtype), shape) for dtype, shape in types]
         if operator == "Cast":
-            given, made = list(operands), list(types)
-        results = self._call(operator, tuple(given), tuple(made), attributes)
+            inputs, result_types = list(operands), list(types)
+        results = self._call(operator, tuple(inputs), tuple(result_types), attributes)
         pairs = zip(results, types, strict=True)
         return tuple(self.cast(result, dtype) for result, (dtype, _) in pairs)
 
@@ -90,10 +90,10 @@ class Emitter:
         truth = self._truths.get(x, x)
         if truth.dtype == dtype:
             return truth
-        found = self._call("Cast", (truth,), ((dtype, x.shape),), {"to": dtype})[0]
+        result = self._call("Cast", (truth,), ((dtype, x.shape),), {"to": dtype})[0]
         if truth.dtype == "bool":
-            self._truths[found] = truth
-        return found
+            self._truths[result] = truth
+        return result
 
     def truth(self, x: Value) -> Value:
         """Return whether elements are not 0, as booleans of ONNX."""
@@ -103,10 +103,10 @@ class Emitter:
 
     def array(self, array: HostArray, key: Any = None) -> Value:
         """Return a constant; `key` identifies its bytes."""
-        known = (array.dtype, array.shape, key or bytes(array.data))
-        if known not in self._constants:
-            self._constants[known] = Value(array.dtype, array.shape, array)
-        return self._constants[known]
+        key_of_value = (array.dtype, array.shape, key or bytes(array.data))
+        if key_of_value not in self._constants:
+            self._constants[key_of_value] = Value(array.dtype, array.shape, array)
+        return self._constants[key_of_value]
 
     def number(self, value: float | Dim, dtype: DataType) -> Value:
         """Return a scalar; an open size is computed."""
@@ -183,5 +183,5 @@ class Emitter:
         if x.shape == shape:
             return x
         own = (1,) * (len(shape) - x.rank) + x.shape
-        wanted = [1 if a == b else b for a, b in zip(own, shape, strict=True)]
-        return self.one("Expand", [x, self.sizes(wanted)], x.dtype, shape)
+        target = [1 if a == b else b for a, b in zip(own, shape, strict=True)]
+        return self.one("Expand", [x, self.sizes(target)], x.dtype, shape)

@@ -10,38 +10,42 @@ from webnnm.formats.atomic import write_atomically
 from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
 from webnnm.formats.onnx.writer import chunks
 
-MOST = 2**31 - 2**20
+MAX_INLINE_BYTES = 2**31 - 2**20
 """The bytes of weights that a file may have: Protocol Buffers are limited to 2 GB."""
-ALIGNED = 4096
+ALIGNMENT = 4096
 """Weights in the second file begin at multiples of this, so that they can be memory-mapped."""
 
 
-def write_model(path: str | os.PathLike[str], model: ModelProto, most: int = MOST) -> Path:
-    """Write a model, with weights above `most` bytes in `PATH.data`; return the path.
+def write_model(
+    path: str | os.PathLike[str], model: ModelProto, limit: int = MAX_INLINE_BYTES
+) -> Path:
+    """Write a model, with weights above `limit` bytes in `PATH.data`; return the path.
 
     Raises `DataError` NNM807 if writing fails.
     """
     assert model.graph is not None
     weights = [tensor for tensor in model.graph.initializer if tensor.raw_data is not None]
-    if sum(len(tensor.raw_data or b"") for tensor in weights) > most:
-        beside = Path(f"{os.fspath(path)}.data")
-        write_atomically(beside, _moved(weights, beside.name))
+    if sum(len(tensor.raw_data or b"") for tensor in weights) > limit:
+        data_file = Path(f"{os.fspath(path)}.data")
+        write_atomically(data_file, _write_external_data(weights, data_file.name))
     return write_atomically(path, chunks(model))
 
 
-def _moved(weights: list[TensorProto], location: str) -> Iterator[bytes | memoryview[int]]:
-    """Yield the bytes of tensors, and make the tensors refer to them."""
-    place = 0
+def _write_external_data(
+    weights: list[TensorProto], location: str
+) -> Iterator[bytes | memoryview[int]]:
+    """Yield the bytes of tensors for a second file, and point the tensors to them."""
+    offset = 0
     for tensor in weights:
         data = memoryview(tensor.raw_data or b"").cast("B")
-        gap = -place % ALIGNED
-        yield bytes(gap)
+        padding = -offset % ALIGNMENT
+        yield bytes(padding)
         yield data
-        place_apart(tensor, location, place + gap)
-        place += gap + len(data)
+        set_external_data(tensor, location, offset + padding)
+        offset += padding + len(data)
 
 
-def place_apart(tensor: TensorProto, location: str, offset: int = 0) -> None:
+def set_external_data(tensor: TensorProto, location: str, offset: int = 0) -> None:
     """Mark a tensor as stored in another file, or in memory under a file's name."""
     entries = {"location": location, "offset": offset, "length": len(tensor.raw_data or b"")}
     tensor.raw_data, tensor.data_location = None, 1

@@ -77,27 +77,27 @@ def _conv_transpose2d(
     output_sizes: Any,
     input_layout: str,
     filter_layout: str,
-    **given: Any,
+    **options: Any,
 ) -> Value:
     operands = _operands(h, (x, input_layout), (kernel, filter_layout), "iohw", bias)
     image, cells = operands[0].shape[2:], operands[1].shape[2:]
     extra = output_padding
     if output_sizes is not None:
-        least = [
+        sizes = [
             (size - 1) * stride + reach(static(length, "the filter"), dilation) - before - after
             for size, length, stride, dilation, before, after in zip(
-                *(image, cells, given["strides"], given["dilations"]),
-                *(given["padding"][::2], given["padding"][1::2]),
+                *(image, cells, options["strides"], options["dilations"]),
+                *(options["padding"][::2], options["padding"][1::2]),
                 strict=True,
             )
         ]
-        pairs = zip(output_sizes, least, strict=True)
+        pairs = zip(output_sizes, sizes, strict=True)
         extra = tuple(static(size - base, "the output padding") for size, base in pairs)
     steps = {
-        "strides": given["strides"],
-        "dilations": given["dilations"],
-        "group": given["groups"],
-        "pads": _sides(given["padding"]),
+        "strides": options["strides"],
+        "dilations": options["dilations"],
+        "group": options["groups"],
+        "pads": _sides(options["padding"]),
         "output_padding": extra,
     }
     return _channels_first(
@@ -117,14 +117,14 @@ def _fits_window(node: OperatorNode) -> bool:
     return typed and all(max(w.before, w.after) < w.length for w in windows)
 
 
-def _pooled(operator: str, whole: str, **attributes: int) -> Write:
-    def write(h: Emitter, x: Value, **given: Any) -> Value:
-        layout = given["layout"]
-        if given["window_dimensions"] is None and not any(given["padding"]):
+def _pool(operator: str, reduction: str, **attributes: int) -> Write:
+    def write(h: Emitter, x: Value, **options: Any) -> Value:
+        layout = options["layout"]
+        if options["window_dimensions"] is None and not any(options["padding"]):
             axes = h.integers([layout.index("h"), layout.index("w")])
-            return h.one(whole, [x, axes], keepdims=1)
+            return h.one(reduction, [x, axes], keepdims=1)
         image = h.transpose(x, order(layout, "nchw"))
-        steps = {**_window(image.shape, x.shape, given), **attributes}
+        steps = {**_window(image.shape, x.shape, options), **attributes}
         return _channels_first(
             h, layout, lambda shape: h.one(operator, [image], x.dtype, shape, **steps)
         )
@@ -132,21 +132,21 @@ def _pooled(operator: str, whole: str, **attributes: int) -> Write:
     return write
 
 
-def _window(image: Dims, shape: Dims, given: Mapping[str, Any]) -> dict[str, Any]:
+def _window(image: Dims, shape: Dims, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a window, padded so that rounding down gives the size."""
     if is_static(shape):
-        rows, columns = pool_windows([static(size, "a size") for size in shape], **given)
+        rows, columns = pool_windows([static(size, "a size") for size in shape], **options)
         pads = (rows.before, columns.before, _after(rows), _after(columns))
         length = rows.length, columns.length
     else:
-        pads = _sides(given["padding"])
-        length = given["window_dimensions"] or image[2:]
-        if given["output_shape_rounding"] != "floor" or given["output_sizes"] is not None:
+        pads = _sides(options["padding"])
+        length = options["window_dimensions"] or image[2:]
+        if options["output_shape_rounding"] != "floor" or options["output_sizes"] is not None:
             static(image[2], "the padding of a pooling that rounds up")
             static(image[3], "the padding of a pooling that rounds up")
-    steps = {"strides": given["strides"], "dilations": given["dilations"]}
+    common = {"strides": options["strides"], "dilations": options["dilations"]}
     length = tuple(static(size, "the window of a pooling") for size in length)
-    return {"kernel_shape": length, "pads": pads, **steps}
+    return {"kernel_shape": length, "pads": pads, **common}
 
 
 def _after(windows: Windows) -> int:
@@ -191,7 +191,7 @@ def _batch_norm(
     axis: int,
     epsilon: float,
 ) -> Value:
-    operands = [x, *_scaled(h, x, mean.shape, scale, bias), mean, variance]
+    operands = [x, *_scale_and_bias(h, x, mean.shape, scale, bias), mean, variance]
     return h.one("BatchNormalization", operands, epsilon=float(epsilon))
 
 
@@ -202,11 +202,11 @@ def _second_letter(node: OperatorNode) -> bool:
 def _instance_norm(
     h: Emitter, x: Value, scale: Value | None, bias: Value | None, *, epsilon: float, layout: str
 ) -> Value:
-    operands = [x, *_scaled(h, x, x.shape[1:2], scale, bias)]
+    operands = [x, *_scale_and_bias(h, x, x.shape[1:2], scale, bias)]
     return h.one("InstanceNormalization", operands, epsilon=float(epsilon))
 
 
-def _scaled(
+def _scale_and_bias(
     h: Emitter, x: Value, channels: Dims, scale: Value | None, bias: Value | None
 ) -> tuple[Value, Value]:
     """Return scale and bias, with neutral values in place of absent ones."""
@@ -214,11 +214,11 @@ def _scaled(
 
 
 ENTRIES: Mapping[str, Entry] = {
-    "averagePool2d": Entry(_pooled("AveragePool", "ReduceMean"), _fits_window),
+    "averagePool2d": Entry(_pool("AveragePool", "ReduceMean"), _fits_window),
     "batchNormalization": Entry(_batch_norm, _second_axis),
     "conv2d": Entry(_conv2d),
     "convTranspose2d": Entry(_conv_transpose2d),
     "instanceNormalization": Entry(_instance_norm, _second_letter),
     "layerNormalization": Entry(_layer_norm, _last_axes),
-    "maxPool2d": Entry(_pooled("MaxPool", "ReduceMax"), _fits_window),
+    "maxPool2d": Entry(_pool("MaxPool", "ReduceMax"), _fits_window),
 }

@@ -12,10 +12,10 @@ from webnnm.formats.sizes import Dim
 
 def _inside(h: Emitter, indices: Value, size: Dim) -> Value:
     """Return indices clamped to −size … size − 1, which ONNX interprets as WebNN does."""
-    indices = _signed(h, indices)
+    indices = _to_signed(h, indices)
     if indices.array is not None and isinstance(size, int):
-        known = [int(index) for index in indices.array.values()]
-        if all(-size <= index < size for index in known):
+        values = [int(index) for index in indices.array.values()]
+        if all(-size <= index < size for index in values):
             return indices
     low, high = h.like(-size, indices), h.like(size - 1, indices)
     return h.one("Clip", [indices, low, high], indices.dtype, indices.shape)
@@ -29,7 +29,7 @@ def _coordinates(h: Emitter, indices: Value, sizes: Sequence[Dim]) -> Value:
     return h.one("Min", [above, high], "int64", indices.shape)
 
 
-def _signed(h: Emitter, indices: Value) -> Value:
+def _to_signed(h: Emitter, indices: Value) -> Value:
     return h.cast(indices, "int64") if indices.dtype == "uint32" else indices
 
 

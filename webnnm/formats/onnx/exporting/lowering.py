@@ -54,33 +54,33 @@ def graph_model(
     that needs a size when it is written.
     """
     graphs = [expressible(graph) for graph in graphs]
-    called, fixed = names or {}, constants or {}
+    names_of, values = names or {}, constants or {}
     h = Emitter()
     inputs: dict[str, Value] = {}
     arguments: dict[str, Value] = {}
     for input in graphs[0].inputs:
         types = [graph.inputs[input].type for graph in graphs]
-        if input in fixed:
-            arguments[input] = h.array(fixed[input], key=input)
+        if input in values:
+            arguments[input] = h.array(values[input], key=input)
         else:
             dtype = types[0].dtype
             outside = FOUR_BITS.get(dtype, dtype) if nibbles_as_bytes else dtype
             value = Value(outside, zipped([type.shape for type in types]))
-            inputs[called.get(input, input)] = value
+            inputs[names_of.get(input, input)] = value
             h.learn(value)
             arguments[input] = h.cast(value, dtype)
     outputs: dict[str, Value] = {}
-    found = lowered(
+    results = lowered(
         graphs,
         arguments,
         source,
         constant=partial(_constant, h),
-        applied=partial(_applied, h),
+        applied=partial(_apply, h),
         learn=h.learn,
     )
-    for output, value in found.items():
+    for output, value in results.items():
         outside = FOUR_BITS.get(value.dtype, value.dtype) if nibbles_as_bytes else value.dtype
-        outputs[called.get(output, output)] = h.cast(value, outside)
+        outputs[names_of.get(output, output)] = h.cast(value, outside)
     return model_of(Exported(name, inputs, outputs, h.calls, dimensions or {}))
 
 
@@ -116,7 +116,7 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
     return b.expand(power(b, x, exponent), new_shape=node.types[0].shape)
 
 
-def _applied(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:
+def _apply(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:
     """Write one operator by its entry."""
     node = twins.nodes[0]
     assert isinstance(node, OperatorNode)
@@ -128,29 +128,29 @@ def _applied(h: Emitter, twins: Twins, operands: Sequence[Value | None]) -> tupl
         hint = "give its declaration decompose="
         raise OperatorError("NNM901", f'"{name}"{typed} cannot be written in ONNX', hint)
     h.dtype, h.shape = types[0]
-    made: Any = entry.write(h, *operands, **twins.options())
-    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
+    returned: Any = entry.write(h, *operands, **twins.options())
+    results: tuple[Value, ...] = returned if isinstance(returned, tuple) else (returned,)
     # The result of a comparison is a number where it is visible.
-    found = [h.cast(value, "uint8") if value.dtype == "bool" else value for value in results]
-    if [(value.dtype, value.shape) for value in found] != types:
+    visible = [h.cast(value, "uint8") if value.dtype == "bool" else value for value in results]
+    if [(value.dtype, value.shape) for value in visible] != types:
         raise ModelError("NNM901", f'the entry of "{name}" does not return {types}')
-    return tuple(found)
+    return tuple(visible)
 
 
 def _constant(h: Emitter, twins: Twins) -> Value:
     """Write a constant: numbers, or values that follow from an open size."""
     nodes = [node for node in twins.nodes if isinstance(node, ConstantNode)]
     h.label = nodes[0].label
-    shape, found = pattern([node.array for node in nodes])
+    shape, fill = pattern([node.array for node in nodes])
     dtype = nodes[0].array.dtype
-    if isinstance(found, HostArray):
-        return h.array(found, key=nodes[0].digest)
-    if isinstance(found, Repeated):
-        return h.expand(h.number(found.value, dtype), shape)
-    size = h.number(shape[found.axis], "int64")
+    if isinstance(fill, HostArray):
+        return h.array(fill, key=nodes[0].digest)
+    if isinstance(fill, Repeated):
+        return h.expand(h.number(fill.value, dtype), shape)
+    size = h.number(shape[fill.axis], "int64")
     ends = [h.number(0, "int64"), size, h.number(1, "int64")]
-    places = h.cast(h.one("Range", ends, "int64", (shape[found.axis],)), dtype)
-    column = tuple(n if axis == found.axis else 1 for axis, n in enumerate(shape))
-    scaled = h.one("Mul", [h.reshape(places, column), h.number(found.step, dtype)], dtype, column)
-    moved = h.one("Add", [scaled, h.number(found.start, dtype)], dtype, column)
-    return h.expand(moved, shape)
+    positions = h.cast(h.one("Range", ends, "int64", (shape[fill.axis],)), dtype)
+    column = tuple(n if axis == fill.axis else 1 for axis, n in enumerate(shape))
+    scaled = h.one("Mul", [h.reshape(positions, column), h.number(fill.step, dtype)], dtype, column)
+    filled = h.one("Add", [scaled, h.number(fill.start, dtype)], dtype, column)
+    return h.expand(filled, shape)

@@ -14,7 +14,7 @@ from webnnm.formats.onnx.exporting.values import Value
 LOWEST = -(2**63)
 
 
-def _reduced(operator: str) -> Write:
+def _reduce(operator: str) -> Write:
     def write(h: Emitter, x: Value, *, axes: Sequence[int], keep_dimensions: bool) -> Value:
         keep = int(keep_dimensions)
         if not axes and x.rank:  # ONNX takes no axes to mean all of them
@@ -24,32 +24,32 @@ def _reduced(operator: str) -> Write:
     return write
 
 
-def _signed(h: Emitter, x: Value) -> Value:
+def _to_ordered_int64(h: Emitter, x: Value) -> Value:
     """Return uint64 as int64 in the same order: ONNX Runtime has no extrema of uint64."""
     return h.one("Add", [h.cast(x, "int64"), h.number(LOWEST, "int64")], "int64", x.shape)
 
 
 def _extreme(operator: str) -> Write:
-    reduce = _reduced(operator)
+    reduce = _reduce(operator)
 
     def write(h: Emitter, x: Value, *, axes: Sequence[int], keep_dimensions: bool) -> Value:
         options = {"axes": axes, "keep_dimensions": keep_dimensions}
         if x.dtype != "uint64":
             return reduce(h, x, **options)
         h.dtype = "int64"
-        found = reduce(h, _signed(h, x), **options)
-        return h.cast(h.one("Sub", [found, h.number(LOWEST, "int64")]), "uint64")
+        extreme = reduce(h, _to_ordered_int64(h, x), **options)
+        return h.cast(h.one("Sub", [extreme, h.number(LOWEST, "int64")]), "uint64")
 
     return write
 
 
-def _place(operator: str) -> Write:
+def _arg_extreme(operator: str) -> Write:
     def write(
         h: Emitter, x: Value, *, axis: int, keep_dimensions: bool, output_data_type: DataType
     ) -> Value:
-        ordered = _signed(h, x) if x.dtype == "uint64" else x
-        found = h.one(operator, [ordered], "int64", axis=axis, keepdims=int(keep_dimensions))
-        return h.cast(found, output_data_type)
+        ordered = _to_ordered_int64(h, x) if x.dtype == "uint64" else x
+        index = h.one(operator, [ordered], "int64", axis=axis, keepdims=int(keep_dimensions))
+        return h.cast(index, output_data_type)
 
     return write
 
@@ -83,20 +83,20 @@ def _along(operator: str) -> Write:
 
 
 ENTRIES: Mapping[str, Entry] = {
-    "argMax": Entry(_place("ArgMax")),
-    "argMin": Entry(_place("ArgMin")),
+    "argMax": Entry(_arg_extreme("ArgMax")),
+    "argMin": Entry(_arg_extreme("ArgMin")),
     "cumulativeSum": Entry(_cumulative_sum),
     "gemm": Entry(_gemm),
     "logSoftmax": Entry(_along("LogSoftmax")),
     "matmul": Entry(same("MatMul")),
-    "reduceL2": Entry(_reduced("ReduceL2")),
-    "reduceLogSum": Entry(_reduced("ReduceLogSum")),
-    "reduceLogSumExp": Entry(_reduced("ReduceLogSumExp")),
+    "reduceL2": Entry(_reduce("ReduceL2")),
+    "reduceLogSum": Entry(_reduce("ReduceLogSum")),
+    "reduceLogSumExp": Entry(_reduce("ReduceLogSumExp")),
     "reduceMax": Entry(_extreme("ReduceMax")),
-    "reduceMean": Entry(_reduced("ReduceMean")),
+    "reduceMean": Entry(_reduce("ReduceMean")),
     "reduceMin": Entry(_extreme("ReduceMin")),
-    "reduceProduct": Entry(_reduced("ReduceProd")),
-    "reduceSum": Entry(_reduced("ReduceSum")),
-    "reduceSumSquare": Entry(_reduced("ReduceSumSquare")),
+    "reduceProduct": Entry(_reduce("ReduceProd")),
+    "reduceSum": Entry(_reduce("ReduceSum")),
+    "reduceSumSquare": Entry(_reduce("ReduceSumSquare")),
     "softmax": Entry(_along("Softmax")),
 }

@@ -26,8 +26,8 @@ def _top(h: Emitter, x: Value, size: Dim, axis: int, largest: bool) -> tuple[Val
     return values, places
 
 
-def _picked(h: Emitter, x: Value, places: Value, axis: int) -> Value:
-    return h.one("GatherElements", [x, places], x.dtype, places.shape, axis=axis)
+def _take(h: Emitter, x: Value, indices: Value, axis: int) -> Value:
+    return h.one("GatherElements", [x, indices], x.dtype, indices.shape, axis=axis)
 
 
 def _order(h: Emitter, x: Value, axis: int, descending: bool) -> Value:
@@ -36,16 +36,16 @@ def _order(h: Emitter, x: Value, axis: int, descending: bool) -> Value:
     if x.dtype not in FLOAT_INFO:
         wide = x if x.dtype in ("int32", "int64") else h.cast(x, "int64")
         return _top(h, wide, size, axis, descending)[1]
-    unknown = h.one("IsNaN", [x], "bool", x.shape)
+    is_nan = h.one("IsNaN", [x], "bool", x.shape)
     last = h.like(-math.inf if descending else math.inf, x)
-    known = h.one("Where", [unknown, last, x], x.dtype, x.shape)
-    places = _top(h, known, size, axis, descending)[1]
-    behind = _picked(h, h.cast(unknown, "int32"), places, axis)
-    return _picked(h, places, _top(h, behind, size, axis, False)[1], axis)
+    comparable = h.one("Where", [is_nan, last, x], x.dtype, x.shape)
+    indices = _top(h, comparable, size, axis, descending)[1]
+    nan_sorted = _take(h, h.cast(is_nan, "int32"), indices, axis)
+    return _take(h, indices, _top(h, nan_sorted, size, axis, False)[1], axis)
 
 
 def _sort(h: Emitter, x: Value, *, axis: int, descending: bool) -> Value:
-    return _picked(h, x, _order(h, x, axis, descending), axis)
+    return _take(h, x, _order(h, x, axis, descending), axis)
 
 
 def _argsort(h: Emitter, x: Value, *, axis: int, descending: bool) -> Value:

@@ -26,7 +26,7 @@ from webnnm.formats.sizes import Dim, Size
 OPSET, IR_VERSION = 21, 10
 """The newest opset that ONNX Runtime's kernels support completely on CPU, wasm and WebGPU: opset 22
 only adds bfloat16. It has 4-bit types, pooling with dilations and Gelu."""
-OUT = "/out"
+OUTPUT_SUFFIX = "/out"
 """The suffix of the name of an output if an input has the same name."""
 FLOAT, INT, STRING, INTS = 1, 2, 3, 7
 """Types of attributes (`AttributeProto.AttributeType`)."""
@@ -47,20 +47,20 @@ def model_of(graph: Exported) -> ModelProto:
     """Return the model of a graph."""
     outputs, copies = _outputs(graph)
     calls = [*needed(graph.calls, graph.outputs.values()), *copies]
-    names = _named(graph.inputs, outputs, calls)
-    written = GraphProto(
+    names = _assign_names(graph.inputs, outputs, calls)
+    message = GraphProto(
         name=graph.name,
-        node=[_node(call, names, place) for place, call in enumerate(calls)],
+        node=[_node(call, names, index) for index, call in enumerate(calls)],
         initializer=[
             tensor_proto(name, value.array)
             for value, name in names.items()
             if value.array is not None
         ],
-        input=[_described(graph, name, value) for name, value in graph.inputs.items()],
-        output=[_described(graph, name, value) for name, value in outputs.items()],
+        input=[_value_info(graph, name, value) for name, value in graph.inputs.items()],
+        output=[_value_info(graph, name, value) for name, value in outputs.items()],
     )
     opset = OperatorSetIdProto(version=OPSET)
-    return ModelProto(IR_VERSION, producer_name="webnnm", graph=written, opset_import=[opset])
+    return ModelProto(IR_VERSION, producer_name="webnnm", graph=message, opset_import=[opset])
 
 
 def _outputs(graph: Exported) -> tuple[dict[str, Value], list[Call]]:
@@ -78,11 +78,11 @@ def _outputs(graph: Exported) -> tuple[dict[str, Value], list[Call]]:
             copies.append(Call("Identity", (value,), (copy,), {}))
             value = copy
         taken.add(value)
-        outputs[f"{name}{OUT}" if name in graph.inputs else name] = value
+        outputs[f"{name}{OUTPUT_SUFFIX}" if name in graph.inputs else name] = value
     return outputs, copies
 
 
-def _named(
+def _assign_names(
     inputs: Mapping[str, Value], outputs: Mapping[str, Value], calls: Sequence[Call]
 ) -> dict[Value, str]:
     """Return the names of all values: those of inputs and outputs, and numbers for the rest."""
@@ -99,11 +99,11 @@ def _named(
     return names
 
 
-def _node(call: Call, names: Mapping[Value, str], place: int) -> NodeProto:
+def _node(call: Call, names: Mapping[Value, str], index: int) -> NodeProto:
     return NodeProto(
         input=["" if value is None else names[value] for value in call.operands],
         output=[names[value] for value in call.results],
-        name=f"{call.label or call.operator} {place}",
+        name=f"{call.label or call.operator} {index}",
         op_type=call.operator,
         attribute=[_attribute(name, value) for name, value in call.attributes.items()],
     )
@@ -122,7 +122,7 @@ def _attribute(name: str, value: Any) -> AttributeProto:
     return AttributeProto(name, ints=list(value), type=INTS)
 
 
-def _described(graph: Exported, name: str, value: Value) -> ValueInfoProto:
+def _value_info(graph: Exported, name: str, value: Value) -> ValueInfoProto:
     shape = TensorShapeProto([_dimension(graph, size) for size in value.shape])
     return ValueInfoProto(name, TypeProto(TensorTypeProto(_code(value.dtype), shape)))
 

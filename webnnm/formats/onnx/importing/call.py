@@ -13,9 +13,9 @@ from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.importing.folding import FoldingBuilder, empty
 from webnnm.formats.onnx.importing.refusals import (
     UnknownValue,
-    spoken,
+    describe_node,
+    not_supported,
     too_large,
-    unsupported,
 )
 from webnnm.formats.onnx.messages import (
     AttributeProto,
@@ -50,15 +50,15 @@ class Surroundings(Protocol):
         ...
 
     def subgraph(
-        self, graph: GraphProto, outer: Scope, given: Sequence[Operand | None] = ()
+        self, graph: GraphProto, outer: Scope, inputs: Sequence[Operand | None] = ()
     ) -> list[Operand]:
         """Return the outputs of a subgraph."""
         ...
 
 
-MOST_LISTED = 1 << 22
+MAX_LIST_SIZE = 1 << 22
 """How many numbers an entry may write as constants one by one: interpolation weights."""
-MOST_WRITTEN = 1 << 23
+MAX_ARRAY_SIZE = 1 << 23
 """How many numbers an entry may write as constants at once: positions, ranges."""
 
 
@@ -84,7 +84,7 @@ class Call:
 
     def integer(self, name: str, default: int | None = None) -> int:
         """Return an attribute that is an integer."""
-        return self._required(name).i if self.has(name) or default is None else default
+        return self._require(name).i if self.has(name) or default is None else default
 
     def flag(self, name: str, default: int = 0) -> bool:
         """Return an attribute that is 0 or 1."""
@@ -92,21 +92,21 @@ class Call:
 
     def number(self, name: str, default: float | None = None) -> float:
         """Return an attribute that is a float."""
-        return self._required(name).f if self.has(name) or default is None else default
+        return self._require(name).f if self.has(name) or default is None else default
 
-    def word(self, name: str, default: str) -> str:
+    def string(self, name: str, default: str) -> str:
         """Return an attribute that is a string."""
         return _text(self._attributes[name].s) if self.has(name) else default
 
     def integers(self, name: str, default: Sequence[int] | None = None) -> list[int]:
         """Return an attribute that is a list of integers."""
-        return list(self._required(name).ints if self.has(name) or default is None else default)
+        return list(self._require(name).ints if self.has(name) or default is None else default)
 
     def numbers(self, name: str, default: Sequence[float] | None = None) -> list[float]:
         """Return an attribute that is a list of floats."""
-        return list(self._required(name).floats if self.has(name) or default is None else default)
+        return list(self._require(name).floats if self.has(name) or default is None else default)
 
-    def words(self, name: str, default: Sequence[str]) -> list[str]:
+    def strings(self, name: str, default: Sequence[str]) -> list[str]:
         """Return an attribute that is a list of strings."""
         if not self.has(name):
             return list(default)
@@ -114,99 +114,105 @@ class Call:
 
     def tensor(self, name: str) -> TensorProto:
         """Return an attribute that is a tensor."""
-        found = self._required(name).t
-        if found is None:
-            raise invalid(f"attribute {name} of {spoken(self.node)} has no tensor")
-        return found
+        tensor = self._require(name).t
+        if tensor is None:
+            raise invalid(f"attribute {name} of {describe_node(self.node)} has no tensor")
+        return tensor
 
     def graph(self, name: str) -> GraphProto:
         """Return an attribute that is a graph."""
-        found = self._required(name).g
-        if found is None:
-            raise invalid(f"attribute {name} of {spoken(self.node)} has no graph")
-        return found
+        graph = self._require(name).g
+        if graph is None:
+            raise invalid(f"attribute {name} of {describe_node(self.node)} has no graph")
+        return graph
 
     def data_type(self, code: int) -> DataType:
         """Return the type for one of ONNX; booleans are uint8."""
-        return tensors.dtype(code, f"the result of {spoken(self.node)}")
+        return tensors.dtype(code, f"the result of {describe_node(self.node)}")
 
-    def code(self, place: int) -> int | None:
+    def code(self, index: int) -> int | None:
         """Return the ONNX number of the type of an input, None if the file does not tell it."""
         names = self.node.input
-        return self.importer.codes.get(names[place]) if place < len(names) else None
+        return self.importer.codes.get(names[index]) if index < len(names) else None
 
     def axis(self, value: int, rank: int) -> int:
         """Return an axis counted from the front."""
         if not -rank <= value < max(rank, 1):
-            raise invalid(f"{spoken(self.node)} works along axis {value} of {rank}")
+            raise invalid(f"{describe_node(self.node)} works along axis {value} of {rank}")
         return value + rank if value < 0 else value
 
     def axes(self, values: Sequence[int], rank: int) -> list[int]:
         """Return distinct axes counted from the front."""
-        found = [self.axis(value, rank) for value in values]
-        if len(set(found)) != len(found):
-            raise invalid(f"{spoken(self.node)} works along axes {show(values)}")
-        return found
+        axes = [self.axis(value, rank) for value in values]
+        if len(set(axes)) != len(axes):
+            raise invalid(f"{describe_node(self.node)} works along axes {show(values)}")
+        return axes
 
     # Values.
 
-    def known(self, x: Operand, what: str) -> HostArray:
+    def require_values(self, x: Operand, what: str) -> HostArray:
         """Return the values of an operand. Raises `UnknownValue` if they depend on inputs."""
-        found = self.b.known(x)
-        if found is None:
+        array = self.b.evaluate(x)
+        if array is None:
             inputs = {
                 node.name
                 for node in dependencies([x])
                 if isinstance(node, InputNode) and node.name not in self.b.parameters
             }
-            message = f"{what} of {spoken(self.node)} (opset {self.opset}) is computed"
-            if count(x.shape) > MOST_LISTED:
-                raise too_large(f"{what} of {spoken(self.node)}", count(x.shape), MOST_LISTED)
+            message = f"{what} of {describe_node(self.node)} (opset {self.opset}) is computed"
+            if count(x.shape) > MAX_LIST_SIZE:
+                raise too_large(
+                    f"{what} of {describe_node(self.node)}", count(x.shape), MAX_LIST_SIZE
+                )
             raise UnknownValue(message, inputs, x)
-        if count(found.shape) > MOST_LISTED:
-            raise too_large(f"{what} of {spoken(self.node)}", count(found.shape), MOST_LISTED)
-        return found
+        if count(array.shape) > MAX_LIST_SIZE:
+            raise too_large(
+                f"{what} of {describe_node(self.node)}", count(array.shape), MAX_LIST_SIZE
+            )
+        return array
 
-    def listed(self, x: Operand, what: str) -> list[int]:
+    def require_integers(self, x: Operand, what: str) -> list[int]:
         """Return the integers in an operand that holds shapes, axes or sizes."""
-        return [int(value) for value in self.known(x, what).values()]
+        return [int(value) for value in self.require_values(x, what).values()]
 
-    def floats(self, x: Operand, what: str) -> list[float]:
+    def require_floats(self, x: Operand, what: str) -> list[float]:
         """Return the numbers in an operand that has to be known."""
-        return [float(value) for value in self.known(x, what).values()]
+        return [float(value) for value in self.require_values(x, what).values()]
 
-    def scalar(self, x: Operand, what: str) -> Any:
+    def require_scalar(self, x: Operand, what: str) -> Any:
         """Return the only element of an operand that has to be known."""
-        values = self.known(x, what).values()
+        values = self.require_values(x, what).values()
         if len(values) != 1:
-            raise invalid(f"{what} of {spoken(self.node)} has {len(values)} elements")
+            raise invalid(f"{what} of {describe_node(self.node)} has {len(values)} elements")
         return values[0]
 
-    def listed_or(self, x: Operand | None, name: str, default: Sequence[int]) -> list[int]:
+    def integers_or_attribute(
+        self, x: Operand | None, name: str, default: Sequence[int]
+    ) -> list[int]:
         """Return integers that are an operand in newer opsets, and an attribute in older ones."""
-        return self.integers(name, default) if x is None else self.listed(x, name)
+        return self.integers(name, default) if x is None else self.require_integers(x, name)
 
     def empty(self, dtype: DataType, shape: Sequence[int]) -> Operand:
         """Return a tensor without elements."""
         return self.b.constant(empty(dtype, tuple(shape)))
 
-    def few(self, amount: int, what: str, most: int = MOST_LISTED) -> int:
+    def check_size(self, amount: int, what: str, limit: int = MAX_LIST_SIZE) -> int:
         """Return how many numbers an entry writes as constants. Raises NNM815 for too many."""
-        if amount > most:
-            raise too_large(f"{what} of {spoken(self.node)}", amount, most)
+        if amount > limit:
+            raise too_large(f"{what} of {describe_node(self.node)}", amount, limit)
         return amount
 
-    def unsupported(self, reason: str, hint: str = "") -> DataError:
+    def not_supported(self, reason: str, hint: str = "") -> DataError:
         """Return the error for a use of the operator that cannot be imported."""
-        return unsupported(self.node, self.opset, reason, hint)
+        return not_supported(self.node, self.opset, reason, hint)
 
     def invalid(self, reason: str) -> DataError:
         """Return the error for a node that contradicts itself."""
-        return invalid(f"{spoken(self.node)}: {reason}")
+        return invalid(f"{describe_node(self.node)}: {reason}")
 
-    def _required(self, name: str) -> AttributeProto:
+    def _require(self, name: str) -> AttributeProto:
         if name not in self._attributes:
-            raise invalid(f"{spoken(self.node)} has no attribute {name}")
+            raise invalid(f"{describe_node(self.node)} has no attribute {name}")
         return self._attributes[name]
 
 

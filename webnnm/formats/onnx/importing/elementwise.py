@@ -8,7 +8,7 @@ from functools import reduce
 
 from webnnm.core.dtypes import is_float
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, number, wide
+from webnnm.formats.onnx.importing.shaping import as_type, scalar_like, wide
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.tensors import BOOL, CODES, SHORT
 from webnnm.graph.node import Operand
@@ -59,7 +59,7 @@ def absolute(c: Call, x: Operand) -> Operand:
 def sign(c: Call, x: Operand) -> Operand:
     """−1, 0 or 1."""
     if x.dtype.startswith("u"):
-        return c.b.min(x, number(c, 1, x))
+        return c.b.min(x, scalar_like(c, 1, x))
     return c.b.sign(x)
 
 
@@ -82,7 +82,7 @@ def _odd(x: Operand, factors: Sequence[float]) -> Operand:
 
 
 def _near_zero(c: Call, x: Operand, bound: float, series: Sequence[float], far: Operand) -> Operand:
-    near = c.b.lesser(c.b.abs(x), number(c, bound, x))
+    near = c.b.lesser(c.b.abs(x), scalar_like(c, bound, x))
     return c.b.where(near, _odd(x, series), far)
 
 
@@ -90,12 +90,12 @@ def _near_zero(c: Call, x: Operand, bound: float, series: Sequence[float], far: 
 def atan(c: Call, x: Operand) -> Operand:
     """Arc tangent: x is reduced below tan(π/8) by atan x = π/2 − atan(1/x) and the like."""
     b, size = c.b, c.b.abs(x)
-    large = b.greater(size, number(c, math.tan(3 * math.pi / 8), x))
-    middle = b.greater(size, number(c, math.tan(math.pi / 8), x))
+    large = b.greater(size, scalar_like(c, math.tan(3 * math.pi / 8), x))
+    middle = b.greater(size, scalar_like(c, math.tan(math.pi / 8), x))
     inner = b.where(large, -1 / size, b.where(middle, (size - 1) / (size + 1), size))
-    zero = number(c, 0, x)
+    zero = scalar_like(c, 0, x)
     start = b.where(
-        large, number(c, math.pi / 2, x), b.where(middle, number(c, math.pi / 4, x), zero)
+        large, scalar_like(c, math.pi / 2, x), b.where(middle, scalar_like(c, math.pi / 4, x), zero)
     )
     return b.sign(x) * (start + _odd(inner, _ARC))
 
@@ -176,14 +176,14 @@ def leaky_relu(c: Call, x: Operand) -> Operand:
 @imports("ThresholdedRelu")
 def thresholded_relu(c: Call, x: Operand) -> Operand:
     """x above α, else 0."""
-    above = c.b.greater(x, number(c, c.number("alpha", 1.0), x))
-    return c.b.where(above, x, number(c, 0, x))
+    above = c.b.greater(x, scalar_like(c, c.number("alpha", 1.0), x))
+    return c.b.where(above, x, scalar_like(c, 0, x))
 
 
 @imports("PRelu")
 def prelu(c: Call, x: Operand, slope: Operand) -> Operand:
     """x, or slope·x where negative."""
-    return c.b.where(c.b.lesser(x, number(c, 0, x)), x * slope, x)
+    return c.b.where(c.b.lesser(x, scalar_like(c, 0, x)), x * slope, x)
 
 
 @imports("HardSigmoid")
@@ -207,7 +207,7 @@ def mish(c: Call, x: Operand) -> Operand:
 @imports("Gelu")
 def gelu(c: Call, x: Operand) -> Operand:
     """x·Φ(x), or its tanh form."""
-    return c.b.gelu_tanh(x) if c.word("approximate", "none") == "tanh" else c.b.gelu(x)
+    return c.b.gelu_tanh(x) if c.string("approximate", "none") == "tanh" else c.b.gelu(x)
 
 
 @imports("Shrink")
@@ -216,9 +216,9 @@ def shrink(c: Call, x: Operand) -> Operand:
     bias, bound = c.number("bias", 0.0), c.number("lambd", 0.5)
 
     def rule(x: Operand) -> Operand:
-        b, zero = c.b, number(c, 0, x)
-        below = b.lesser(x, number(c, -bound, x))
-        above = b.greater(x, number(c, bound, x))
+        b, zero = c.b, scalar_like(c, 0, x)
+        below = b.lesser(x, scalar_like(c, -bound, x))
+        above = b.greater(x, scalar_like(c, bound, x))
         return b.where(below, x + bias, b.where(above, x - bias, zero))
 
     return wide(c, x, rule)
@@ -230,15 +230,15 @@ def clip(c: Call, x: Operand, low: Operand | None = None, high: Operand | None =
     b = c.b
     if c.opset < 11:
         return b.clamp(x, min_value=c.number("min", -math.inf), max_value=c.number("max", math.inf))
-    bounds = [bound and b.known(bound) for bound in (low, high)]
-    given = [-math.inf if bound is None else bound.values()[0] for bound in bounds]
+    bounds = [bound and b.evaluate(bound) for bound in (low, high)]
+    limits = [-math.inf if bound is None else bound.values()[0] for bound in bounds]
     if high is None:
-        given[1] = math.inf
-    fixed = all(
+        limits[1] = math.inf
+    are_constant = all(
         bound is None or array is not None for bound, array in zip((low, high), bounds, strict=True)
     )
-    if fixed and is_float(x.dtype) and given[0] <= given[1] and b.known(x) is None:
-        return b.clamp(x, min_value=given[0], max_value=given[1])
+    if are_constant and is_float(x.dtype) and limits[0] <= limits[1] and b.evaluate(x) is None:
+        return b.clamp(x, min_value=limits[0], max_value=limits[1])
     x = x if low is None else b.max(x, low)
     return x if high is None else b.min(x, high)
 
@@ -291,73 +291,75 @@ def power(c: Call, x: Operand, y: Operand) -> Operand:
 @imports("Mod")
 def mod(c: Call, x: Operand, y: Operand) -> Operand:
     """Remainder of a division, with the sign of y, or with that of x for `fmod`."""
-    b, zero = c.b, number(c, 0, x)
+    b, zero = c.b, scalar_like(c, 0, x)
     quotient = b.div(x, y)
     if is_float(x.dtype):
         quotient = b.sign(quotient) * b.floor(b.abs(quotient))
     rest = x - quotient * y
     if is_float(x.dtype):
-        whole = b.logical_and(b.is_infinite(y), b.logical_not(b.is_infinite(x)))
-        rest = b.where(whole, x, rest)
+        keeps_dividend = b.logical_and(b.is_infinite(y), b.logical_not(b.is_infinite(x)))
+        rest = b.where(keeps_dividend, x, rest)
     if x.dtype.startswith("u"):
         return rest
-    wanted = b.lesser(x if c.flag("fmod") else y, zero)
-    wrong = b.logical_and(b.not_equal(rest, zero), b.logical_xor(b.lesser(rest, zero), wanted))
-    step = b.where(wanted, -b.abs(y), b.abs(y)) if c.flag("fmod") else y
-    return b.where(wrong, rest + step, rest)
+    is_negative = b.lesser(x if c.flag("fmod") else y, zero)
+    has_wrong_sign = b.logical_and(
+        b.not_equal(rest, zero), b.logical_xor(b.lesser(rest, zero), is_negative)
+    )
+    step = b.where(is_negative, -b.abs(y), b.abs(y)) if c.flag("fmod") else y
+    return b.where(has_wrong_sign, rest + step, rest)
 
 
-def _folded(c: Call, method: str, operands: Sequence[Operand]) -> Operand:
+def _reduce_operands(c: Call, method: str, operands: Sequence[Operand]) -> Operand:
     return reduce(getattr(c.b, method), operands)
 
 
 @imports("Sum")
 def total(c: Call, x: Operand, *more: Operand) -> Operand:
     """Sum of all operands."""
-    return _folded(c, "add", (x, *more))
+    return _reduce_operands(c, "add", (x, *more))
 
 
 @imports("Max")
 def largest(c: Call, x: Operand, *more: Operand) -> Operand:
     """Largest of all operands."""
-    return _folded(c, "max", (x, *more))
+    return _reduce_operands(c, "max", (x, *more))
 
 
 @imports("Min")
 def smallest(c: Call, x: Operand, *more: Operand) -> Operand:
     """Smallest of all operands."""
-    return _folded(c, "min", (x, *more))
+    return _reduce_operands(c, "min", (x, *more))
 
 
 @imports("Mean")
 def mean(c: Call, x: Operand, *more: Operand) -> Operand:
     """Mean of all operands."""
-    return _folded(c, "add", (x, *more)) / (1 + len(more))
+    return _reduce_operands(c, "add", (x, *more)) / (1 + len(more))
 
 
 @imports("Cast")
 def cast_to(c: Call, x: Operand) -> Operand:
     """Conversion to another data type; booleans are 0 or 1."""
-    return converted(c, x, c.integer("to"))
+    return cast_to_code(c, x, c.integer("to"))
 
 
-def converted(c: Call, x: Operand, code: int) -> Operand:
+def cast_to_code(c: Call, x: Operand, code: int) -> Operand:
     """Return a tensor cast to a type of ONNX."""
     dtype = c.data_type(code)
     if code == BOOL:
-        return c.b.not_equal(x, number(c, 0, x))
+        return c.b.not_equal(x, scalar_like(c, 0, x))
     if is_float(x.dtype) and dtype in ("int4", "uint4"):
         x = as_type(c, x, "int8")  # which keeps only the lowest bits
     if code in SHORT:
-        return _wrapped(c, as_type(c, x, dtype), code)
+        return _wrap_to_16_bits(c, as_type(c, x, dtype), code)
     return as_type(c, x, dtype)
 
 
-def _wrapped(c: Call, x: Operand, code: int) -> Operand:
+def _wrap_to_16_bits(c: Call, x: Operand, code: int) -> Operand:
     """Return int32 within the range of an integer type of 16 bits, which wraps around."""
     _, low, high = SHORT[code]
-    rest = c.b.bitwise_and(x, number(c, 0xFFFF, x))
-    return c.b.where(c.b.greater(rest, number(c, high, x)), rest + 2 * low, rest)
+    rest = c.b.bitwise_and(x, scalar_like(c, 0xFFFF, x))
+    return c.b.where(c.b.greater(rest, scalar_like(c, high, x)), rest + 2 * low, rest)
 
 
 @imports("CastLike")
@@ -365,5 +367,5 @@ def cast_like(c: Call, x: Operand, target: Operand) -> Operand:
     """Conversion to the data type of another tensor."""
     code = c.code(1)
     if code is None and target.dtype == "uint8":
-        raise c.unsupported("whether its target is bool or uint8 is not declared")
-    return converted(c, x, CODES[target.dtype] if code is None else code)
+        raise c.not_supported("whether its target is bool or uint8 is not declared")
+    return cast_to_code(c, x, CODES[target.dtype] if code is None else code)

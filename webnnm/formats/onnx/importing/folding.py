@@ -11,7 +11,7 @@ from webnnm.core.arrays import HostArray, pack
 from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.kernels import KERNELS, Few
+from webnnm.formats.onnx.importing.kernels import KERNELS, SmallTensor
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import (
     ConstantNode,
@@ -23,10 +23,10 @@ from webnnm.graph.node import (
 )
 from webnnm.ops.declare.tensors import TensorType
 
-MOST_FOLDED = 1 << 16
-"""How many elements a tensor has that is computed here at most; the device computes larger ones."""
-MOST_WORK = 1 << 23
-"""How many elements are computed for a graph at most: a small file must not take hours."""
+MAX_FOLDED_SIZE = 1 << 16
+"""The most elements of a tensor that is computed here; the device computes larger ones."""
+MAX_FOLDED_TOTAL = 1 << 23
+"""The most elements that are computed for one graph: a small file must not take hours."""
 
 
 class FoldingBuilder(GraphBuilder):
@@ -34,7 +34,7 @@ class FoldingBuilder(GraphBuilder):
 
     >>> b = FoldingBuilder()
     >>> product = b.mul(b.constant([2, 3], "int64"), b.constant(4, "int64"))
-    >>> type(product.node).__name__, b.known(product).tolist()
+    >>> type(product.node).__name__, b.evaluate(product).tolist()
     ('ConstantNode', [8, 12])
 
     Empty tensors, which WebNN does not have, are always known. `parameters` holds the values of
@@ -51,14 +51,14 @@ class FoldingBuilder(GraphBuilder):
     def _add(self, key: Hashable, node: Node) -> tuple[Operand, ...]:
         """Add a node, or the constants to which it evaluates."""
         if isinstance(node, OperatorNode) and node.operator.name != "identity":
-            found = self._computed(node, _constant)
-            if found is not None:
-                self._known[key] = tuple([self.constant(array) for array in found])
+            results = self._fold(node, _constant)
+            if results is not None:
+                self._known[key] = tuple([self.constant(array) for array in results])
                 return self._known[key]
         return super()._add(key, node)
 
-    def known(self, x: Operand) -> HostArray | None:
-        """Return the values of a tensor, None if they depend on an input or there are too many."""
+    def evaluate(self, x: Operand) -> HostArray | None:
+        """Compute the values of a tensor; None if they depend on an input or there are too many."""
         for node in dependencies([x]):
             if (node.number, 0) in self._asked:
                 continue
@@ -76,23 +76,27 @@ class FoldingBuilder(GraphBuilder):
             return None if array is None else [array]
         if not isinstance(node, OperatorNode):
             return None
-        return self._computed(node, lambda operand: self._asked[operand.number, operand.index])
+        return self._fold(node, lambda operand: self._asked[operand.number, operand.index])
 
-    def _computed(
+    def _fold(
         self, node: OperatorNode, value: Callable[[Operand], HostArray | None]
     ) -> list[HostArray] | None:
         """Return the results of a node, None if they are not known, or not to be computed here."""
         sizes = [count(type.shape) for type in node.types]
         if not all(sizes):
             return None if any(sizes) else [empty(*type) for type in node.types]
-        operands: list[Few] = []
+        operands: list[SmallTensor] = []
         for operand in node.operands:
-            found = None if operand is None else value(operand)
-            if found is None or operand is None:
+            array = None if operand is None else value(operand)
+            if array is None or operand is None:
                 return None
-            sizes.append(count(found.shape))
-            operands.append(Few(operand.type, ()) if sizes[-1] > MOST_FOLDED else _few(found))
-        if max(sizes) > MOST_FOLDED or self.work + sum(sizes) > MOST_WORK:
+            sizes.append(count(array.shape))
+            operands.append(
+                SmallTensor(operand.type, ())
+                if sizes[-1] > MAX_FOLDED_SIZE
+                else _small_tensor(array)
+            )
+        if max(sizes) > MAX_FOLDED_SIZE or self.work + sum(sizes) > MAX_FOLDED_TOTAL:
             return None
         self.work += sum(sizes)
         return _results(node, operands)
@@ -102,11 +106,11 @@ def _constant(operand: Operand) -> HostArray | None:
     return operand.node.array if isinstance(operand.node, ConstantNode) else None
 
 
-def _few(array: HostArray) -> Few:
-    return Few(TensorType(array.dtype, array.shape), list(array.values()))
+def _small_tensor(array: HostArray) -> SmallTensor:
+    return SmallTensor(TensorType(array.dtype, array.shape), list(array.values()))
 
 
-def _results(node: OperatorNode, operands: list[Few]) -> list[HostArray] | None:
+def _results(node: OperatorNode, operands: list[SmallTensor]) -> list[HostArray] | None:
     """Run the kernel of a node; return None if the device has to decide, as for 1/0."""
     kernel = KERNELS.get(node.operator.name)
     (type, *more) = node.types

@@ -18,10 +18,10 @@ from webnnm.formats.onnx.importing.folding import FoldingBuilder, empty
 from webnnm.formats.onnx.importing.refusals import (
     EmptyOutput,
     UnknownValue,
-    missing,
-    spoken,
+    describe_node,
+    not_supported,
     too_large,
-    unsupported,
+    unknown_operator,
 )
 from webnnm.formats.onnx.importing.short_integers import refuse_short, short_result
 from webnnm.formats.onnx.importing.sizes import Shapes, Sizes, misfit
@@ -42,13 +42,13 @@ from webnnm.formats.safetensors import MOST_DIMENSIONS
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
 
-MOST_CALLS = 50_000
+MAX_CALLS = 50_000
 """How many nodes a model has at most, with functions and loops counted as often as they run."""
-MOST_DEEP = 32
+MAX_NESTING = 32
 """The deepest nesting of functions and subgraphs."""
-NEWEST = 28
+NEWEST_OPSET = 28
 """The newest opset for which the table was written."""
-FEW = 64
+MAX_SHAPE_SIZE = 64
 """A known value of more elements is data rather than a shape."""
 
 
@@ -77,14 +77,14 @@ class Imported:
 class Segment:
     """Consecutive nodes of a model: those that can be imported before more values are known.
 
-    The graph of `imported` computes results of these types; `known` are results that are known
-    already. The nodes from `stop` on are left: they and the outputs use the values in `live`, and
-    the first of them cannot be imported unless the values of `needs` are known.
+    The graph of `imported` computes results of these types; `constants` are results whose values
+    do not depend on inputs. The nodes from `stop` on are left: they and the outputs use the values
+    in `live`, and the first of them cannot be imported unless the values of `needs` are known.
     """
 
     imported: Imported | None
     types: Mapping[str, TensorType]
-    known: Mapping[str, HostArray]
+    constants: Mapping[str, HostArray]
     stop: int
     done: bool
     live: frozenset[str]
@@ -95,14 +95,14 @@ def import_model(
     model: ModelProto,
     shapes: Shapes | None = None,
     *,
-    known: Mapping[str, HostArray] | None = None,
+    constants: Mapping[str, HostArray] | None = None,
     external: tensors.External = tensors.no_external,
 ) -> Imported:
     """Return the graph of a model for sizes of its free dimensions.
 
     `shapes` gives the size of a dimension by its name, `{"batch": 1}`, or all sizes of an input,
-    `{"image": [1, 3, 224, 224]}`. `known` has the values of inputs that shapes depend on: they are
-    constants of the graph. `external` fetches weights from other files.
+    `{"image": [1, 3, 224, 224]}`. `constants` has the values of inputs that shapes depend on, which
+    become constants of the graph. `external` fetches weights from other files.
 
     Weights, the float initializers of more than one element, are inputs of the graph under their
     names; all other initializers are constants. Booleans are uint8, 0 and 1; float64 is float32,
@@ -124,7 +124,7 @@ def import_model(
     if model.graph is None:
         raise invalid("it has no graph")
     importer = Importer(model, external)
-    return importer.whole(model.graph, shapes or {}, known or {})
+    return importer.import_graph(model.graph, shapes or {}, constants or {})
 
 
 def input_types(model: ModelProto, shapes: Shapes) -> dict[str, TensorType]:
@@ -138,18 +138,21 @@ def import_segment(
     model: ModelProto,
     first: int,
     types: Mapping[str, TensorType],
-    known: Mapping[str, HostArray],
+    constants: Mapping[str, HostArray],
     *,
     external: tensors.External = tensors.no_external,
 ) -> Segment:
     """Return the nodes of a model from one on, up to the first that needs values computed here.
 
-    `types` has the values of earlier nodes that are used, `known` those whose values are known. If
-    one of these has more than `FEW` elements, it is data: the segment is a single node.
+    `types` has the types of earlier results that are used, `constants` the values of some of them.
+    If one of these has more than `MAX_SHAPE_SIZE` elements, it is data: the segment is a single
+    node.
 
     Raises what `import_model` raises; NNM816 if a node needs more than the values of its operands.
     """
-    return Importer(model, external).segment(model.graph or GraphProto(), first, types, known)
+    return Importer(model, external).import_segment(
+        model.graph or GraphProto(), first, types, constants
+    )
 
 
 class Importer:
@@ -162,27 +165,29 @@ class Importer:
         self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
         self._versions = _versions(model.opset_import)
         self._table = entries()
-        self.codes = _declared(model.graph)
+        self.codes = _type_codes(model.graph)
         self._tensors: dict[int, tuple[TensorProto, Operand]] = {}
         self._trained: set[int] = set()
         self._uses = Counter[str]()
         self._calls = self._depth = 0
 
-    def whole(self, graph: GraphProto, shapes: Shapes, known: Mapping[str, HostArray]) -> Imported:
+    def import_graph(
+        self, graph: GraphProto, shapes: Shapes, constants: Mapping[str, HostArray]
+    ) -> Imported:
         """Import the graph of the model."""
         scope = self._weights(graph)
         sizes = Sizes(shapes, graph.input)
         for info in graph.input:
             if info.name not in scope:
-                scope[info.name] = self._model_input(info, sizes, known.get(info.name))
+                scope[info.name] = self._model_input(info, sizes, constants.get(info.name))
         if not graph.output:
             raise invalid("its graph has no outputs")
-        self._run(_live(graph), scope)
+        self._run(_live_nodes(graph), scope)
         outputs = {info.name: self._output(info.name, scope) for info in graph.output}
-        return self._imported(outputs)
+        return self._build(outputs)
 
     def _model_input(
-        self, info: ValueInfoProto, sizes: Sizes, known: HostArray | None
+        self, info: ValueInfoProto, sizes: Sizes, value: HostArray | None
     ) -> Operand | DataError:
         """Return an input of the model, or the error for who uses it if its type is missing."""
         try:
@@ -191,29 +196,29 @@ class Importer:
             if is_supported(info):
                 raise
             return error
-        return self._input(info.name, type, known)
+        return self._input(info.name, type, value)
 
-    def segment(
+    def import_segment(
         self,
         graph: GraphProto,
         first: int,
         types: Mapping[str, TensorType],
-        known: Mapping[str, HostArray],
+        values: Mapping[str, HostArray],
     ) -> Segment:
         """Import nodes of the model; see `import_segment`."""
-        nodes = _live(graph)
+        nodes = _live_nodes(graph)
         scope = self._weights(graph)
         for name, type in types.items():
-            scope[name] = self._input(name, type, known.get(name))
+            scope[name] = self._input(name, type, values.get(name))
         for node in nodes[:first]:
             self._learn_code(node, short_result(node, self.codes))
-        single = any(count(array.shape) > FEW for array in known.values())
+        single = any(count(array.shape) > MAX_SHAPE_SIZE for array in values.values())
         stop, needs = first, frozenset[str]()
         for node in nodes[first : first + 1] if single else nodes[first:]:
             try:
                 self._run([node], scope)
             except UnknownValue as error:
-                needs = _needed(node, scope, error.operand) - known.keys()
+                needs = _find_missing_values(node, scope, error.operand) - values.keys()
                 if stop == first and not needs:
                     raise
                 break
@@ -232,7 +237,7 @@ class Importer:
         }
         computed = {name: self._output(name, scope) for name in results.keys() - constants.keys()}
         return Segment(
-            self._imported(computed) if computed else None,
+            self._build(computed) if computed else None,
             {name: x.type for name, x in results.items()},
             constants,
             stop,
@@ -252,15 +257,15 @@ class Importer:
         self._initialise(graph, scope)
         return scope
 
-    def _imported(self, outputs: Mapping[str, Operand]) -> Imported:
+    def _build(self, outputs: Mapping[str, Operand]) -> Imported:
         graph = self.builder.build(outputs)
         notes = explain(graph)
         return _without_unused(narrow_graph(graph), self.parameters, notes)
 
-    def _input(self, name: str, type: TensorType, known: HostArray | None) -> Operand:
+    def _input(self, name: str, type: TensorType, value: HostArray | None) -> Operand:
         """Return an input of the model: a constant if it is known, or has no elements."""
-        if known is not None:
-            return self.builder.constant(_as(known, type))
+        if value is not None:
+            return self.builder.constant(_convert(value, type))
         if not count(type.shape):
             return self.builder.constant(empty(*type))
         return self._declare(name, type)
@@ -272,16 +277,16 @@ class Importer:
         return self.builder.cast(self.builder.input(name, "float32", type.shape), type="float64")
 
     def subgraph(
-        self, graph: GraphProto, outer: Scope, given: Sequence[Operand | None] = ()
+        self, graph: GraphProto, outer: Scope, inputs: Sequence[Operand | None] = ()
     ) -> list[Operand]:
         """Return the outputs of a subgraph, which may use all values of the outer graph."""
-        if len(given) != len(graph.input):
-            raise invalid(f"a graph of {len(graph.input)} inputs is given {len(given)}")
+        if len(inputs) != len(graph.input):
+            raise invalid(f"a graph of {len(graph.input)} inputs is given {len(inputs)}")
         scope = dict(outer)
-        scope |= {info.name: x for info, x in zip(graph.input, given, strict=True)}
+        scope |= {info.name: x for info, x in zip(graph.input, inputs, strict=True)}
         self._initialise(graph, scope)
         with self._deeper():
-            self._run(_live(graph), scope)
+            self._run(_live_nodes(graph), scope)
         return [self._value(info.name, scope) for info in graph.output]
 
     def _initialise(self, graph: GraphProto, scope: Scope) -> None:
@@ -307,11 +312,11 @@ class Importer:
         array = tensors.host_array(tensor, self.external)
         if id(tensor) in self._trained and is_float(array.dtype) and count(array.shape) > 1:
             self.parameters[tensor.name] = narrow(array)
-            found = self._declare(tensor.name, TensorType(array.dtype, array.shape))
+            x = self._declare(tensor.name, TensorType(array.dtype, array.shape))
         else:
-            found = self.builder.constant(array)
-        self._tensors[id(tensor)] = tensor, found
-        return found
+            x = self.builder.constant(array)
+        self._tensors[id(tensor)] = tensor, x
+        return x
 
     def _run(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
         """Import nodes in their order."""
@@ -331,67 +336,71 @@ class Importer:
     def _results(self, node: NodeProto, scope: Scope) -> Sequence[Operand | None]:
         """Return the results of a node."""
         self._calls += 1
-        if self._calls > MOST_CALLS:
-            raise too_large("the model, with its loops and functions", self._calls, MOST_CALLS)
+        if self._calls > MAX_CALLS:
+            raise too_large("the model, with its loops and functions", self._calls, MAX_CALLS)
         domain = _domain(node.domain)
         opset = self._versions.get(domain)
         function = self._functions.get((domain, node.op_type, node.overload))
         entry = self._table.get((domain, node.op_type))
         if function is None and entry is None:
-            names = [name for place, name in self._table if place == domain]
-            raise missing(node, opset or 0, names)
-        given = [self._value(name, scope) if name else None for name in node.input]
+            names = [name for entry_domain, name in self._table if entry_domain == domain]
+            raise unknown_operator(node, opset or 0, names)
+        operands = [self._value(name, scope) if name else None for name in node.input]
         if function is not None:
-            return self._expanded(function, node, given)
+            return self._inline_function(function, node, operands)
         if opset is None:
             raise invalid(
-                f'{spoken(node)} is of the domain "{domain}", which is not in opset_import'
+                f'{describe_node(node)} is of the domain "{domain}", which is not in opset_import'
             )
-        if domain == "" and opset > NEWEST:
-            raise unsupported(node, opset, f"opsets up to {NEWEST} are supported")
+        if domain == "" and opset > NEWEST_OPSET:
+            raise not_supported(node, opset, f"opsets up to {NEWEST_OPSET} are supported")
         refuse_short(node, self.codes)
         assert entry is not None
-        return self._called(entry, Call(self, node, opset, scope), given)
+        return self._import_operator(entry, Call(self, node, opset, scope), operands)
 
-    def _called(
-        self, entry: Entry, call: Call, given: list[Operand | None]
+    def _import_operator(
+        self, entry: Entry, call: Call, operands: list[Operand | None]
     ) -> Sequence[Operand | None]:
         """Return the results of importing a node by its entry in the table."""
         node = call.node
-        while len(given) > entry.least and given[-1] is None:
-            given.pop()
+        while len(operands) > entry.least and operands[-1] is None:
+            operands.pop()
         if (
-            not entry.least <= len(given)
-            or (entry.most is not None and len(given) > entry.most)
-            or any(x is None and k not in entry.absent for k, x in enumerate(given[: entry.least]))
+            not entry.least <= len(operands)
+            or (entry.most is not None and len(operands) > entry.most)
+            or any(
+                x is None and k not in entry.absent for k, x in enumerate(operands[: entry.least])
+            )
         ):
-            raise invalid(f"{spoken(node)} has {len(given)} inputs")
+            raise invalid(f"{describe_node(node)} has {len(operands)} inputs")
         try:
             with self.builder.place(node.name or node.op_type):
-                found = entry.function(call, *given)
+                returned = entry.function(call, *operands)
         except WebNNMError as error:
             if error.code.startswith("NNM8"):
                 raise
-            raise unsupported(node, call.opset, error.message, error.hint) from error
+            raise not_supported(node, call.opset, error.message, error.hint) from error
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise invalid(
-                f"{spoken(node)}: its inputs and attributes do not fit: {error}"
+                f"{describe_node(node)}: its inputs and attributes do not fit: {error}"
             ) from error
-        results = [found] if isinstance(found, Operand) else list(found)
-        if (rank := max((each.rank for each in results if each), default=0)) > MOST_DIMENSIONS:
-            raise too_large(f"the rank of {spoken(node)}", rank, MOST_DIMENSIONS)
+        results = [returned] if isinstance(returned, Operand) else list(returned)
+        if (
+            rank := max((result.rank for result in results if result), default=0)
+        ) > MOST_DIMENSIONS:
+            raise too_large(f"the rank of {describe_node(node)}", rank, MOST_DIMENSIONS)
         if any(node.output[len(results) :]):
-            raise unsupported(node, call.opset, f"its output {len(results)} is not supported")
+            raise not_supported(node, call.opset, f"its output {len(results)} is not supported")
         return results
 
-    def _expanded(
-        self, function: FunctionProto, node: NodeProto, given: Sequence[Operand | None]
+    def _inline_function(
+        self, function: FunctionProto, node: NodeProto, operands: Sequence[Operand | None]
     ) -> list[Operand | None]:
         """Return the results of a function of the model."""
-        if len(given) > len(function.input):
-            raise invalid(f"{spoken(node)} has {len(given)} inputs")
+        if len(operands) > len(function.input):
+            raise invalid(f"{describe_node(node)} has {len(operands)} inputs")
         scope: Scope = dict.fromkeys(function.input)
-        scope |= zip(function.input, given, strict=False)
+        scope |= zip(function.input, operands, strict=False)
         for inner, outer_name in zip(function.input, node.input, strict=False):
             self.codes.pop(inner, None)
             if outer_name in self.codes:
@@ -402,7 +411,10 @@ class Importer:
         self._versions = outer | _versions(function.opset_import)
         try:
             with self._deeper():
-                self._run([_bound(each, attributes) for each in function.node], scope)
+                self._run(
+                    [_bind_attributes(inner_node, attributes) for inner_node in function.node],
+                    scope,
+                )
         finally:
             self._versions = outer
         return [
@@ -413,69 +425,69 @@ class Importer:
     def _deeper(self) -> Generator[None]:
         """Count how deeply functions and graphs are nested."""
         self._depth += 1
-        if self._depth > MOST_DEEP:
-            raise too_large("the nesting of functions and graphs", self._depth, MOST_DEEP)
+        if self._depth > MAX_NESTING:
+            raise too_large("the nesting of functions and graphs", self._depth, MAX_NESTING)
         try:
             yield
         finally:
             self._depth -= 1
 
     def _value(self, name: str, scope: Scope) -> Operand:
-        found = scope.get(name)
-        if found is None:
+        value = scope.get(name)
+        if value is None:
             raise invalid(f'the value "{name}" is used before it is computed')
-        if isinstance(found, TensorProto):
-            found = scope[name] = self.tensor(found)
-        if isinstance(found, DataError):
-            raise found
-        return found
+        if isinstance(value, TensorProto):
+            value = scope[name] = self.tensor(value)
+        if isinstance(value, DataError):
+            raise value
+        return value
 
     def _output(self, name: str, scope: Scope) -> Operand:
         """Return an output of the graph; an input or a constant is copied to it."""
-        found = self._value(name, scope)
-        if not count(found.shape):
-            raise EmptyOutput(name, found)
-        return found if isinstance(found.node, OperatorNode) else self.builder.identity(found)
+        value = self._value(name, scope)
+        if not count(value.shape):
+            raise EmptyOutput(name, value)
+        return value if isinstance(value.node, OperatorNode) else self.builder.identity(value)
 
 
-def _live(graph: GraphProto) -> list[NodeProto]:
+def _live_nodes(graph: GraphProto) -> list[NodeProto]:
     """Return the nodes of a graph that its outputs depend on, in their order."""
-    wanted = {info.name for info in graph.output} - {""}
+    used = {info.name for info in graph.output} - {""}
     nodes: list[NodeProto] = []
     computed: set[str] = set()
     for node in reversed(graph.node):
-        if wanted.isdisjoint(node.output):
+        if used.isdisjoint(node.output):
             continue
         for name in filter(None, node.output):
             if name in computed:
                 raise invalid(f'two nodes compute the value "{name}"')
             computed.add(name)
         nodes.append(node)
-        wanted |= values_taken(node)
+        used |= values_taken(node)
     return nodes[::-1]
 
 
-def _needed(node: NodeProto, scope: Scope, operand: Operand) -> frozenset[str]:
+def _find_missing_values(node: NodeProto, scope: Scope, operand: Operand) -> frozenset[str]:
     """Return the values that have to be known before a node can be imported.
 
     They are those that hold what the node asked for or, if it is computed within the node, all.
     """
-    taken = {name: scope.get(name) for name in values_taken(node)}
-    operands = {name: x for name, x in taken.items() if isinstance(x, Operand)}
+    values = {name: scope.get(name) for name in values_taken(node)}
+    operands = {name: x for name, x in values.items() if isinstance(x, Operand)}
     asked = {name for name, x in operands.items() if x == operand}
     computed = {name for name, x in operands.items() if not isinstance(x.node, ConstantNode)}
     return frozenset(asked or computed)
 
 
-def _as(array: HostArray, type: TensorType) -> HostArray:
+def _convert(array: HostArray, type: TensorType) -> HostArray:
     """Return the value of an input in the input's type."""
-    found = HostArray.of(array, type.dtype)
-    if found.shape != type.shape:
-        raise misfit(f"values of shape {show(found.shape)} for an input {type}")
-    return found
+    value = HostArray.of(array, type.dtype)
+    if value.shape != type.shape:
+        raise misfit(f"values of shape {show(value.shape)} for an input {type}")
+    return value
 
 
-def _declared(graph: GraphProto | None) -> dict[str, int]:
+def _type_codes(graph: GraphProto | None) -> dict[str, int]:
     """Return the types that the values of a graph are declared to have."""
     if graph is None:
         return {}
@@ -492,12 +504,12 @@ def _domain(name: str) -> str:
 
 
 def _versions(imported: Sequence[OperatorSetIdProto]) -> dict[str, int]:
-    return {_domain(each.domain): each.version for each in imported}
+    return {_domain(opset.domain): opset.version for opset in imported}
 
 
-def _bound(node: NodeProto, values: Mapping[str, AttributeProto]) -> NodeProto:
+def _bind_attributes(node: NodeProto, values: Mapping[str, AttributeProto]) -> NodeProto:
     """Return a node of a function with the function's attributes in place of their names."""
-    found: list[AttributeProto] = []
+    attributes: list[AttributeProto] = []
     for attribute in node.attribute:
         if attribute.ref_attr_name:
             value = values.get(attribute.ref_attr_name)
@@ -506,10 +518,10 @@ def _bound(node: NodeProto, values: Mapping[str, AttributeProto]) -> NodeProto:
             attribute = replace(value, name=attribute.name)
         elif attribute.g is not None:
             graph = attribute.g
-            nodes = [_bound(each, values) for each in graph.node]
+            nodes = [_bind_attributes(inner_node, values) for inner_node in graph.node]
             attribute = replace(attribute, g=replace(graph, node=nodes))
-        found.append(attribute)
-    return replace(node, attribute=found)
+        attributes.append(attribute)
+    return replace(node, attribute=attributes)
 
 
 def _without_unused(

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, cut, full, number, places, reshaped
+from webnnm.formats.onnx.importing.shaping import (
+    arange,
+    as_type,
+    cut,
+    full,
+    reshape_to,
+    scalar_like,
+)
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -17,9 +24,9 @@ def within(c: Call, indices: Operand, sizes: Sequence[int]) -> Operand:
     Known ones have to exist: devices take the nearest element, ONNX raises an error. Negative ones
     count from the end.
     """
-    known = c.b.known(indices)
-    if known is not None and count(known.shape):
-        values = known.values()
+    array = c.b.evaluate(indices)
+    if array is not None and count(array.shape):
+        values = array.values()
         for axis, size in enumerate(sizes):
             line = values[axis :: len(sizes)]
             lowest, highest = min(line), max(line)
@@ -56,12 +63,12 @@ def gather_nd(c: Call, x: Operand, indices: Operand) -> Operand:
         return c.b.gather_nd(x, indices)
     # The index in the batch becomes the first coordinate.
     rows = count(x.shape[:batch])
-    flat = reshaped(c, x, (rows, *x.shape[batch:]))
-    inner = reshaped(c, indices, (rows, *indices.shape[batch:]))
-    first = reshaped(c, places(c, rows, inner.dtype), (rows, *(1,) * (inner.rank - 1)))
+    flat = reshape_to(c, x, (rows, *x.shape[batch:]))
+    inner = reshape_to(c, indices, (rows, *indices.shape[batch:]))
+    first = reshape_to(c, arange(c, rows, inner.dtype), (rows, *(1,) * (inner.rank - 1)))
     first = c.b.expand(first, new_shape=(*inner.shape[:-1], 1))
-    found = c.b.gather_nd(flat, c.b.concat([first, inner], axis=inner.rank - 1))
-    return reshaped(c, found, (*x.shape[:batch], *found.shape[1:]))
+    slices = c.b.gather_nd(flat, c.b.concat([first, inner], axis=inner.rank - 1))
+    return reshape_to(c, slices, (*x.shape[:batch], *slices.shape[1:]))
 
 
 def _box(c: Call, shape: Sequence[int], indices: Operand) -> Sequence[int]:
@@ -75,41 +82,41 @@ def _box(c: Call, shape: Sequence[int], indices: Operand) -> Sequence[int]:
 @imports("Scatter", "ScatterElements")
 def scatter_elements(c: Call, x: Operand, indices: Operand, updates: Operand) -> Operand:
     """Elements replaced along an axis, or combined with the existing ones."""
-    axis, word = c.axis(c.integer("axis", 0), x.rank), c.word("reduction", "none")
+    axis, reduction = c.axis(c.integer("axis", 0), x.rank), c.string("reduction", "none")
     if indices.rank != x.rank or any(
         m > n for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True)) if k != axis
     ):
         raise c.invalid(f"indices {indices} do not fit {x}")
     indices = within(c, indices, x.shape[axis : axis + 1])
-    if word == "none":
-        return _scattered(c, x, indices, updates, axis)
+    if reduction == "none":
+        return _scatter_corner(c, x, indices, updates, axis)
     # Each update along the axis becomes a tensor of x's shape that says what it adds where.
-    size, combine = x.shape[axis], _combination(c, word)
-    row = reshaped(c, places(c, size), [size if k == axis else 1 for k in range(x.rank)])
-    ahead = _beyond(c, x, indices, axis, as_type(c, indices, "int32"))
-    ahead = c.b.where(c.b.lesser(ahead, number(c, 0, ahead)), ahead + size, ahead)
+    size, combine = x.shape[axis], _combination(c, reduction)
+    row = reshape_to(c, arange(c, size), [size if k == axis else 1 for k in range(x.rank)])
+    targets = _beyond(c, x, indices, axis, as_type(c, indices, "int32"))
+    targets = c.b.where(c.b.lesser(targets, scalar_like(c, 0, targets)), targets + size, targets)
     values = _beyond(c, x, indices, axis, updates)
     inside = _beyond(c, x, indices, axis, full(c, 1, "uint8", indices.shape))
     for k in range(_steps(c, indices.shape[axis])):
-        index, value, there = (_line(c, each, axis, k) for each in (ahead, values, inside))
-        hit = c.b.logical_and(c.b.equal(row, index), there)
+        index, value, is_update = (_line(c, x, axis, k) for x in (targets, values, inside))
+        hit = c.b.logical_and(c.b.equal(row, index), is_update)
         x = c.b.where(hit, combine(x, value), x)
     return x
 
 
-def _scattered(c: Call, x: Operand, indices: Operand, updates: Operand, axis: int) -> Operand:
+def _scatter_corner(c: Call, x: Operand, indices: Operand, updates: Operand, axis: int) -> Operand:
     """Return a tensor with elements replaced in the corner that the indices cover."""
-    whole = [
+    corner_shape = [
         n if k == axis else m for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
     ]
-    corner = cut(c, x, [0] * x.rank, whole)
-    found = c.b.scatter_elements(corner, indices, updates, axis=axis)
+    corner = cut(c, x, [0] * x.rank, corner_shape)
+    replaced = c.b.scatter_elements(corner, indices, updates, axis=axis)
     if corner is x:
-        return found
-    behind = [n - m for n, m in zip(x.shape, whole, strict=True)]
+        return replaced
+    behind = [n - m for n, m in zip(x.shape, corner_shape, strict=True)]
     ones, wide = (
-        c.b.pad(each, beginning_padding=[0] * x.rank, ending_padding=behind)
-        for each in (full(c, 1, "uint8", whole), found)
+        c.b.pad(part, beginning_padding=[0] * x.rank, ending_padding=behind)
+        for part in (full(c, 1, "uint8", corner_shape), replaced)
     )
     return c.b.where(ones, wide, x)
 
@@ -132,43 +139,43 @@ def _line(c: Call, x: Operand, axis: int, k: int) -> Operand:
 
 
 def _steps(c: Call, amount: int) -> int:
-    if amount > MOST_COMBINED:
-        raise c.unsupported(f"it combines {amount} updates, at most {MOST_COMBINED} are supported")
+    if amount > MAX_UPDATES:
+        raise c.not_supported(f"it combines {amount} updates, at most {MAX_UPDATES} are supported")
     return amount
 
 
-MOST_COMBINED = 256
+MAX_UPDATES = 256
 """How many updates are combined one after the other at most."""
 
 
-def _combination(c: Call, word: str) -> Callable[[Operand, Operand], Operand]:
+def _combination(c: Call, reduction: str) -> Callable[[Operand, Operand], Operand]:
     methods = {"add": c.b.add, "mul": c.b.mul, "max": c.b.max, "min": c.b.min}
-    if word not in methods:
-        raise c.unsupported(f'there is no reduction "{word}"')
-    return methods[word]
+    if reduction not in methods:
+        raise c.not_supported(f'there is no reduction "{reduction}"')
+    return methods[reduction]
 
 
 @imports("ScatterND")
 def scatter_nd(c: Call, x: Operand, indices: Operand, updates: Operand) -> Operand:
     """Slices replaced by coordinates, or combined with the existing ones."""
-    word, b = c.word("reduction", "none"), c.b
+    reduction, b = c.string("reduction", "none"), c.b
     indices = within(c, indices, _box(c, x.shape, indices))
-    if word == "none":
+    if reduction == "none":
         return b.scatter_nd(x, indices, updates)
-    combine, depth = _combination(c, word), indices.shape[-1]
+    combine, depth = _combination(c, reduction), indices.shape[-1]
     box = x.shape[:depth]
     factors = b.constant([count(box[k + 1 :]) for k in range(depth)], "int32")
     sizes = b.constant(list(box), "int32")
-    ahead = as_type(c, indices, "int32")
-    ahead = b.where(b.lesser(ahead, number(c, 0, ahead)), ahead + sizes, ahead)
-    flat = reshaped(c, b.reduce_sum(ahead * factors, axes=[indices.rank - 1]), (-1,))
-    rows = reshaped(c, updates, (flat.shape[0], -1))
-    found, cell = reshaped(c, x, (count(box), -1)), places(c, count(box))
-    cell = reshaped(c, cell, (count(box), 1))
+    targets = as_type(c, indices, "int32")
+    targets = b.where(b.lesser(targets, scalar_like(c, 0, targets)), targets + sizes, targets)
+    flat = reshape_to(c, b.reduce_sum(targets * factors, axes=[indices.rank - 1]), (-1,))
+    rows = reshape_to(c, updates, (flat.shape[0], -1))
+    cells, cell_index = reshape_to(c, x, (count(box), -1)), arange(c, count(box))
+    cell_index = reshape_to(c, cell_index, (count(box), 1))
     for k in range(_steps(c, flat.shape[0])):
-        hit = b.equal(cell, _line(c, flat, 0, k))
-        found = b.where(hit, combine(found, _line(c, rows, 0, k)), found)
-    return reshaped(c, found, x.shape)
+        hit = b.equal(cell_index, _line(c, flat, 0, k))
+        cells = b.where(hit, combine(cells, _line(c, rows, 0, k)), cells)
+    return reshape_to(c, cells, x.shape)
 
 
 @imports("TensorScatter")
@@ -180,68 +187,70 @@ def tensor_scatter(
     size, amount = cache.shape[axis], update.shape[axis]
     batch = cache.shape[0]
     first = full(c, 0, "int32", (batch,)) if begin is None else as_type(c, begin, "int32")
-    place = reshaped(c, places(c, amount), (1, amount)) + reshaped(c, first, (batch, 1))
-    if c.word("mode", "linear") == "circular":
-        place = place - b.div(place, number(c, size, place)) * size
+    position = reshape_to(c, arange(c, amount), (1, amount)) + reshape_to(c, first, (batch, 1))
+    if c.string("mode", "linear") == "circular":
+        position = position - b.div(position, scalar_like(c, size, position)) * size
     shape = [n if k in (0, axis) else 1 for k, n in enumerate(update.shape)]
-    indices = b.expand(reshaped(c, place, shape), new_shape=update.shape)
+    indices = b.expand(reshape_to(c, position, shape), new_shape=update.shape)
     return b.scatter_elements(cache, indices, update, axis=axis)
 
 
 @imports("OneHot")
 def one_hot(c: Call, indices: Operand, depth: Operand, values: Operand) -> Operand:
     """One value where an index points, another elsewhere."""
-    b, size = c.b, int(c.scalar(depth, "depth"))
+    b, size = c.b, int(c.require_scalar(depth, "depth"))
     axis = c.axis(c.integer("axis", -1), indices.rank + 1)
     if size < 1 or values.shape != (2,):
         raise c.invalid(f"a depth of {size}, and {values} for off and on")
     # Indices beyond both ends hit nothing: they must not wrap around in int32.
     inner = as_type(c, b.clamp(indices, min_value=-size - 1, max_value=size), "int32")
-    inner = b.where(b.lesser(inner, number(c, 0, inner)), inner + size, inner)
-    row = reshaped(c, places(c, size), (size, *(1,) * (indices.rank - axis)))
+    inner = b.where(b.lesser(inner, scalar_like(c, 0, inner)), inner + size, inner)
+    row = reshape_to(c, arange(c, size), (size, *(1,) * (indices.rank - axis)))
     shape = (*indices.shape[:axis], 1, *indices.shape[axis:])
-    hit = b.equal(reshaped(c, inner, shape), row)
-    off, on = (reshaped(c, _line(c, values, 0, k), ()) for k in (0, 1))
+    hit = b.equal(reshape_to(c, inner, shape), row)
+    off, on = (reshape_to(c, _line(c, values, 0, k), ()) for k in (0, 1))
     return b.where(hit, on, off)
 
 
 @imports("Compress")
 def compress(c: Call, x: Operand, condition: Operand) -> Operand:
     """The elements along an axis, or all of them flattened, for which a known condition holds."""
-    places = [k for k, value in enumerate(c.known(condition, "its condition").values()) if value]
+    selected = [
+        k for k, value in enumerate(c.require_values(condition, "its condition").values()) if value
+    ]
     if not c.has("axis"):
-        x = reshaped(c, x, (count(x.shape),))
+        x = reshape_to(c, x, (count(x.shape),))
     axis = c.axis(c.integer("axis", 0), x.rank)
     if condition.rank != 1:
         raise c.invalid(f"a condition {condition}")
-    places = [place for place in places if place < x.shape[axis]]
-    if not places:
+    selected = [index for index in selected if index < x.shape[axis]]
+    if not selected:
         return c.empty(x.dtype, [0 if k == axis else n for k, n in enumerate(x.shape)])
-    return c.b.gather(x, c.b.constant(places, "int32"), axis=axis)
+    return c.b.gather(x, c.b.constant(selected, "int32"), axis=axis)
 
 
 @imports("NonZero")
 def non_zero(c: Call, x: Operand) -> Operand:
     """The indices of the elements that are not 0, for known values."""
-    values = c.known(x, "its operand").values()
-    found: list[list[int]] = [[] for _ in x.shape]
-    for place, value in enumerate(values):
+    values = c.require_values(x, "its operand").values()
+    indices: list[list[int]] = [[] for _ in x.shape]
+    for offset, value in enumerate(values):
         if value:
             for axis in reversed(range(x.rank)):
-                place, index = divmod(place, x.shape[axis])
-                found[axis].append(index)
-    flat = [index for row in found for index in row]
+                offset, index = divmod(offset, x.shape[axis])
+                indices[axis].append(index)
+    flat = [index for row in indices for index in row]
     return c.b.constant(flat, "int64", (x.rank, len(flat) // max(1, x.rank)))
 
 
 @imports("ArrayFeatureExtractor", domain="ai.onnx.ml")
 def array_feature_extractor(c: Call, x: Operand, indices: Operand) -> Operand:
     """Elements of the last axis."""
-    found = c.b.gather(x, within(c, indices, x.shape[-1:]), axis=x.rank - 1)
-    return reshaped(c, found, (count(x.shape[:-1]), count(indices.shape)))
+    features = c.b.gather(x, within(c, indices, x.shape[-1:]), axis=x.rank - 1)
+    return reshape_to(c, features, (count(x.shape[:-1]), count(indices.shape)))
 
 
 @imports("Binarizer", domain="ai.onnx.ml")
 def binarizer(c: Call, x: Operand) -> Operand:
     """1 above a threshold, otherwise 0."""
-    return as_type(c, c.b.greater(x, number(c, c.number("threshold", 0.0), x)), x.dtype)
+    return as_type(c, c.b.greater(x, scalar_like(c, c.number("threshold", 0.0), x)), x.dtype)

@@ -17,7 +17,7 @@ from webnnm.core.shapes import count
 from webnnm.ops.declare.tensors import TensorType
 
 
-class Few(NamedTuple):
+class SmallTensor(NamedTuple):
     """A tensor of a few elements."""
 
     type: TensorType
@@ -36,30 +36,30 @@ def row_major(shape: Sequence[int]) -> list[int]:
     return [count(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def places(shape: Sequence[int], steps: Sequence[int], first: int = 0) -> list[int]:
+def list_offsets(shape: Sequence[int], steps: Sequence[int], first: int = 0) -> list[int]:
     """Return first + Σ index·step of every index of a shape, in row-major order.
 
-    >>> places((2, 3), (1, 2), 10)
+    >>> list_offsets((2, 3), (1, 2), 10)
     [10, 12, 14, 11, 13, 15]
     """
-    found = [first]
+    offsets = [first]
     for size, step in zip(shape, steps, strict=True):
-        found = [place + index * step for place in found for index in range(size)]
-    return found
+        offsets = [offset + index * step for offset in offsets for index in range(size)]
+    return offsets
 
 
-def _broadcast(x: Few, shape: Sequence[int]) -> list[Any]:
+def _broadcast(x: SmallTensor, shape: Sequence[int]) -> list[Any]:
     """Return the elements of a tensor broadcast to a shape."""
     steps = [
         0 if size == 1 else step
         for size, step in zip(x.type.shape, row_major(x.type.shape), strict=True)
     ]
     steps = [0] * (len(shape) - len(steps)) + steps
-    return [x.values[place] for place in places(shape, steps)]
+    return [x.values[offset] for offset in list_offsets(shape, steps)]
 
 
-def fitted(dtype: DataType, value: Any) -> Any:
-    """Return a result as its type represents it: integers wrap around."""
+def wrap_to_type(dtype: DataType, value: Any) -> Any:
+    """Convert a result to its type: integers wrap around."""
     if is_float(dtype):
         return float(value)
     low, high = integer_range(dtype)
@@ -69,9 +69,9 @@ def fitted(dtype: DataType, value: Any) -> Any:
 def _elementwise(rule: Callable[..., Any]) -> Kernel:
     """Return the kernel of a function of one element of each operand."""
 
-    def kernel(type: TensorType, *operands: Few, **_: Any) -> list[Any]:
+    def kernel(type: TensorType, *operands: SmallTensor, **_: Any) -> list[Any]:
         columns = [_broadcast(operand, type.shape) for operand in operands]
-        return [fitted(type.dtype, rule(*row)) for row in zip(*columns, strict=True)]
+        return [wrap_to_type(type.dtype, rule(*row)) for row in zip(*columns, strict=True)]
 
     return kernel
 
@@ -79,62 +79,65 @@ def _elementwise(rule: Callable[..., Any]) -> Kernel:
 def _quotient(a: Any, b: Any) -> Any:
     if isinstance(a, float):
         return a / b
-    found = abs(a) // abs(b)
-    return found if (a < 0) == (b < 0) else -found
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
 
 
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
+def _select(condition: Any, x: Any, y: Any) -> Any:
     return x if condition else y
 
 
 def _power(a: Any, b: Any) -> Any:
-    found = a**b
-    if isinstance(found, complex):
+    power = a**b
+    if isinstance(power, complex):
         raise ValueError("a root of a negative number")
-    return found
+    return power
 
 
-def _cast(result: TensorType, x: Few, **_: Any) -> list[Any]:
+def _cast(result: TensorType, x: SmallTensor, **_: Any) -> list[Any]:
     if is_float(result.dtype) or not is_float(x.type.dtype):
-        return [fitted(result.dtype, value) for value in x.values]
+        return [wrap_to_type(result.dtype, value) for value in x.values]
     low, high = integer_range(result.dtype)
     return [min(max(math.trunc(value), low), high) for value in x.values]
 
 
-def _clamp(result: TensorType, x: Few, *, min_value: float, max_value: float) -> list[Any]:
-    return [fitted(result.dtype, min(max(value, min_value), max_value)) for value in x.values]
+def _clamp(result: TensorType, x: SmallTensor, *, min_value: float, max_value: float) -> list[Any]:
+    return [wrap_to_type(result.dtype, min(max(value, min_value), max_value)) for value in x.values]
 
 
-def _same(_type: TensorType, x: Few, **_: Any) -> list[Any]:
+def _same(_type: TensorType, x: SmallTensor, **_: Any) -> list[Any]:
     return list(x.values)
 
 
-def _expand(type: TensorType, x: Few, **_: Any) -> list[Any]:
+def _expand(type: TensorType, x: SmallTensor, **_: Any) -> list[Any]:
     return _broadcast(x, type.shape)
 
 
-def _transpose(type: TensorType, x: Few, *, permutation: Sequence[int]) -> list[Any]:
+def _transpose(type: TensorType, x: SmallTensor, *, permutation: Sequence[int]) -> list[Any]:
     steps = row_major(x.type.shape)
-    return [x.values[place] for place in places(type.shape, [steps[axis] for axis in permutation])]
+    return [
+        x.values[offset]
+        for offset in list_offsets(type.shape, [steps[axis] for axis in permutation])
+    ]
 
 
 def _slice(
-    type: TensorType, x: Few, *, starts: Sequence[int], strides: Sequence[int], **_: Any
+    type: TensorType, x: SmallTensor, *, starts: Sequence[int], strides: Sequence[int], **_: Any
 ) -> list[Any]:
     steps = row_major(x.type.shape)
     first = sum(start * step for start, step in zip(starts, steps, strict=True))
     steps = [step * stride for step, stride in zip(steps, strides, strict=True)]
-    return [x.values[place] for place in places(type.shape, steps, first)]
+    return [x.values[offset] for offset in list_offsets(type.shape, steps, first)]
 
 
-def _reverse(type: TensorType, x: Few, *, axes: Sequence[int]) -> list[Any]:
+def _reverse(type: TensorType, x: SmallTensor, *, axes: Sequence[int]) -> list[Any]:
     steps = row_major(type.shape)
     first = sum((type.shape[axis] - 1) * steps[axis] for axis in axes)
     steps = [-step if axis in axes else step for axis, step in enumerate(steps)]
-    return [x.values[place] for place in places(type.shape, steps, first)]
+    return [x.values[offset] for offset in list_offsets(type.shape, steps, first)]
 
 
-def _concat(type: TensorType, *operands: Few, axis: int) -> list[Any]:
+def _concat(type: TensorType, *operands: SmallTensor, axis: int) -> list[Any]:
     width = [count(operand.type.shape[axis:]) for operand in operands]
     return [
         value
@@ -144,64 +147,64 @@ def _concat(type: TensorType, *operands: Few, axis: int) -> list[Any]:
     ]
 
 
-def _gather(_type: TensorType, x: Few, indices: Few, *, axis: int) -> list[Any]:
+def _gather(_type: TensorType, x: SmallTensor, indices: SmallTensor, *, axis: int) -> list[Any]:
     size, width = x.type.shape[axis], count(x.type.shape[axis + 1 :])
-    found: list[Any] = []
+    elements: list[Any] = []
     for row in range(count(x.type.shape[:axis])):
         for index in indices.values:
-            place = min(max(index + size if index < 0 else index, 0), size - 1)
-            first = (row * size + place) * width
-            found += x.values[first : first + width]
-    return found
+            position = min(max(index + size if index < 0 else index, 0), size - 1)
+            first = (row * size + position) * width
+            elements += x.values[first : first + width]
+    return elements
 
 
-def _tile(type: TensorType, x: Few, **_: Any) -> list[Any]:
+def _tile(type: TensorType, x: SmallTensor, **_: Any) -> list[Any]:
     shape, steps = x.type.shape, row_major(x.type.shape)
     split: list[int] = []
     jumps: list[int] = []
-    for size, whole, step in zip(shape, type.shape, steps, strict=True):
-        split += [whole // size, size]
+    for size, target, step in zip(shape, type.shape, steps, strict=True):
+        split += [target // size, size]
         jumps += [0, step]
-    return [x.values[place] for place in places(split, jumps)]
+    return [x.values[offset] for offset in list_offsets(split, jumps)]
 
 
-def _rows(x: Few, axes: Sequence[int]) -> list[list[Any]]:
+def _rows(x: SmallTensor, axes: Sequence[int]) -> list[list[Any]]:
     """Return the elements along some axes, for every index of the others."""
     shape, steps = x.type.shape, row_major(x.type.shape)
     rest = [axis for axis in range(len(shape)) if axis not in axes]
-    inner = places([shape[axis] for axis in axes], [steps[axis] for axis in axes])
-    outer = places([shape[axis] for axis in rest], [steps[axis] for axis in rest])
-    return [[x.values[first + place] for place in inner] for first in outer]
+    inner = list_offsets([shape[axis] for axis in axes], [steps[axis] for axis in axes])
+    outer = list_offsets([shape[axis] for axis in rest], [steps[axis] for axis in rest])
+    return [[x.values[first + offset] for offset in inner] for first in outer]
 
 
 def _reduction(rule: Callable[[list[Any]], Any]) -> Kernel:
-    def kernel(type: TensorType, x: Few, *, axes: Sequence[int], **_: Any) -> list[Any]:
-        return [fitted(type.dtype, rule(row)) for row in _rows(x, axes)]
+    def kernel(type: TensorType, x: SmallTensor, *, axes: Sequence[int], **_: Any) -> list[Any]:
+        return [wrap_to_type(type.dtype, rule(row)) for row in _rows(x, axes)]
 
     return kernel
 
 
 def _extremum(rule: Callable[[list[Any]], Any]) -> Kernel:
-    def kernel(_type: TensorType, x: Few, *, axis: int, **_: Any) -> list[Any]:
+    def kernel(_type: TensorType, x: SmallTensor, *, axis: int, **_: Any) -> list[Any]:
         return [row.index(rule(row)) for row in _rows(x, [axis])]
 
     return kernel
 
 
 def _cumulative_sum(
-    type: TensorType, x: Few, *, axis: int, exclusive: bool, reversed: bool
+    type: TensorType, x: SmallTensor, *, axis: int, exclusive: bool, reversed: bool
 ) -> list[Any]:
     size, step = type.shape[axis], row_major(type.shape)[axis]
-    found = list(x.values)
+    sums = list(x.values)
     line = range(size - 1, -1, -1) if reversed else range(size)
     for first in range(count(type.shape) // max(1, size)):
         start = first // step * step * size + first % step
         total: Any = 0
-        for place in (start + index * step for index in line):
-            after = fitted(type.dtype, total + x.values[place])
-            found[place] = fitted(type.dtype, total) if exclusive else after
+        for offset in (start + index * step for index in line):
+            after = wrap_to_type(type.dtype, total + x.values[offset])
+            sums[offset] = wrap_to_type(type.dtype, total) if exclusive else after
             total = after
-    return found
+    return sums
 
 
 def _mean(row: list[Any]) -> float:
@@ -247,7 +250,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 KERNELS: Mapping[str, Kernel] = {
     **{name: _elementwise(rule) for name, rule in (_UNARY | _BINARY).items()},
-    "where": _elementwise(_chosen),
+    "where": _elementwise(_select),
     "argMax": _extremum(max),
     "argMin": _extremum(min),
     "cast": _cast,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from webnnm.core.dtypes import integer_range
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, number
+from webnnm.formats.onnx.importing.shaping import as_type, scalar_like
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -58,18 +58,18 @@ def is_nan(c: Call, x: Operand) -> Operand:
 @imports("IsInf")
 def is_inf(c: Call, x: Operand) -> Operand:
     """1 for ∞, −∞ or both."""
-    found, zero = c.b.is_infinite(x), number(c, 0, x)
+    is_infinite, zero = c.b.is_infinite(x), scalar_like(c, 0, x)
     if not c.flag("detect_negative", 1):
-        found = c.b.logical_and(found, c.b.greater(x, zero))
+        is_infinite = c.b.logical_and(is_infinite, c.b.greater(x, zero))
     if not c.flag("detect_positive", 1):
-        found = c.b.logical_and(found, c.b.lesser(x, zero))
-    return found
+        is_infinite = c.b.logical_and(is_infinite, c.b.lesser(x, zero))
+    return is_infinite
 
 
 @imports("BitwiseNot")
 def bitwise_not(c: Call, x: Operand) -> Operand:
     """All bits inverted."""
-    return c.b.sub(number(c, integer_range(x.dtype)[1] if x.dtype[0] == "u" else -1, x), x)
+    return c.b.sub(scalar_like(c, integer_range(x.dtype)[1] if x.dtype[0] == "u" else -1, x), x)
 
 
 @imports("BitShift")
@@ -78,21 +78,21 @@ def bit_shift(c: Call, x: Operand, amount: Operand) -> Operand:
 
     An amount below 0 shifts all bits out, like one above the width.
     """
-    b, left = c.b, c.word("direction", "") == "LEFT"
+    b, left = c.b, c.string("direction", "") == "LEFT"
     low, high = integer_range(x.dtype)
     bits = (high - low).bit_length() if left else high.bit_length()
     powers = [2**bit if 2**bit <= high else low for bit in range(bits)]
-    inside = b.lesser(amount, number(c, bits, amount))
+    inside = b.lesser(amount, scalar_like(c, bits, amount))
     if low < 0:
-        inside = b.logical_and(inside, b.greater_or_equal(amount, number(c, 0, amount)))
-    amount = b.where(inside, amount, number(c, 0, amount))
+        inside = b.logical_and(inside, b.greater_or_equal(amount, scalar_like(c, 0, amount)))
+    amount = b.where(inside, amount, scalar_like(c, 0, amount))
     factors = b.gather(b.constant(powers, x.dtype), as_type(c, amount, "int32"))
-    found = x * factors if left else b.div(x, factors)
-    negative = b.lesser(x, number(c, 0, x))
+    shifted = x * factors if left else b.div(x, factors)
+    negative = b.lesser(x, scalar_like(c, 0, x))
     if not left and low < 0:
-        rounded_up = b.logical_and(negative, b.not_equal(found * factors, x))
-        found = b.where(rounded_up, found - 1, found)
-    gone = number(c, 0, x)
+        rounded_up = b.logical_and(negative, b.not_equal(shifted * factors, x))
+        shifted = b.where(rounded_up, shifted - 1, shifted)
+    empty = scalar_like(c, 0, x)
     if not left and low < 0:
-        gone = b.where(negative, number(c, -1, x), gone)
-    return b.where(inside, found, gone)
+        empty = b.where(negative, scalar_like(c, -1, x), empty)
+    return b.where(inside, shifted, empty)

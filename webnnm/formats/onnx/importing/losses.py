@@ -6,29 +6,35 @@ from typing import Any
 
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, full, number, places, reshaped
+from webnnm.formats.onnx.importing.shaping import arange, as_type, full, reshape_to, scalar_like
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
 
-def _weighted(c: Call, logs: Operand, target: Operand, weight: Operand | None) -> Operand:
+def _nll_loss(c: Call, logs: Operand, target: Operand, weight: Operand | None) -> Operand:
     """Return −weight·log probability of the target at each position, reduced as requested."""
     b, classes = c.b, logs.shape[1]
     rows, rest = logs.shape[0], count(logs.shape[2:])
-    flat = reshaped(c, logs, (rows, classes, rest))
-    wanted = reshaped(c, as_type(c, target, "int32"), (rows, 1, rest))
-    column = reshaped(c, places(c, classes), (1, classes, 1))
-    chosen = as_type(c, b.equal(column, wanted), logs.dtype)
-    each = full(c, 1, logs.dtype, (1,)) if weight is None else reshaped(c, weight, (1, classes, 1))
-    weights = b.reduce_sum(chosen * each, axes=[1])
+    flat = reshape_to(c, logs, (rows, classes, rest))
+    labels = reshape_to(c, as_type(c, target, "int32"), (rows, 1, rest))
+    column = reshape_to(c, arange(c, classes), (1, classes, 1))
+    one_hot = as_type(c, b.equal(column, labels), logs.dtype)
+    class_weights = (
+        full(c, 1, logs.dtype, (1,)) if weight is None else reshape_to(c, weight, (1, classes, 1))
+    )
+    weights = b.reduce_sum(one_hot * class_weights, axes=[1])
     if c.has("ignore_index"):
-        ignored = b.equal(wanted, number(c, c.integer("ignore_index"), wanted))
-        weights = b.where(reshaped(c, ignored, weights.shape), number(c, 0, weights), weights)
-    picked = b.reduce_sum(b.where(b.equal(column, wanted), flat, number(c, 0, flat)), axes=[1])
-    loss: Any = -picked * weights
-    reduction = c.word("reduction", "mean")
+        ignored = b.equal(labels, scalar_like(c, c.integer("ignore_index"), labels))
+        weights = b.where(
+            reshape_to(c, ignored, weights.shape), scalar_like(c, 0, weights), weights
+        )
+    log_probability = b.reduce_sum(
+        b.where(b.equal(column, labels), flat, scalar_like(c, 0, flat)), axes=[1]
+    )
+    loss: Any = -log_probability * weights
+    reduction = c.string("reduction", "mean")
     if reduction == "none":
-        return reshaped(c, loss, target.shape)
+        return reshape_to(c, loss, target.shape)
     total = b.reduce_sum(loss)
     return total / b.reduce_sum(weights) if reduction == "mean" else total
 
@@ -38,7 +44,7 @@ def negative_log_likelihood_loss(
     c: Call, logs: Operand, target: Operand, weight: Operand | None = None
 ) -> Operand:
     """−log probability of the target."""
-    return _weighted(c, logs, target, weight)
+    return _nll_loss(c, logs, target, weight)
 
 
 @imports("SoftmaxCrossEntropyLoss")
@@ -47,4 +53,4 @@ def softmax_cross_entropy_loss(
 ) -> tuple[Operand, Operand]:
     """−log softmax of the target, and the whole log softmax."""
     logs = c.b.log_softmax(scores, axis=1)
-    return _weighted(c, logs, target, weight), logs
+    return _nll_loss(c, logs, target, weight), logs

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.movement import padded
-from webnnm.formats.onnx.importing.shaping import as_type, number, reshaped
+from webnnm.formats.onnx.importing.movement import pad_sides
+from webnnm.formats.onnx.importing.shaping import as_type, reshape_to, scalar_like
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
 
 def _per_channel(c: Call, x: Operand, rank: int) -> Operand:
     """Return one number per channel in a shape that broadcasts over [n, c, …]."""
-    return reshaped(c, x, (-1, *(1,) * (rank - 2)))
+    return reshape_to(c, x, (-1, *(1,) * (rank - 2)))
 
 
-def standardised(
+def standardize(
     c: Call, x: Operand, axes: Sequence[int], epsilon: float
 ) -> tuple[Operand, Operand, Operand]:
     """Return (x − mean)/√(variance + ε) along axes, the mean, and 1/√(variance + ε)."""
@@ -37,16 +37,22 @@ def batch_normalization(
     if not c.flag("training_mode"):
         if x.rank < 2:
             return (x - mean) / c.b.sqrt(variance + epsilon) * scale + bias
-        kinds = [as_type(c, each, x.dtype) for each in (mean, variance, scale, bias)]
+        statistics = [as_type(c, parameter, x.dtype) for parameter in (mean, variance, scale, bias)]
         return c.b.batch_normalization(
-            x, kinds[0], kinds[1], scale=kinds[2], bias=kinds[3], axis=1, epsilon=epsilon
+            x,
+            statistics[0],
+            statistics[1],
+            scale=statistics[2],
+            bias=statistics[3],
+            axis=1,
+            epsilon=epsilon,
         )
     axes = [k for k in range(x.rank) if k != 1]
-    found, centre, inverse = standardised(c, x, axes, epsilon)
+    normalized, centre, inverse = standardize(c, x, axes, epsilon)
     momentum = c.number("momentum", 0.9)
     spread = 1 / (inverse * inverse) - epsilon
-    centre, spread = (reshaped(c, each, (-1,)) for each in (centre, spread))
-    result = found * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
+    centre, spread = (reshape_to(c, parameter, (-1,)) for parameter in (centre, spread))
+    result = normalized * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
     return (
         result,
         mean * momentum + centre * (1 - momentum),
@@ -60,21 +66,23 @@ def instance_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -
     epsilon = c.number("epsilon", 1e-5)
     if x.rank == 4:
         return c.b.instance_normalization(x, scale=scale, bias=bias, epsilon=epsilon)
-    found = standardised(c, x, [*range(2, x.rank)], epsilon)[0]
-    return found * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
+    normalized = standardize(c, x, [*range(2, x.rank)], epsilon)[0]
+    return normalized * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
 
 
 @imports("GroupNormalization")
 def group_normalization(c: Call, x: Operand, scale: Operand, bias: Operand) -> Operand:
     """Normalisation over groups of channels; before opset 21 scale and bias are per group."""
     groups = c.integer("num_groups")
-    split = reshaped(c, x, (x.shape[0], groups, count(x.shape[1:]) // groups))
-    found = standardised(c, split, [2], c.number("epsilon", 1e-5))[0]
+    split = reshape_to(c, x, (x.shape[0], groups, count(x.shape[1:]) // groups))
+    normalized = standardize(c, split, [2], c.number("epsilon", 1e-5))[0]
     if scale.shape != (x.shape[1],):
         shape = (1, groups, 1)
-        return reshaped(c, found * reshaped(c, scale, shape) + reshaped(c, bias, shape), x.shape)
-    found = reshaped(c, found, x.shape)
-    return found * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
+        return reshape_to(
+            c, normalized * reshape_to(c, scale, shape) + reshape_to(c, bias, shape), x.shape
+        )
+    normalized = reshape_to(c, normalized, x.shape)
+    return normalized * _per_channel(c, scale, x.rank) + _per_channel(c, bias, x.rank)
 
 
 @imports("LayerNormalization")
@@ -86,9 +94,9 @@ def layer_normalization(
     epsilon = c.number("epsilon", 1e-5)
     if len(c.node.output) == 1 and scale.shape == x.shape[axes[0] :]:
         return c.b.layer_normalization(x, scale=scale, bias=bias, axes=axes, epsilon=epsilon)
-    found, mean, inverse = standardised(c, x, axes, epsilon)
-    found = found * scale
-    return (found if bias is None else found + bias), mean, inverse
+    normalized, mean, inverse = standardize(c, x, axes, epsilon)
+    normalized = normalized * scale
+    return (normalized if bias is None else normalized + bias), mean, inverse
 
 
 @imports("RMSNormalization", "SimplifiedLayerNormalization")
@@ -120,7 +128,7 @@ def local_response_normalization(c: Call, x: Operand) -> Operand:
     size = c.integer("size")
     before = (size - 1) // 2
     channels = x.shape[1]
-    square = padded(
+    square = pad_sides(
         c,
         x * x,
         [before if k == 1 else 0 for k in range(x.rank)],
@@ -129,7 +137,7 @@ def local_response_normalization(c: Call, x: Operand) -> Operand:
     total = c.b.reduce_sum(
         c.b.concat(
             [
-                reshaped(
+                reshape_to(
                     c,
                     c.b.slice(
                         square,
@@ -138,11 +146,11 @@ def local_response_normalization(c: Call, x: Operand) -> Operand:
                     ),
                     (1, *x.shape),
                 )
-                for k in range(min(c.few(size, "its window"), channels + size))
+                for k in range(min(c.check_size(size, "its window"), channels + size))
             ],
             axis=0,
         ),
         axes=[0],
     )
     scale = c.number("bias", 1.0) + total * (c.number("alpha", 1e-4) / size)
-    return x / c.b.pow(scale, number(c, c.number("beta", 0.75), x))
+    return x / c.b.pow(scale, scalar_like(c, c.number("beta", 0.75), x))

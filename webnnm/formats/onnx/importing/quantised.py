@@ -8,24 +8,24 @@ from webnnm.core.dtypes import DataType, integer_range, is_float
 from webnnm.core.shapes import count, show
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.products import small_product
-from webnnm.formats.onnx.importing.shaping import as_type, full, part, repeated, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, broadcast_to, full, part, reshape_to
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.importing.windows import Window, convolution, window_of
 from webnnm.formats.onnx.tensors import CODES, SHORT
 from webnnm.graph.node import Operand
 
 UINT8 = 2
-MOST_PRODUCTS = 255
+MAX_EXACT_PRODUCTS = 255
 """How many products of 9-bit integers float32 sums exactly at least."""
 
 
-def _laid_out(c: Call, x: Operand, given: Operand, axis: int | None) -> Operand:
+def _broadcast_parameter(c: Call, x: Operand, parameter: Operand, axis: int | None) -> Operand:
     """Return a scale or zero point in the rank of a tensor: per tensor, per axis, or per block."""
-    if count(given.shape) == 1:
-        return reshaped(c, given, (1,) * x.rank)
-    if axis is None or given.rank == x.rank:
-        return given
-    return reshaped(c, given, [x.shape[axis] if k == axis else 1 for k in range(x.rank)])
+    if count(parameter.shape) == 1:
+        return reshape_to(c, parameter, (1,) * x.rank)
+    if axis is None or parameter.rank == x.rank:
+        return parameter
+    return reshape_to(c, parameter, [x.shape[axis] if k == axis else 1 for k in range(x.rank)])
 
 
 def _parameters(
@@ -36,13 +36,15 @@ def _parameters(
     axis = None
     if count(scale.shape) > 1:
         axis = c.axis(c.integer("axis", 1), x.rank)
-    scale = _laid_out(c, x, scale, axis)
-    point = full(c, 0, dtype, scale.shape) if zero is None else _laid_out(c, x, zero, axis)
+    scale = _broadcast_parameter(c, x, scale, axis)
+    point = (
+        full(c, 0, dtype, scale.shape) if zero is None else _broadcast_parameter(c, x, zero, axis)
+    )
     block = c.integer("block_size", 0)
     if block and axis is not None and x.shape[axis] % scale.shape[axis]:  # the last one is smaller
         blocks = c.b.constant([k // block for k in range(x.shape[axis])], "int32")
-        scale, point = (c.b.gather(each, blocks, axis=axis) for each in (scale, point))
-    return scale, repeated(c, point, scale.shape)
+        scale, point = (c.b.gather(parameter, blocks, axis=axis) for parameter in (scale, point))
+    return scale, broadcast_to(c, point, scale.shape)
 
 
 def _spread(c: Call, x: Operand, shape: Sequence[int], dtype: DataType) -> Operand:
@@ -79,11 +81,11 @@ def dequantize(c: Call, x: Operand, scale: Operand, zero: Operand | None = None)
     scale, zero = _parameters(c, x, scale, zero, x.dtype)
     if c.code(0) in SHORT:  # exact in float32, which devices subtract faster than integers
         wide = as_type(c, x, "float32") - _spread(c, zero, x.shape, "float32")
-        found = as_type(c, wide * _spread(c, scale, x.shape, "float32"), scale.dtype)
+        values = as_type(c, wide * _spread(c, scale, x.shape, "float32"), scale.dtype)
     else:
-        found = c.b.dequantize_linear(x, scale, zero)
-    wanted = c.integer("output_dtype", 0)
-    return as_type(c, found, c.data_type(wanted)) if wanted else found
+        values = c.b.dequantize_linear(x, scale, zero)
+    output_code = c.integer("output_dtype", 0)
+    return as_type(c, values, c.data_type(output_code)) if output_code else values
 
 
 @imports("DynamicQuantizeLinear")
@@ -98,19 +100,19 @@ def dynamic_quantize(c: Call, x: Operand) -> tuple[Operand, Operand, Operand]:
     point = b.clamp(b.round_even((zero - low) / safe), min_value=0, max_value=255)
     point = as_type(c, point, "uint8")
     shape = (1,) * x.rank
-    found = b.quantize_linear(x, reshaped(c, safe, shape), reshaped(c, point, shape))
-    return found, scale, point
+    quantized = b.quantize_linear(x, reshape_to(c, safe, shape), reshape_to(c, point, shape))
+    return quantized, scale, point
 
 
 # Integer products: exact, with floats that hold them.
 
 
-def centred(c: Call, x: Operand, zero: Operand | None, axis: int) -> Operand:
+def subtract_zero_point(c: Call, x: Operand, zero: Operand | None, axis: int) -> Operand:
     """Return x − zero point as float32; a zero point may belong to an axis."""
     wide = as_type(c, x, "float32")
     if zero is None:
         return wide
-    return wide - _laid_out(c, x, as_type(c, zero, "float32"), axis % max(1, x.rank))
+    return wide - _broadcast_parameter(c, x, as_type(c, zero, "float32"), axis % max(1, x.rank))
 
 
 @imports("MatMulInteger")
@@ -118,7 +120,10 @@ def matmul_integer(
     c: Call, x: Operand, y: Operand, x_zero: Operand | None = None, y_zero: Operand | None = None
 ) -> Operand:
     """Product of integer matrices minus their zero points, as int32."""
-    left, right = centred(c, x, x_zero, x.rank - 2), centred(c, y, y_zero, y.rank - 1)
+    left, right = (
+        subtract_zero_point(c, x, x_zero, x.rank - 2),
+        subtract_zero_point(c, y, y_zero, y.rank - 1),
+    )
     return small_product(c, left, right)
 
 
@@ -127,14 +132,16 @@ def conv_integer(
     c: Call, x: Operand, w: Operand, x_zero: Operand | None = None, w_zero: Operand | None = None
 ) -> Operand:
     """Convolution of integers minus their zero points, as int32."""
-    return convolved(c, centred(c, x, x_zero, 1), centred(c, w, w_zero, 0))
+    return convolve_exactly(
+        c, subtract_zero_point(c, x, x_zero, 1), subtract_zero_point(c, w, w_zero, 0)
+    )
 
 
-def convolved(c: Call, x: Operand, w: Operand) -> Operand:
-    """Return an exact convolution: as many channels at a time as float32 sums exactly."""
+def convolve_exactly(c: Call, x: Operand, w: Operand) -> Operand:
+    """Convolve exactly: sum as many channels at a time as float32 holds exactly."""
     view = window_of(c, x.shape[2:], w.shape[2:])
     groups, cells = c.integer("group", 1), count(w.shape[2:])
-    if cells * (w.shape[1] if groups > 1 else 1) > MOST_PRODUCTS:
+    if cells * (w.shape[1] if groups > 1 else 1) > MAX_EXACT_PRODUCTS:
         # Products with four bits of the filter are sixteen times as small.
         high = c.b.floor(w / 16)
         return _sums(c, x, high, view, groups, 16) * 16 + _sums(
@@ -145,24 +152,24 @@ def convolved(c: Call, x: Operand, w: Operand) -> Operand:
 
 def _sums(c: Call, x: Operand, w: Operand, view: Window, groups: int, times: int) -> Operand:
     """Return a convolution whose products are `times` as small as those of 9-bit integers."""
-    most = MOST_PRODUCTS * times // count(w.shape[2:])
-    if most < 1 or (groups > 1 and w.shape[1] > most):
-        raise c.unsupported(f"windows of {show(w.shape[2:])} cells and {w.shape[1]} channels")
+    max_channels = MAX_EXACT_PRODUCTS * times // count(w.shape[2:])
+    if max_channels < 1 or (groups > 1 and w.shape[1] > max_channels):
+        raise c.not_supported(f"windows of {show(w.shape[2:])} cells and {w.shape[1]} channels")
     if groups > 1:
         return as_type(c, convolution(c, x, w, None, view, groups), "int32")
     total: Operand | None = None
-    for first in range(0, w.shape[1], most):
-        width = min(most, w.shape[1] - first)
-        some = convolution(
+    for first in range(0, w.shape[1], max_channels):
+        width = min(max_channels, w.shape[1] - first)
+        partial = convolution(
             c, part(c, x, 1, first, width), part(c, w, 1, first, width), None, view, 1
         )
-        whole = as_type(c, some, "int32")
-        total = whole if total is None else total + whole
+        integers = as_type(c, partial, "int32")
+        total = integers if total is None else total + integers
     assert total is not None
     return total
 
 
-def requantised(c: Call, total: Operand, factor: Operand, zero: Operand, scale: Operand) -> Operand:
+def requantize(c: Call, total: Operand, factor: Operand, zero: Operand, scale: Operand) -> Operand:
     """Return round(total·factor/scale) + zero point, clamped to the zero point's type."""
     return to_integers(c, as_type(c, total, "float32") * factor, scale, zero)
 
@@ -188,17 +195,17 @@ def qlinear_matmul(
 ) -> Operand:
     """Product of quantised matrices, quantised."""
     total = matmul_integer(c, x, y, x_zero, y_zero)
-    x_scale, y_scale, scale = (as_type(c, each, "float32") for each in (x_scale, y_scale, scale))
+    x_scale, y_scale, scale = (as_type(c, x, "float32") for x in (x_scale, y_scale, scale))
     rows = along(c, x_scale, total.rank, total.rank - 2)
     columns = along(c, y_scale, total.rank, total.rank - 1)
-    return requantised(c, total, rows * columns, zero, scale)
+    return requantize(c, total, rows * columns, zero, scale)
 
 
 def along(c: Call, x: Operand, rank: int, axis: int) -> Operand:
     """Return one number per index of an axis in a shape that broadcasts."""
     if x.rank == 0 or x.shape == (1,):
-        return reshaped(c, x, ())
-    return reshaped(c, x, [-1 if k == axis else 1 for k in range(rank)])
+        return reshape_to(c, x, ())
+    return reshape_to(c, x, [-1 if k == axis else 1 for k in range(rank)])
 
 
 @imports("QLinearConv")
@@ -215,7 +222,9 @@ def qlinear_conv(
     bias: Operand | None = None,
 ) -> Operand:
     """Convolution of quantised tensors, quantised."""
-    total = convolved(c, centred(c, x, x_zero, 1), centred(c, w, w_zero, 0))
+    total = convolve_exactly(
+        c, subtract_zero_point(c, x, x_zero, 1), subtract_zero_point(c, w, w_zero, 0)
+    )
     if bias is not None:
         total = total + along(c, bias, total.rank, 1)
-    return requantised(c, total, x_scale * along(c, w_scale, total.rank, 1), zero, scale)
+    return requantize(c, total, x_scale * along(c, w_scale, total.rank, 1), zero, scale)

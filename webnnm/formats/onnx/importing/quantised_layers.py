@@ -8,16 +8,16 @@ from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.products import small_product
 from webnnm.formats.onnx.importing.quantised import (
     along,
-    centred,
     dynamic_quantize,
     matmul_integer,
     qlinear_conv,
-    requantised,
+    requantize,
+    subtract_zero_point,
     to_integers,
 )
-from webnnm.formats.onnx.importing.recurrent import rounded_lstm
+from webnnm.formats.onnx.importing.recurrent import unroll_lstm
 from webnnm.formats.onnx.importing.reductions import softmax_of
-from webnnm.formats.onnx.importing.shaping import as_type, moved, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, move_axis, reshape_to
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.importing.windows import average_pool
 from webnnm.graph.node import Operand
@@ -27,10 +27,10 @@ MICROSOFT = "com.microsoft"
 
 def _real(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
     """Return the floats that a quantised tensor represents."""
-    return centred(c, x, zero, 1) * scale
+    return subtract_zero_point(c, x, zero, 1) * scale
 
 
-def _quantised(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
+def _quantize(c: Call, x: Operand, scale: Operand, zero: Operand | None) -> Operand:
     return to_integers(c, x, scale, c.b.constant(0, "uint8") if zero is None else zero)
 
 
@@ -48,8 +48,8 @@ def qlinear_binary(
 ) -> Operand:
     """Sum or product of quantised tensors, quantised."""
     left, right = _real(c, x, x_scale, x_zero), _real(c, y, y_scale, y_zero)
-    found = left + right if c.node.op_type == "QLinearAdd" else left * right
-    return _quantised(c, found, scale, zero)
+    result = left + right if c.node.op_type == "QLinearAdd" else left * right
+    return _quantize(c, result, scale, zero)
 
 
 @imports("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", domain=MICROSOFT, absent=(2,))
@@ -70,7 +70,7 @@ def qlinear_activation(
             value = c.b.leaky_relu(value, alpha=c.number("alpha", 0.01))
         case _:
             value = softmax_of(c, value, c.integer("opset"))
-    return _quantised(c, value, scale, zero)
+    return _quantize(c, value, scale, zero)
 
 
 @imports("QLinearGlobalAveragePool", "QLinearAveragePool", domain=MICROSOFT, absent=(2,))
@@ -89,14 +89,14 @@ def qlinear_average_pool(
             return average_pool(c, x)
         return c.b.reduce_mean(x, axes=[*range(2, x.rank)], keep_dimensions=True)
 
-    return _quantised(c, _channels_second(c, pool, _real(c, x, x_scale, x_zero)), scale, zero)
+    return _quantize(c, _channels_second(c, pool, _real(c, x, x_scale, x_zero)), scale, zero)
 
 
 def _channels_second(c: Call, rule: Callable[[Operand], Operand], x: Operand) -> Operand:
     """Apply a rule for channels in the second dimension to images in the layout of the node."""
     if not c.flag("channels_last"):
         return rule(x)
-    return moved(c, rule(moved(c, x, x.rank - 1, 1)), 1, x.rank - 1)
+    return move_axis(c, rule(move_axis(c, x, x.rank - 1, 1)), 1, x.rank - 1)
 
 
 @imports("QLinearReduceMean", domain=MICROSOFT, absent=(2,))
@@ -112,7 +112,7 @@ def qlinear_reduce_mean(
     axes = c.axes(c.integers("axes", [*range(x.rank)]), x.rank)
     keep = c.flag("keepdims", 1)
     mean = c.b.reduce_mean(_real(c, x, x_scale, x_zero), axes=axes, keep_dimensions=keep)
-    return _quantised(c, mean, scale, zero)
+    return _quantize(c, mean, scale, zero)
 
 
 @imports("QLinearWhere", domain=MICROSOFT, absent=(3, 6))
@@ -130,7 +130,7 @@ def qlinear_where(
 ) -> Operand:
     """One of two quantised tensors where a condition holds, otherwise the other, quantised."""
     left, right = _real(c, x, x_scale, x_zero), _real(c, y, y_scale, y_zero)
-    return _quantised(c, c.b.where(condition, left, right), scale, zero)
+    return _quantize(c, c.b.where(condition, left, right), scale, zero)
 
 
 @imports("QLinearConv", domain=MICROSOFT)
@@ -155,20 +155,20 @@ def qgemm(
     zero: Operand | None = None,
 ) -> Operand:
     """α·A·B + C of quantised matrices; quantised if the result has a scale."""
-    left, right = centred(c, x, x_zero, 0), y
+    left, right = subtract_zero_point(c, x, x_zero, 0), y
     if c.flag("transA"):
         left = c.b.transpose(left)
-    right = centred(c, y, y_zero, 0 if c.flag("transB") else 1)
+    right = subtract_zero_point(c, y, y_zero, 0 if c.flag("transB") else 1)
     if c.flag("transB"):
         right = c.b.transpose(right)
     total = small_product(c, left, right)
     if bias is not None:
         total = total + bias
-    factor = reshaped(c, x_scale, ()) * along(c, y_scale, 2, 1) * c.number("alpha", 1.0)
+    factor = reshape_to(c, x_scale, ()) * along(c, y_scale, 2, 1) * c.number("alpha", 1.0)
     if scale is None:
         return as_type(c, total, "float32") * factor
     point = c.b.constant(0, x.dtype) if zero is None else zero
-    return requantised(c, total, factor, point, scale)
+    return requantize(c, total, factor, point, scale)
 
 
 @imports("DynamicQuantizeLSTM", domain=MICROSOFT, absent=range(3, 8))
@@ -192,18 +192,18 @@ def dynamic_quantize_lstm(
     def weights(x: Operand, scale: Operand, zero: Operand) -> Operand:
         """Return the floats [directions, gates, size] of weights, which are stored transposed."""
         scale, zero = (
-            reshaped(c, each, (each.shape[0], 1, *(each.shape[1:] or (1,))))
-            for each in (scale, zero)
+            reshape_to(c, parameter, (parameter.shape[0], 1, *(parameter.shape[1:] or (1,))))
+            for parameter in (scale, zero)
         )
         real = (as_type(c, x, "float32") - as_type(c, zero, "float32")) * scale
         return c.b.transpose(real, permutation=(0, 2, 1))
 
-    def rounded(x: Operand) -> Operand:
+    def fake_quantize(x: Operand) -> Operand:
         """Return the floats that a tensor becomes by quantisation."""
         small, scale, zero = dynamic_quantize(c, x)
         return _real(c, small, scale, zero)
 
-    return rounded_lstm(
+    return unroll_lstm(
         c,
         x,
         weights(w, w_scale, w_zero),
@@ -213,7 +213,7 @@ def dynamic_quantize_lstm(
         hidden,
         memory,
         peephole,
-        rounded,
+        fake_quantize,
     )
 
 
@@ -223,7 +223,7 @@ def qlinear_concat(c: Call, scale: Operand, zero: Operand, *parts: Operand) -> O
     triples: Sequence[tuple[Operand, ...]] = [*zip(*[iter(parts)] * 3, strict=True)]
     values = [_real(c, *triple) for triple in triples]
     axis = c.axis(c.integer("axis"), values[0].rank)
-    return _quantised(c, c.b.concat(values, axis=axis), scale, zero)
+    return _quantize(c, c.b.concat(values, axis=axis), scale, zero)
 
 
 @imports("DynamicQuantizeMatMul", domain=MICROSOFT)
@@ -237,7 +237,7 @@ def dynamic_quantize_matmul(
 ) -> Operand:
     """Product of a tensor, quantised by its range, with a quantised tensor."""
     small, scale, zero = dynamic_quantize(c, x)
-    return _scaled_product(c, small, y, scale, y_scale, zero, y_zero, bias)
+    return _float_product(c, small, y, scale, y_scale, zero, y_zero, bias)
 
 
 @imports("MatMulIntegerToFloat", domain=MICROSOFT)
@@ -252,10 +252,10 @@ def matmul_integer_to_float(
     bias: Operand | None = None,
 ) -> Operand:
     """Product of quantised tensors as floats."""
-    return _scaled_product(c, x, y, x_scale, y_scale, x_zero, y_zero, bias)
+    return _float_product(c, x, y, x_scale, y_scale, x_zero, y_zero, bias)
 
 
-def _scaled_product(
+def _float_product(
     c: Call,
     x: Operand,
     y: Operand,
@@ -266,6 +266,6 @@ def _scaled_product(
     bias: Operand | None,
 ) -> Operand:
     total = matmul_integer(c, x, y, x_zero, y_zero)
-    factor = reshaped(c, x_scale, ()) * along(c, y_scale, total.rank, total.rank - 1)
-    found = as_type(c, total, "float32") * factor
-    return found if bias is None else found + bias
+    factor = reshape_to(c, x_scale, ()) * along(c, y_scale, total.rank, total.rank - 1)
+    product = as_type(c, total, "float32") * factor
+    return product if bias is None else product + bias

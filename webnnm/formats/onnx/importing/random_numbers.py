@@ -11,12 +11,12 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FLOAT_INFO, DataType
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.elementwise import converted
-from webnnm.formats.onnx.importing.shaping import as_type, reshaped
+from webnnm.formats.onnx.importing.elementwise import cast_to_code
+from webnnm.formats.onnx.importing.shaping import as_type, reshape_to
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
-MOST_DRAWN = 1 << 21
+MAX_RANDOM_NUMBERS = 1 << 21
 """How many numbers a node draws at most: they are drawn one by one."""
 INT32 = 6
 
@@ -30,8 +30,8 @@ def _generator(c: Call) -> Random:
     return Random(f"{seed} {c.importer.uses(c.node)}")
 
 
-def _drawn(c: Call, draw: Callable[[], float], dtype: DataType, shape: Sequence[int]) -> Operand:
-    size = c.few(count(shape), "its random numbers", MOST_DRAWN)
+def _sample(c: Call, draw: Callable[[], float], dtype: DataType, shape: Sequence[int]) -> Operand:
+    size = c.check_size(count(shape), "its random numbers", MAX_RANDOM_NUMBERS)
     if not size:
         return c.empty(dtype, shape)
     numbers = array("d", [draw() for _ in range(size)])
@@ -49,10 +49,10 @@ def _numbers(c: Call, like: Operand | None) -> Operand:
     draw = _generator(c)
     if c.node.op_type.startswith("RandomNormal"):
         mean, scale = c.number("mean", 0.0), c.number("scale", 1.0)
-        return _drawn(c, lambda: draw.gauss(mean, scale), dtype, shape)
+        return _sample(c, lambda: draw.gauss(mean, scale), dtype, shape)
     low, high = c.number("low", 0.0), c.number("high", 1.0)
-    most = 1 - FLOAT_INFO["float16" if dtype == "float16" else "float32"].eps
-    return _drawn(c, lambda: low + (high - low) * min(draw.random(), most), dtype, shape)
+    max_fraction = 1 - FLOAT_INFO["float16" if dtype == "float16" else "float32"].eps
+    return _sample(c, lambda: low + (high - low) * min(draw.random(), max_fraction), dtype, shape)
 
 
 @imports("RandomNormal", "RandomUniform")
@@ -71,9 +71,9 @@ def random_numbers_like(c: Call, x: Operand) -> Operand:
 def bernoulli(c: Call, x: Operand) -> Operand:
     """1 with the probabilities in a tensor, else 0."""
     draw = _generator(c)
-    hit = c.b.lesser(_drawn(c, draw.random, x.dtype, x.shape), x)
+    hit = c.b.lesser(_sample(c, draw.random, x.dtype, x.shape), x)
     code = c.integer("dtype", 0) or c.code(0)
-    return converted(c, hit, code) if code else as_type(c, hit, x.dtype)
+    return cast_to_code(c, hit, code) if code else as_type(c, hit, x.dtype)
 
 
 @imports("Multinomial")
@@ -82,8 +82,8 @@ def multinomial(c: Call, x: Operand) -> Operand:
     b, (rows, classes) = c.b, x.shape
     amount, draw = c.integer("sample_size", 1), _generator(c)
     weights = b.cumulative_sum(b.softmax(x, axis=1), axis=1)
-    sums = reshaped(c, weights, (rows, 1, classes))
-    drawn = _drawn(c, draw.random, x.dtype, (rows, amount, 1))
+    sums = reshape_to(c, weights, (rows, 1, classes))
+    drawn = _sample(c, draw.random, x.dtype, (rows, amount, 1))
     below = as_type(c, b.lesser_or_equal(sums, drawn), "int32")
-    found = b.min(b.reduce_sum(below, axes=[2]), b.constant(classes - 1, "int32"))
-    return converted(c, found, c.integer("dtype", INT32))
+    classes_drawn = b.min(b.reduce_sum(below, axes=[2]), b.constant(classes - 1, "int32"))
+    return cast_to_code(c, classes_drawn, c.integer("dtype", INT32))

@@ -10,14 +10,14 @@ from webnnm.formats.onnx.importing.shaping import (
     as_type,
     at,
     full,
-    number,
     part,
-    reshaped,
+    reshape_to,
+    scalar_like,
 )
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
-MOST_STEPS = 4096
+MAX_STEPS = 4096
 """How many steps a sequence has at most: each of them is unrolled."""
 
 Step = Callable[[Operand, tuple[Operand, ...]], tuple[Operand, ...]]
@@ -41,27 +41,27 @@ class _Cell:
 
 def _functions(c: Call, default: Sequence[str], directions: int) -> list[list[Any]]:
     """Return the activations of each direction."""
-    names = c.words("activations", [*default] * directions)
+    names = c.strings("activations", [*default] * directions)
     alphas, betas = c.numbers("activation_alpha", ()), c.numbers("activation_beta", ())
-    found = [_function(c, name, alphas, betas) for name in names]
-    if len(found) != len(default) * directions:
-        raise c.invalid(f"{len(found)} activations")
-    return [found[k * len(default) : (k + 1) * len(default)] for k in range(directions)]
+    functions = [_function(c, name, alphas, betas) for name in names]
+    if len(functions) != len(default) * directions:
+        raise c.invalid(f"{len(functions)} activations")
+    return [functions[k * len(default) : (k + 1) * len(default)] for k in range(directions)]
 
 
 def _function(
     c: Call, name: str, alphas: list[float], betas: list[float]
 ) -> Callable[[Operand], Operand]:
     """Return an activation; its parameters are taken from the front of the lists."""
-    b, word = c.b, name.lower()
+    b, key = c.b, name.lower()
     defaults = {"affine": (1.0, 0.0), "leakyrelu": (0.01, 0.0), "thresholdedrelu": (1.0, 0.0),
                 "scaledtanh": (1.0, 1.0), "hardsigmoid": (0.2, 0.5), "elu": (1.0, 0.0)}  # fmt: skip
-    alpha, beta = defaults.get(word, (0.0, 0.0))
-    if word in defaults:
+    alpha, beta = defaults.get(key, (0.0, 0.0))
+    if key in defaults:
         alpha = alphas.pop(0) if alphas else alpha
-    if word in ("affine", "scaledtanh", "hardsigmoid"):
+    if key in ("affine", "scaledtanh", "hardsigmoid"):
         beta = betas.pop(0) if betas else beta
-    known: dict[str, Callable[[Operand], Operand]] = {
+    functions: dict[str, Callable[[Operand], Operand]] = {
         "relu": b.relu,
         "tanh": b.tanh,
         "sigmoid": b.sigmoid,
@@ -69,23 +69,25 @@ def _function(
         "softplus": b.softplus,
         "affine": lambda x: x * alpha + beta,
         "leakyrelu": lambda x: b.leaky_relu(x, alpha=alpha),
-        "thresholdedrelu": lambda x: b.where(b.greater(x, number(c, alpha, x)), x, number(c, 0, x)),
+        "thresholdedrelu": lambda x: b.where(
+            b.greater(x, scalar_like(c, alpha, x)), x, scalar_like(c, 0, x)
+        ),
         "scaledtanh": lambda x: b.tanh(x * beta) * alpha,
         "hardsigmoid": lambda x: b.hard_sigmoid(x, alpha=alpha, beta=beta),
         "elu": lambda x: b.elu(x, alpha=alpha),
     }
-    if word not in known:
-        raise c.unsupported(f'there is no activation "{name}"')
-    return known[word]
+    if key not in functions:
+        raise c.not_supported(f'there is no activation "{name}"')
+    return functions[key]
 
 
-def _directions(c: Call, given: Operand) -> list[bool]:
+def _directions(c: Call, weights: Operand) -> list[bool]:
     """Return for each direction whether it runs backwards."""
-    word = c.word("direction", "forward")
-    found = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(word)
-    if found is None or given.shape[0] != len(found):
-        raise c.invalid(f'direction "{word}" with weights {given}')
-    return found
+    direction = c.string("direction", "forward")
+    flags = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(direction)
+    if flags is None or weights.shape[0] != len(flags):
+        raise c.invalid(f'direction "{direction}" with weights {weights}')
+    return flags
 
 
 def _run(
@@ -101,72 +103,79 @@ def _run(
     are 0.
     """
     size = x.shape[0]
-    if size > MOST_STEPS:
-        raise c.unsupported(f"{size} steps, at most {MOST_STEPS} can be unrolled")
+    if size > MAX_STEPS:
+        raise c.not_supported(f"{size} steps, at most {MAX_STEPS} can be unrolled")
     alive = None if lengths is None else _alive(c, lengths, size)
     rows: list[list[Operand]] = []
     last: list[tuple[Operand, ...]] = []
     for backwards, step, states in steps:
         row: dict[int, Operand] = {}
         for k in reversed(range(size)) if backwards else range(size):
-            found = step(at(c, x, 0, k), states)
+            new_states = step(at(c, x, 0, k), states)
             if alive is not None:
                 mask = alive[k]
-                found = tuple(
-                    c.b.where(mask, new, old) for new, old in zip(found, states, strict=True)
+                new_states = tuple(
+                    c.b.where(mask, new, old) for new, old in zip(new_states, states, strict=True)
                 )
-            states = found
+            states = new_states
             row[k] = states[0]
             if alive is not None:
-                row[k] = c.b.where(alive[k], states[0], number(c, 0, states[0]))
+                row[k] = c.b.where(alive[k], states[0], scalar_like(c, 0, states[0]))
         rows.append([row[k] for k in range(size)])
         last.append(states)
     outputs = [
-        _joined(c, [reshaped(c, row[k], (1, 1, *row[k].shape)) for row in rows], 1)
+        _concat(c, [reshape_to(c, row[k], (1, 1, *row[k].shape)) for row in rows], 1)
         for k in range(size)
     ]
     states = [
-        _joined(c, [reshaped(c, each[k], (1, *each[k].shape)) for each in last], 0)
+        _concat(
+            c,
+            [
+                reshape_to(c, states_of_direction[k], (1, *states_of_direction[k].shape))
+                for states_of_direction in last
+            ],
+            0,
+        )
         for k in range(len(last[0]))
     ]
-    return [_joined(c, outputs, 0), *states]
+    return [_concat(c, outputs, 0), *states]
 
 
 def _alive(c: Call, lengths: Operand, size: int) -> list[Operand] | None:
     """Return for each step which sequences still continue, None if all run to the end."""
-    known = c.b.known(lengths)
-    if known is not None and all(value >= size for value in known.values()):
+    array = c.b.evaluate(lengths)
+    if array is not None and all(value >= size for value in array.values()):
         return None
-    column = as_type(c, reshaped(c, lengths, (-1, 1)), "int32")
+    column = as_type(c, reshape_to(c, lengths, (-1, 1)), "int32")
     return [c.b.greater(column, c.b.constant(k, "int32")) for k in range(size)]
 
 
-def _joined(c: Call, parts: Sequence[Operand], axis: int) -> Operand:
+def _concat(c: Call, parts: Sequence[Operand], axis: int) -> Operand:
     return parts[0] if len(parts) == 1 else c.b.concat(list(parts), axis=axis)
 
 
-def _entering(c: Call, x: Operand) -> Operand:
+def _steps_first(c: Call, x: Operand) -> Operand:
     """Return the sequence with its steps in front."""
     return c.b.transpose(x, permutation=(1, 0, 2)) if c.flag("layout") else x
 
 
-def _state(c: Call, given: Operand | None, k: int, x: Operand, hidden: int) -> Operand:
+def _state(c: Call, states: Operand | None, k: int, x: Operand, hidden: int) -> Operand:
     """Return the initial state of a direction, [batch, hidden]."""
-    if given is None:
+    if states is None:
         return full(c, 0, x.dtype, (x.shape[1], hidden))
-    return at(c, given, 1 if c.flag("layout") else 0, k)
+    return at(c, states, 1 if c.flag("layout") else 0, k)
 
 
-def _leaving(c: Call, found: Sequence[Operand]) -> list[Operand]:
+def _to_layout(c: Call, results: Sequence[Operand]) -> list[Operand]:
     """Return outputs with the order of dimensions that the node specifies."""
     if not c.flag("layout"):
-        return list(found)
-    outputs, *states = found
+        return list(results)
+    outputs, *states = results
     outputs = c.b.transpose(outputs, permutation=(2, 0, 1, 3))
     return [outputs, *(c.b.transpose(state, permutation=(1, 0, 2)) for state in states)]
 
 
-def _clipped(c: Call, x: Operand) -> Operand:
+def _clip(c: Call, x: Operand) -> Operand:
     bound = c.number("clip", 0.0)
     return c.b.clamp(x, min_value=-bound, max_value=bound) if bound else x
 
@@ -177,8 +186,8 @@ def _native(c: Call, default: Sequence[str], lengths: Operand | None, x: Operand
         not c.number("clip", 0.0)
         and not c.has("activation_alpha")
         and not c.has("activation_beta")
-        and c.words("activations", default)[: len(default)] == [*default]
-        and len(set(c.words("activations", default))) <= len(set(default))
+        and c.strings("activations", default)[: len(default)] == [*default]
+        and len(set(c.strings("activations", default))) <= len(set(default))
         and (lengths is None or _alive(c, lengths, x.shape[0]) is None)
     )
 
@@ -190,9 +199,9 @@ def _halves(c: Call, bias: Operand | None, size: int) -> tuple[Operand | None, O
     return part(c, bias, 1, 0, size), part(c, bias, 1, size, size)
 
 
-def _all_outputs(c: Call, found: Any, states: int) -> list[Operand]:
+def _all_outputs(c: Call, results: Any, states: int) -> list[Operand]:
     """Return outputs in ONNX's order: all hidden states, then the last ones."""
-    return _leaving(c, [found[states], *found[:states]])
+    return _to_layout(c, [results[states], *results[:states]])
 
 
 _DIRECTIONS = {"forward": "forward", "reverse": "backward", "bidirectional": "both"}
@@ -209,7 +218,7 @@ def rnn(
     state: Operand | None = None,
 ) -> list[Operand]:
     """A hidden state that is a function of the input and of itself: f(x·W + h·R + b)."""
-    x, ways = _entering(c, x), _directions(c, w)
+    x, ways = _steps_first(c, x), _directions(c, w)
     functions = _functions(c, ["Tanh"], len(ways))
     steps: list[tuple[bool, Step, tuple[Operand, ...]]] = []
     for k, backwards in enumerate(ways):
@@ -224,10 +233,10 @@ def rnn(
             total = c.b.matmul(x, cell.weight) + c.b.matmul(states[0], cell.recurrent)
             if cell.biases is not None:
                 total = total + cell.biases[0] + cell.biases[1]
-            return (function(_clipped(c, total)),)
+            return (function(_clip(c, total)),)
 
         steps.append((backwards, step, (_state(c, state, k, x, cell.hidden),)))
-    return _leaving(c, _run(c, x, lengths, steps))
+    return _to_layout(c, _run(c, x, lengths, steps))
 
 
 @imports("GRU")
@@ -241,13 +250,13 @@ def gru(
     state: Operand | None = None,
 ) -> list[Operand]:
     """Gated recurrent unit."""
-    x, ways = _entering(c, x), _directions(c, w)
+    x, ways = _steps_first(c, x), _directions(c, w)
     if _native(c, ["Sigmoid", "Tanh"] * len(ways), lengths, x):
         first = state
         if state is not None and c.flag("layout"):
             first = c.b.transpose(state, permutation=(1, 0, 2))
         biases = _halves(c, bias, w.shape[1])
-        found = c.b.gru(
+        results = c.b.gru(
             x,
             w,
             r,
@@ -261,14 +270,14 @@ def gru(
             reset_after=c.flag("linear_before_reset"),
             layout="zrn",
         )
-        return _all_outputs(c, found, 1)
+        return _all_outputs(c, results, 1)
     functions = _functions(c, ["Sigmoid", "Tanh"], len(ways))
     steps: list[tuple[bool, Step, tuple[Operand, ...]]] = []
     for k, backwards in enumerate(ways):
         cell = _Cell(c, k, 3, w, r, bias)
         step = _gru_step(c, cell, *functions[k])
         steps.append((backwards, step, (_state(c, state, k, x, cell.hidden),)))
-    return _leaving(c, _run(c, x, lengths, steps))
+    return _to_layout(c, _run(c, x, lengths, steps))
 
 
 def _gru_step(c: Call, cell: _Cell, gate: Any, candidate: Any) -> Step:
@@ -289,7 +298,7 @@ def _gru_step(c: Call, cell: _Cell, gate: Any, candidate: Any) -> Step:
             both = cell.biases[0] + cell.biases[1]
             gates = gates + part(c, both, 0, 0, 2 * size)
             last, extra = last + third(cell.biases[0], 2), third(cell.biases[1], 2)
-        gates = gate(_clipped(c, gates))
+        gates = gate(_clip(c, gates))
         z, r = part(c, gates, 1, 0, size), part(c, gates, 1, size, size)
         if c.flag("linear_before_reset"):
             back = c.b.matmul(h, own)
@@ -297,7 +306,7 @@ def _gru_step(c: Call, cell: _Cell, gate: Any, candidate: Any) -> Step:
         else:
             back = c.b.matmul(r * h, own)
             back = back if extra is None else back + extra
-        new = candidate(_clipped(c, last + back))
+        new = candidate(_clip(c, last + back))
         return ((1 - z) * new + z * h,)
 
     return step
@@ -316,15 +325,15 @@ def lstm(
     peephole: Operand | None = None,
 ) -> list[Operand]:
     """Long short-term memory."""
-    sequence, ways = _entering(c, x), _directions(c, w)
+    sequence, ways = _steps_first(c, x), _directions(c, w)
     default = ["Sigmoid", "Tanh", "Tanh"] * len(ways)
     if not _native(c, default, lengths, sequence) or c.flag("input_forget"):
-        return rounded_lstm(c, x, w, r, bias, lengths, hidden, memory, peephole, lambda x: x)
+        return unroll_lstm(c, x, w, r, bias, lengths, hidden, memory, peephole, lambda x: x)
     states = [hidden, memory]
     if c.flag("layout"):
-        states = [each and c.b.transpose(each, permutation=(1, 0, 2)) for each in states]
+        states = [x and c.b.transpose(x, permutation=(1, 0, 2)) for x in states]
     biases = _halves(c, bias, w.shape[1])
-    found = c.b.lstm(
+    results = c.b.lstm(
         sequence,
         w,
         r,
@@ -339,10 +348,10 @@ def lstm(
         direction=_DIRECTIONS[c.word("direction", "forward")],
         layout="iofg",
     )
-    return _all_outputs(c, found, 2)
+    return _all_outputs(c, results, 2)
 
 
-def rounded_lstm(
+def unroll_lstm(
     c: Call,
     x: Operand,
     w: Operand,
@@ -352,25 +361,27 @@ def rounded_lstm(
     hidden: Operand | None,
     memory: Operand | None,
     peephole: Operand | None,
-    rounded: Callable[[Operand], Operand],
+    round_operand: Callable[[Operand], Operand],
 ) -> list[Operand]:
     """Return the results of an LSTM that rounds the operands of its products, step by step."""
-    x, ways = rounded(_entering(c, x)), _directions(c, w)
+    x, ways = round_operand(_steps_first(c, x)), _directions(c, w)
     functions = _functions(c, ["Sigmoid", "Tanh", "Tanh"], len(ways))
     steps: list[tuple[bool, Step, tuple[Operand, ...]]] = []
     for k, backwards in enumerate(ways):
         cell = _Cell(c, k, 4, w, r, bias)
         weights = None if peephole is None else at(c, peephole, 0, k)
-        first = tuple(_state(c, each, k, x, cell.hidden) for each in (hidden, memory))
-        steps.append((backwards, _lstm_step(c, cell, weights, rounded, *functions[k]), first))
-    return _leaving(c, _run(c, x, lengths, steps))
+        first = tuple(
+            _state(c, state_of_layer, k, x, cell.hidden) for state_of_layer in (hidden, memory)
+        )
+        steps.append((backwards, _lstm_step(c, cell, weights, round_operand, *functions[k]), first))
+    return _to_layout(c, _run(c, x, lengths, steps))
 
 
 def _lstm_step(
     c: Call,
     cell: _Cell,
     peephole: Operand | None,
-    rounded: Callable[[Operand], Operand],
+    round_operand: Callable[[Operand], Operand],
     gate: Any,
     candidate: Any,
     output: Any,
@@ -380,21 +391,21 @@ def _lstm_step(
     def quarter(x: Operand, k: int) -> Operand:
         return part(c, x, x.rank - 1, k * size, size)
 
-    def seen(k: int, memory: Operand) -> Operand:
+    def peephole_term(k: int, memory: Operand) -> Operand:
         """Return the peephole term of a gate."""
         return memory * (0 if peephole is None else part(c, peephole, 0, k * size, size))
 
     def step(x: Operand, states: tuple[Operand, ...]) -> tuple[Operand, ...]:
         h, memory = states
-        total = c.b.matmul(x, cell.weight) + c.b.matmul(rounded(h), cell.recurrent)
+        total = c.b.matmul(x, cell.weight) + c.b.matmul(round_operand(h), cell.recurrent)
         if cell.biases is not None:
             total = total + cell.biases[0] + cell.biases[1]
-        i = gate(_clipped(c, quarter(total, 0) + seen(0, memory)))
-        f = gate(_clipped(c, quarter(total, 2) + seen(2, memory)))
+        i = gate(_clip(c, quarter(total, 0) + peephole_term(0, memory)))
+        f = gate(_clip(c, quarter(total, 2) + peephole_term(2, memory)))
         if c.flag("input_forget"):
             f = 1 - i
-        memory = f * memory + i * candidate(_clipped(c, quarter(total, 3)))
-        o = gate(_clipped(c, quarter(total, 1) + seen(1, memory)))
+        memory = f * memory + i * candidate(_clip(c, quarter(total, 3)))
+        o = gate(_clip(c, quarter(total, 1) + peephole_term(1, memory)))
         return o * output(memory), memory
 
     return step

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from webnnm.core.dtypes import integer_range, is_float
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, full, number, places, reshaped, wide
+from webnnm.formats.onnx.importing.shaping import (
+    arange,
+    as_type,
+    full,
+    reshape_to,
+    scalar_like,
+    wide,
+)
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 from webnnm.ops.reduce import WIDE
@@ -27,12 +34,14 @@ _OF_NOTHING = {"ReduceMax": -math.inf, "ReduceMin": math.inf, "ReduceProd": 1.0,
 def _reduction(name: str, method: str) -> Callable[..., Operand]:
     def entry(c: Call, x: Operand, axes: Operand | None = None) -> Operand:
         # ONNX Runtime takes axes that occur twice, so there are models that have them.
-        chosen = sorted({c.axis(axis, x.rank) for axis in c.listed_or(axes, "axes", ())})
+        chosen = sorted(
+            {c.axis(axis, x.rank) for axis in c.integers_or_attribute(axes, "axes", ())}
+        )
         if not chosen and c.flag("noop_with_empty_axes"):
-            return _unreduced(c, name, x)
+            return _reduce_no_axes(c, name, x)
         chosen, keep = chosen or [*range(x.rank)], c.flag("keepdims", 1)
         if not count(x.shape):
-            return _of_nothing(c, name, x, chosen, keep)
+            return _reduce_empty(c, name, x, chosen, keep)
         rule = getattr(c.b, method)
 
         def reduce(x: Operand) -> Operand:
@@ -48,7 +57,7 @@ def _reduction(name: str, method: str) -> Callable[..., Operand]:
     return entry
 
 
-def _unreduced(c: Call, name: str, x: Operand) -> Operand:
+def _reduce_no_axes(c: Call, name: str, x: Operand) -> Operand:
     """Return a reduction along no axes, which applies to each element."""
     b = c.b
     if name == "ReduceSumSquare":
@@ -58,7 +67,7 @@ def _unreduced(c: Call, name: str, x: Operand) -> Operand:
     return b.log(x) if name == "ReduceLogSum" else b.identity(x)
 
 
-def _of_nothing(c: Call, name: str, x: Operand, axes: list[int], keep: bool) -> Operand:
+def _reduce_empty(c: Call, name: str, x: Operand, axes: list[int], keep: bool) -> Operand:
     value = _OF_NOTHING.get(name, 0.0)
     if name == "ReduceMean":
         value = math.nan
@@ -93,7 +102,7 @@ imports("ArgMin")(_extremum("arg_min"))
 @imports("CumSum")
 def cumulative_sum(c: Call, x: Operand, axis: Operand) -> Operand:
     """Cumulative sums along an axis."""
-    along = c.axis(c.scalar(axis, "axis"), x.rank)
+    along = c.axis(c.require_scalar(axis, "axis"), x.rank)
     return c.b.cumulative_sum(
         x, axis=along, exclusive=c.flag("exclusive"), reversed=c.flag("reverse")
     )
@@ -102,19 +111,19 @@ def cumulative_sum(c: Call, x: Operand, axis: Operand) -> Operand:
 @imports("CumProd")
 def cumulative_product(c: Call, x: Operand, axis: Operand) -> Operand:
     """Cumulative products along an axis, by doubling: log₂ n products of whole tensors."""
-    along = c.axis(c.scalar(axis, "axis"), x.rank)
+    along = c.axis(c.require_scalar(axis, "axis"), x.rank)
     size = x.shape[along]
-    found = c.b.reverse(x, axes=[along]) if c.flag("reverse") else x
+    products = c.b.reverse(x, axes=[along]) if c.flag("reverse") else x
     step = 1
     if c.flag("exclusive"):
-        found = _shifted(c, found, along, 1)
+        products = _shift_right(c, products, along, 1)
     while step < size:
-        found = found * _shifted(c, found, along, step)
+        products = products * _shift_right(c, products, along, step)
         step *= 2
-    return c.b.reverse(found, axes=[along]) if c.flag("reverse") else found
+    return c.b.reverse(products, axes=[along]) if c.flag("reverse") else products
 
 
-def _shifted(c: Call, x: Operand, axis: int, step: int) -> Operand:
+def _shift_right(c: Call, x: Operand, axis: int, step: int) -> Operand:
     """Return the tensor shifted to the right, with ones in front."""
     before = [step if k == axis else 0 for k in range(x.rank)]
     padded = c.b.pad(x, beginning_padding=before, ending_padding=[0] * x.rank, value=1)
@@ -131,8 +140,8 @@ def _rows(
     if (opset or c.opset) >= 13:
         return rule(x, c.axis(c.integer("axis", -1), x.rank))
     axis = c.axis(c.integer("axis", 1), x.rank) if x.rank > 1 else 0
-    flat = reshaped(c, x, (count(x.shape[:axis]), count(x.shape[axis:])))
-    return reshaped(c, rule(flat, 1), x.shape)
+    flat = reshape_to(c, x, (count(x.shape[:axis]), count(x.shape[axis:])))
+    return reshape_to(c, rule(flat, 1), x.shape)
 
 
 @imports("Softmax")
@@ -157,10 +166,10 @@ def hardmax(c: Call, x: Operand) -> Operand:
     """1 at the first largest element, 0 elsewhere."""
 
     def rule(x: Operand, axis: int) -> Operand:
-        place = c.b.arg_max(x, axis=axis, keep_dimensions=True)
-        row = places(c, x.shape[axis])
+        largest = c.b.arg_max(x, axis=axis, keep_dimensions=True)
+        row = arange(c, x.shape[axis])
         row = c.b.reshape(row, new_shape=[-1, *(1,) * (x.rank - axis - 1)])
-        return as_type(c, c.b.equal(row, place), x.dtype)
+        return as_type(c, c.b.equal(row, largest), x.dtype)
 
     return _rows(c, x, rule)
 
@@ -171,7 +180,7 @@ def lp_normalization(c: Call, x: Operand) -> Operand:
     axes = [c.axis(c.integer("axis", -1), x.rank)]
     method = c.b.reduce_l1 if c.integer("p", 2) == 1 else c.b.reduce_l2
     norm = method(x, axes=axes, keep_dimensions=True)
-    zero = number(c, 0, x)
+    zero = scalar_like(c, 0, x)
     return c.b.where(c.b.equal(norm, zero), zero, x / norm)
 
 
@@ -179,12 +188,12 @@ def lp_normalization(c: Call, x: Operand) -> Operand:
 def top_k(c: Call, x: Operand, k: Operand | None = None) -> tuple[Operand, Operand]:
     """The k largest elements along an axis and their indices, the largest first."""
     axis = c.axis(c.integer("axis", -1), x.rank)
-    amount = c.integer("k") if k is None else int(c.scalar(k, "k"))
+    amount = c.integer("k") if k is None else int(c.require_scalar(k, "k"))
     size = x.shape[axis]
     if not 0 <= amount <= size:
         raise c.invalid(f"the {amount} largest of {size} elements")
     if not amount or not count(x.shape):
-        shape = [amount if each == axis else n for each, n in enumerate(x.shape)]
+        shape = [amount if k_axis == axis else n for k_axis, n in enumerate(x.shape)]
         return c.empty(x.dtype, shape), c.empty("int64", shape)
     values, indices = c.b.top_k(x, k=amount, axis=axis, largest=c.flag("largest", 1))
     return values, as_type(c, indices, "int64")

@@ -40,33 +40,33 @@ class EmptyOutput(DataError):
         )
 
 
-def spoken(node: NodeProto) -> str:
+def describe_node(node: NodeProto) -> str:
     """Return the description of a node in messages."""
     domain = f"{node.domain}." if node.domain not in ("", "ai.onnx") else ""
     name = node.name or (node.output[0] if node.output else "")
     return f'{domain}{node.op_type} "{name}"'
 
 
-def unsupported(node: NodeProto, opset: int, reason: str, hint: str = "") -> DataError:
+def not_supported(node: NodeProto, opset: int, reason: str, hint: str = "") -> DataError:
     """Return NNM812, the error for an operator, or a use of it, that cannot be imported."""
     return DataError(
         "NNM812",
-        f"{spoken(node)} of opset {opset}: {reason}",
+        f"{describe_node(node)} of opset {opset}: {reason}",
         hint=hint or "export the model without it, or replace it with other operators",
     )
 
 
-def missing(node: NodeProto, opset: int, known: Collection[str]) -> DataError:
+def unknown_operator(node: NodeProto, opset: int, names: Collection[str]) -> DataError:
     """Return NNM812 for an operator that the table does not have."""
-    near = nearest(node.op_type, known)
+    near = nearest(node.op_type, names)
     hint = "" if near is None else f'export the model without it; the nearest one is "{near}"'
-    return unsupported(node, opset, "this operator is not supported", hint)
+    return not_supported(node, opset, "this operator is not supported", hint)
 
 
-def too_large(what: str, amount: int, most: int) -> DataError:
+def too_large(what: str, amount: int, limit: int) -> DataError:
     """Return NNM815, the error for a file that exceeds a limit."""
     return DataError(
         "NNM815",
-        f"{what} takes {amount}, at most {most} are allowed",
+        f"{what} takes {amount}, at most {limit} are allowed",
         hint="use a smaller size, or split the model",
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, full, number, part, reshaped
+from webnnm.formats.onnx.importing.shaping import as_type, full, part, reshape_to, scalar_like
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
@@ -26,7 +26,7 @@ class Taps(NamedTuple):
     outside: list[bool]
 
 
-MOST_TAPS = 4
+MAX_GATHERED_TAPS = 4
 """How many taps are gathered one by one at most; more become a matrix product."""
 
 
@@ -82,13 +82,13 @@ def _position(mode: str, a: Axis, k: int) -> float:
     return (k + 0.5) / a.scale - 0.5
 
 
-def _taps(c: Call, a: Axis, mode: str, place: str) -> Taps:
+def _taps(c: Call, a: Axis, mode: str, transform: str) -> Taps:
     """Return the taps of an axis."""
-    c.few(a.target, "its result")
-    found = Taps([], [], [])
+    c.check_size(a.target, "its result")
+    taps = Taps([], [], [])
     for k in range(a.target):
-        x = _position(place, a, k)
-        found.outside.append(place == "tf_crop_and_resize" and not 0 <= x <= a.size - 1)
+        x = _position(transform, a, k)
+        taps.outside.append(transform == "tf_crop_and_resize" and not 0 <= x <= a.size - 1)
         if mode == "nearest":
             cells = [_rounding(c)(x)]
             weights = [1.0]
@@ -97,16 +97,16 @@ def _taps(c: Call, a: Axis, mode: str, place: str) -> Taps:
         if c.flag("exclude_outside"):
             weights = [w if 0 <= n < a.size else 0.0 for n, w in zip(cells, weights, strict=True)]
         total = sum(weights)
-        found.cells.append([min(max(n, 0), a.size - 1) for n in cells])
-        found.weights.append([w / total for w in weights])
-    return found
+        taps.cells.append([min(max(n, 0), a.size - 1) for n in cells])
+        taps.weights.append([w / total for w in weights])
+    return taps
 
 
 def _rounding(c: Call) -> Callable[[float], int]:
-    word = c.word("nearest_mode", "round_prefer_floor")
-    if word not in _NEAREST:
-        raise c.unsupported(f'there is no nearest_mode "{word}"')
-    return _NEAREST[word]
+    mode = c.string("nearest_mode", "round_prefer_floor")
+    if mode not in _NEAREST:
+        raise c.not_supported(f'there is no nearest_mode "{mode}"')
+    return _NEAREST[mode]
 
 
 def _weights(c: Call, a: Axis, mode: str, x: float) -> tuple[list[int], list[float]]:
@@ -117,43 +117,43 @@ def _weights(c: Call, a: Axis, mode: str, x: float) -> tuple[list[int], list[flo
     width = reach / shrink
     first, last = math.floor(x - width) + 1, math.floor(x + width)
     cells = [*range(first, last + 1)] or [first]
-    c.few(len(cells) * a.target, "its weights")
+    c.check_size(len(cells) * a.target, "its weights")
     return cells, [weight((cell - x) * shrink) for cell in cells]
 
 
 def _along(c: Call, x: Operand, axis: int, taps: Taps) -> Operand:
     """Return a tensor resampled along one axis."""
-    most = max(map(len, taps.cells))
-    if most > MOST_TAPS:
+    tap_count = max(map(len, taps.cells))
+    if tap_count > MAX_GATHERED_TAPS:
         return _by_matrix(c, x, axis, taps)
     shape = [-1 if k == axis else 1 for k in range(x.rank)]
-    found: Operand | None = None
-    for k in range(most):
+    total: Operand | None = None
+    for k in range(tap_count):
         cells = [row[min(k, len(row) - 1)] for row in taps.cells]
-        picked = c.b.gather(x, c.b.constant(cells, "int32"), axis=axis)
-        if most == 1:
-            return picked
+        cell_values = c.b.gather(x, c.b.constant(cells, "int32"), axis=axis)
+        if tap_count == 1:
+            return cell_values
         weights = [row[k] if k < len(row) else 0.0 for row in taps.weights]
-        term = picked * reshaped(c, c.b.constant(weights, x.dtype), shape)
-        found = term if found is None else found + term
-    assert found is not None
-    return found
+        term = cell_values * reshape_to(c, c.b.constant(weights, x.dtype), shape)
+        total = term if total is None else total + term
+    assert total is not None
+    return total
 
 
 def _by_matrix(c: Call, x: Operand, axis: int, taps: Taps) -> Operand:
     """Return a tensor resampled by a product with a weight matrix."""
     size, target = x.shape[axis], len(taps.cells)
-    c.few(size * target, "its weights")
+    c.check_size(size * target, "its weights")
     matrix = [0.0] * (size * target)
     for row, (cells, weights) in enumerate(zip(taps.cells, taps.weights, strict=True)):
         for cell, weight in zip(cells, weights, strict=True):
             matrix[cell * target + row] += weight
     order = [k for k in range(x.rank) if k != axis] + [axis]
     rows = c.b.transpose(x, permutation=order)
-    flat = reshaped(c, rows, (count(rows.shape[:-1]), size))
-    found = c.b.matmul(flat, c.b.constant(matrix, x.dtype, (size, target)))
+    flat = reshape_to(c, rows, (count(rows.shape[:-1]), size))
+    product = c.b.matmul(flat, c.b.constant(matrix, x.dtype, (size, target)))
     back = [order.index(k) for k in range(x.rank)]
-    return c.b.transpose(reshaped(c, found, (*rows.shape[:-1], target)), permutation=back)
+    return c.b.transpose(reshape_to(c, product, (*rows.shape[:-1], target)), permutation=back)
 
 
 @imports("Resize")
@@ -166,23 +166,28 @@ def resize(
 ) -> Operand:
     """Resampling to another size along some axes."""
     if c.opset < 11:
-        return _resized(
-            c, x, [*range(x.rank)], c.floats(_second(c, roi), "scales"), "asymmetric", "floor"
+        return _resize_legacy(
+            c,
+            x,
+            [*range(x.rank)],
+            c.require_floats(_second(c, roi), "scales"),
+            "asymmetric",
+            "floor",
         )
     axes = c.axes(c.integers("axes", [*range(x.rank)]), x.rank)
-    place = c.word("coordinate_transformation_mode", "half_pixel")
+    transform = c.string("coordinate_transformation_mode", "half_pixel")
     region = [0.0] * len(axes) + [1.0] * len(axes)
-    if place == "tf_crop_and_resize" and roi is not None:
-        region = c.floats(roi, "roi")
+    if transform == "tf_crop_and_resize" and roi is not None:
+        region = c.require_floats(roi, "roi")
         if len(region) != 2 * len(axes):
             region = [region[k + half * x.rank] for half in (0, 1) for k in axes]
     if sizes is not None and sizes.shape != (0,):
-        targets, factors = _sized(c, x, axes, c.listed(sizes, "sizes"))
+        targets, factors = _resolve_sizes(c, x, axes, c.require_integers(sizes, "sizes"))
     elif scales is not None:
-        factors = c.floats(scales, "scales")
+        factors = c.require_floats(scales, "scales")
         targets = [
             math.floor(x.shape[axis] * (region[k + len(axes)] - region[k]) * scale)
-            if place == "tf_crop_and_resize"
+            if transform == "tf_crop_and_resize"
             else math.floor(x.shape[axis] * scale)
             for k, (axis, scale) in enumerate(zip(axes, factors, strict=True))
         ]
@@ -193,7 +198,7 @@ def resize(
         Axis(x.shape[axis], target, scale, region[k], region[k + half])
         for k, (axis, target, scale) in enumerate(zip(axes, targets, factors, strict=True))
     ]
-    return _interpolated(c, x, axes, lines, c.word("mode", "nearest"), place)
+    return _interpolate(c, x, axes, lines, c.string("mode", "nearest"), transform)
 
 
 def _second(c: Call, scales: Operand | None) -> Operand:
@@ -202,57 +207,59 @@ def _second(c: Call, scales: Operand | None) -> Operand:
     return scales
 
 
-def _sized(
+def _resolve_sizes(
     c: Call, x: Operand, axes: Sequence[int], sizes: list[int]
 ) -> tuple[list[int], list[float]]:
     """Return new sizes and scales; a single scale may apply to all axes."""
     old = [x.shape[axis] for axis in axes]
     factors = [size / n for size, n in zip(sizes, old, strict=True)]
-    policy = c.word("keep_aspect_ratio_policy", "stretch")
+    policy = c.string("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
         return sizes, factors
     scale = min(factors) if policy == "not_larger" else max(factors)
     return [math.floor(scale * n + 0.5) for n in old], [scale] * len(old)
 
 
-def _interpolated(
-    c: Call, x: Operand, axes: Sequence[int], lines: Sequence[Axis], mode: str, place: str
+def _interpolate(
+    c: Call, x: Operand, axes: Sequence[int], lines: Sequence[Axis], mode: str, transform: str
 ) -> Operand:
     """Return a tensor resampled along axes."""
     if mode not in ("nearest", "linear", "cubic"):
-        raise c.unsupported(f'there is no mode "{mode}"')
+        raise c.not_supported(f'there is no mode "{mode}"')
     if any(line.target < 1 for line in lines):
-        raise c.unsupported("nothing would be left")
-    found = x if mode == "nearest" else _as_float(c, x)
+        raise c.not_supported("nothing would be left")
+    result = x if mode == "nearest" else _as_float(c, x)
     outside: Operand | None = None
     for axis, line in zip(axes, lines, strict=True):
-        if line.size == line.target and line.scale == 1 and place != "tf_crop_and_resize":
+        if line.size == line.target and line.scale == 1 and transform != "tf_crop_and_resize":
             continue
-        taps = _taps(c, line, mode, place)
+        taps = _taps(c, line, mode, transform)
         if [*range(line.size)] == [row[0] for row in taps.cells if len(row) == 1]:
             continue
-        found = _along(c, found, axis, taps)
+        result = _along(c, result, axis, taps)
         if any(taps.outside):
             shape = [-1 if k == axis else 1 for k in range(x.rank)]
-            beyond = reshaped(c, c.b.constant([int(o) for o in taps.outside], "uint8"), shape)
+            beyond = reshape_to(c, c.b.constant([int(o) for o in taps.outside], "uint8"), shape)
             outside = beyond if outside is None else c.b.logical_or(outside, beyond)
     if outside is not None:
-        value = number(c, c.number("extrapolation_value", 0.0), found)
-        found = c.b.where(outside, value, found)
-    return found if found.dtype == x.dtype else as_type(c, _rounded(c, found, x), x.dtype)
+        value = scalar_like(c, c.number("extrapolation_value", 0.0), result)
+        result = c.b.where(outside, value, result)
+    return (
+        result if result.dtype == x.dtype else as_type(c, _round_to_integers(c, result, x), x.dtype)
+    )
 
 
 def _as_float(c: Call, x: Operand) -> Operand:
     return x if is_float(x.dtype) else as_type(c, x, "float32")
 
 
-def _rounded(c: Call, found: Operand, x: Operand) -> Operand:
+def _round_to_integers(c: Call, values: Operand, x: Operand) -> Operand:
     low, high = {"uint8": (0, 255), "int8": (-128, 127)}.get(x.dtype, (-(2**31), 2**31 - 128))
-    return c.b.clamp(c.b.round_even(found), min_value=low, max_value=high)
+    return c.b.clamp(c.b.round_even(values), min_value=low, max_value=high)
 
 
-def _resized(
-    c: Call, x: Operand, axes: Sequence[int], scales: Sequence[float], place: str, nearest: str
+def _resize_legacy(
+    c: Call, x: Operand, axes: Sequence[int], scales: Sequence[float], transform: str, nearest: str
 ) -> Operand:
     """Return a resizing of opsets before 11: positions are asymmetric, and rounded down."""
     del nearest
@@ -260,24 +267,25 @@ def _resized(
         Axis(x.shape[axis], math.floor(x.shape[axis] * scale), scale)
         for axis, scale in zip(axes, scales, strict=True)
     ]
-    mode = c.word("mode", "nearest")
+    mode = c.string("mode", "nearest")
     if mode != "nearest":
-        return _interpolated(c, x, axes, lines, mode, place)
-    found = x
+        return _interpolate(c, x, axes, lines, mode, transform)
+    result = x
     for axis, line in zip(axes, lines, strict=True):
         cells = [
-            min(math.floor(k / line.scale), line.size - 1) for k in range(c.few(line.target, "it"))
+            min(math.floor(k / line.scale), line.size - 1)
+            for k in range(c.check_size(line.target, "it"))
         ]
         if cells != [*range(line.size)]:
-            found = c.b.gather(found, c.b.constant(cells, "int32"), axis=axis)
-    return found
+            result = c.b.gather(result, c.b.constant(cells, "int32"), axis=axis)
+    return result
 
 
 @imports("Upsample")
 def upsample(c: Call, x: Operand, scales: Operand | None = None) -> Operand:
     """Upsampling of images, the predecessor of Resize."""
-    factors = c.numbers("scales") if scales is None else c.floats(scales, "scales")
-    return _resized(c, x, [*range(x.rank)], factors, "asymmetric", "floor")
+    factors = c.numbers("scales") if scales is None else c.require_floats(scales, "scales")
+    return _resize_legacy(c, x, [*range(x.rank)], factors, "asymmetric", "floor")
 
 
 # Cells at computed positions.
@@ -286,22 +294,22 @@ def upsample(c: Call, x: Operand, scales: Operand | None = None) -> Operand:
 @imports("AffineGrid")
 def affine_grid(c: Call, theta: Operand, size: Operand) -> Operand:
     """The grid of positions of an affine map of the square, or cube, from −1 to 1."""
-    batch, _, *sizes = c.listed(size, "size")
+    batch, _, *sizes = c.require_integers(size, "size")
     lines = [_unit_line(n, corners=c.flag("align_corners")) for n in sizes]
-    c.few(count(sizes), "its result")
+    c.check_size(count(sizes), "its result")
     grid: list[float] = []
-    for place in range(count(sizes)):
+    for offset in range(count(sizes)):
         point: list[float] = []
         for line in reversed(lines):
-            place, k = divmod(place, len(line))
+            offset, k = divmod(offset, len(line))
             point.append(line[k])
         grid += [*point, 1.0]
     points = c.b.constant(grid, theta.dtype, (1, count(sizes), len(sizes) + 1))
-    found = c.b.matmul(
+    positions = c.b.matmul(
         c.b.expand(points, new_shape=(batch, *points.shape[1:])),
         c.b.transpose(theta, permutation=(0, 2, 1)),
     )
-    return reshaped(c, found, (batch, *sizes, len(sizes)))
+    return reshape_to(c, positions, (batch, *sizes, len(sizes)))
 
 
 def _unit_line(size: int, *, corners: bool) -> list[float]:
@@ -315,33 +323,33 @@ def _unit_line(size: int, *, corners: bool) -> list[float]:
 def grid_sample(c: Call, x: Operand, grid: Operand) -> Operand:
     """Cells interpolated at the positions of a grid between −1 and 1."""
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(
-        c.word("mode", "linear"), c.word("mode", "linear")
+        c.string("mode", "linear"), c.string("mode", "linear")
     )
     if mode not in ("linear", "nearest", "cubic"):
-        raise c.unsupported(f'there is no mode "{mode}"')
+        raise c.not_supported(f'there is no mode "{mode}"')
     rank, corners = x.rank - 2, c.flag("align_corners")
     sizes = x.shape[2:]
     grid = as_type(c, grid, "float32")
     lines: list[list[tuple[Operand, Operand | None]]] = []
     for axis in range(rank):
-        place = part(c, grid, grid.rank - 1, rank - 1 - axis, 1)
-        place = reshaped(c, place, (x.shape[0], -1))
+        position = part(c, grid, grid.rank - 1, rank - 1 - axis, 1)
+        position = reshape_to(c, position, (x.shape[0], -1))
         size = sizes[axis]
-        centre = (place + 1) / 2 * (size - 1) if corners else ((place + 1) * size - 1) / 2
+        centre = (position + 1) / 2 * (size - 1) if corners else ((position + 1) * size - 1) / 2
         lines.append(_line_taps(c, centre, size, mode))
-    return _sampled(c, x, lines, grid.shape[1:-1])
+    return _sample(c, x, lines, grid.shape[1:-1])
 
 
 def _line_taps(
     c: Call, centre: Operand, size: int, mode: str
 ) -> list[tuple[Operand, Operand | None]]:
     """Return the cells and weights for positions along one axis; cells outside have weight 0."""
-    b, padding = c.b, c.word("padding_mode", "zeros")
+    b, padding = c.b, c.string("padding_mode", "zeros")
     corners = c.flag("align_corners")
     if padding == "border" and mode != "cubic":
         centre = b.clamp(centre, min_value=0, max_value=size - 1)
     if padding == "reflection" and mode != "cubic":
-        centre = _reflected(c, centre, size, corners)
+        centre = _reflect(c, centre, size, corners)
     if mode == "nearest":
         steps = [(b.round_even(centre), None)]
     else:
@@ -350,19 +358,19 @@ def _line_taps(
         steps = [
             (low + offset, _distance_weight(c, centre - low - offset, mode)) for offset in offsets
         ]
-    found: list[tuple[Operand, Operand | None]] = []
+    taps: list[tuple[Operand, Operand | None]] = []
     for cell, weight in steps:
         if padding == "zeros":
-            there = b.logical_and(
-                b.greater_or_equal(cell, number(c, 0, cell)),
-                b.lesser_or_equal(cell, number(c, size - 1, cell)),
+            is_inside = b.logical_and(
+                b.greater_or_equal(cell, scalar_like(c, 0, cell)),
+                b.lesser_or_equal(cell, scalar_like(c, size - 1, cell)),
             )
-            mask = as_type(c, there, "float32")
+            mask = as_type(c, is_inside, "float32")
             weight = mask if weight is None else weight * mask
         if padding == "reflection":
-            cell = _reflected(c, cell, size, corners)
-        found.append((b.clamp(cell, min_value=0, max_value=size - 1), weight))
-    return found
+            cell = _reflect(c, cell, size, corners)
+        taps.append((b.clamp(cell, min_value=0, max_value=size - 1), weight))
+    return taps
 
 
 def _distance_weight(c: Call, t: Operand, mode: str) -> Operand:
@@ -372,10 +380,10 @@ def _distance_weight(c: Call, t: Operand, mode: str) -> Operand:
     a = -0.75
     inner = ((a + 2) * size - (a + 3)) * size * size + 1
     outer = ((size - 5) * size + 8) * size * a - 4 * a
-    return c.b.where(c.b.lesser_or_equal(size, number(c, 1, size)), inner, outer)
+    return c.b.where(c.b.lesser_or_equal(size, scalar_like(c, 1, size)), inner, outer)
 
 
-def _reflected(c: Call, x: Operand, size: int, corners: bool) -> Operand:
+def _reflect(c: Call, x: Operand, size: int, corners: bool) -> Operand:
     """Return positions reflected at the ends of an axis as often as necessary."""
     low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
     span = high - low
@@ -385,10 +393,10 @@ def _reflected(c: Call, x: Operand, size: int, corners: bool) -> Operand:
     turns = c.b.floor(away / span)
     rest = away - turns * span
     odd = turns - c.b.floor(turns / 2) * 2
-    return c.b.where(c.b.greater(odd, number(c, 0.5, x)), high - rest, low + rest)
+    return c.b.where(c.b.greater(odd, scalar_like(c, 0.5, x)), high - rest, low + rest)
 
 
-def _sampled(
+def _sample(
     c: Call,
     x: Operand,
     lines: Sequence[Sequence[tuple[Operand, Operand | None]]],
@@ -397,7 +405,7 @@ def _sampled(
     """Return the weighted sum of the cells at all combinations of taps."""
     b, sizes = c.b, x.shape[2:]
     batch, channels = x.shape[:2]
-    flat = reshaped(c, x, (batch, channels, count(sizes)))
+    flat = reshape_to(c, x, (batch, channels, count(sizes)))
     total: Operand | None = None
     combined: list[tuple[Operand, Operand | None]] = [
         (full(c, 0.0, "float32", (batch, count(shape))), None)
@@ -405,18 +413,20 @@ def _sampled(
     for axis, line in enumerate(lines):
         combined = [
             (
-                place * sizes[axis] + cell,
+                offset * sizes[axis] + cell,
                 weight if more is None else more if weight is None else weight * more,
             )
-            for place, weight in combined
+            for offset, weight in combined
             for cell, more in line
         ]
-    for place, weight in combined:
-        index = reshaped(c, as_type(c, place, "int32"), (batch, 1, count(shape)))
+    for offset, weight in combined:
+        index = reshape_to(c, as_type(c, offset, "int32"), (batch, 1, count(shape)))
         index = b.expand(index, new_shape=(batch, channels, count(shape)))
-        picked = b.gather_elements(flat, index, axis=2)
+        cell_values = b.gather_elements(flat, index, axis=2)
         if weight is not None:
-            picked = picked * as_type(c, reshaped(c, weight, (batch, 1, count(shape))), x.dtype)
-        total = picked if total is None else total + picked
+            cell_values = cell_values * as_type(
+                c, reshape_to(c, weight, (batch, 1, count(shape))), x.dtype
+            )
+        total = cell_values if total is None else total + cell_values
     assert total is not None
-    return reshaped(c, total, (batch, channels, *shape))
+    return reshape_to(c, total, (batch, channels, *shape))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from webnnm.core.errors import DataError
-from webnnm.formats.onnx.importing.refusals import spoken
+from webnnm.formats.onnx.importing.refusals import describe_node
 from webnnm.formats.onnx.messages import NodeProto
 from webnnm.formats.onnx.tensors import NAMES, SHORT
 
@@ -32,8 +32,8 @@ def refuse_short(node: NodeProto, codes: Mapping[str, int]) -> None:
         if code in SHORT and node.op_type not in MOVING | TAKING | COMPARING:
             raise DataError(
                 "NNM814",
-                f'{spoken(node)} computes with "{name}" of type {NAMES[code]}, which WebNN does '
-                "not have",
+                f'{describe_node(node)} computes with "{name}" of type {NAMES[code]}, which WebNN '
+                "does not have",
                 hint="cast it to int32 before",
             )
 

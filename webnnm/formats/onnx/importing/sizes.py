@@ -27,15 +27,15 @@ class Sizes:
     Raises `DataError` NNM813 for names that no input and no dimension of the model has.
     """
 
-    def __init__(self, given: Shapes, inputs: Sequence[ValueInfoProto]) -> None:
-        self._given = given
+    def __init__(self, shapes: Shapes, inputs: Sequence[ValueInfoProto]) -> None:
+        self._given = shapes
         names = {info.name for info in inputs} | {dim.dim_param for dim in _dims(inputs)} - {""}
-        if unknown := given.keys() - names:
-            word = min(unknown)
+        if unknown := shapes.keys() - names:
+            name = min(unknown)
             raise DataError(
                 "NNM813",
-                f'no input or free dimension of the model is called "{word}"',
-                hint=suggestion(word, names) or f"it has {', '.join(sorted(names))}",
+                f'no input or free dimension of the model is called "{name}"',
+                hint=suggestion(name, names) or f"it has {', '.join(sorted(names))}",
             )
 
     def type(self, info: ValueInfoProto) -> TensorType:
@@ -49,40 +49,42 @@ class Sizes:
             )
         dtype = tensors.dtype(info.type.tensor_type.elem_type, where)
         shape = info.type.tensor_type.shape
-        sizes = self._whole(info.name, where, None if shape is None else len(shape.dim))
+        sizes = self._input_sizes(info.name, where, None if shape is None else len(shape.dim))
         for axis, dim in enumerate([] if shape is None else shape.dim):
             sizes[axis] = self._dimension(dim, sizes[axis], f"dimension {axis} of {where}")
-        found: list[int] = []
+        sizes_found: list[int] = []
         for axis, size in enumerate(sizes):
             if size is None:
                 name = shape.dim[axis].dim_param if shape is not None else ""
                 key = f'"{name}": …' if name else f'"{info.name}": […]'
                 named = f', "{name}",' if name else ""
                 raise FreeDimension(f"dimension {axis}{named} of {where} is free", key)
-            found.append(size)
-        if not all(is_integer(size) and 0 <= size <= MAX_DIMENSION for size in found):
-            raise misfit(f"{where} has the shape {show(found)}: sizes are 0 … {MAX_DIMENSION}")
-        return TensorType(dtype, tuple(found))
+            sizes_found.append(size)
+        if not all(is_integer(size) and 0 <= size <= MAX_DIMENSION for size in sizes_found):
+            raise misfit(
+                f"{where} has the shape {show(sizes_found)}: sizes are 0 … {MAX_DIMENSION}"
+            )
+        return TensorType(dtype, tuple(sizes_found))
 
-    def _whole(self, name: str, where: str, rank: int | None) -> list[int | None]:
+    def _input_sizes(self, name: str, where: str, rank: int | None) -> list[int | None]:
         """Return the sizes that were given for an input as a whole, None for missing ones."""
-        given = self._given.get(name)
-        if isinstance(given, Sequence):
-            if rank is not None and rank != len(given):
-                raise misfit(f"{where} has {rank} dimensions, but {show(given)} was given")
-            return list(given)
+        sizes = self._given.get(name)
+        if isinstance(sizes, Sequence):
+            if rank is not None and rank != len(sizes):
+                raise misfit(f"{where} has {rank} dimensions, but {show(sizes)} was given")
+            return list(sizes)
         if rank is None:
             raise FreeDimension(f"{where} can have any shape", f'"{name}": […]')
         return [None] * rank
 
-    def _dimension(self, dim: DimensionProto, given: int | None, where: str) -> int | None:
+    def _dimension(self, dim: DimensionProto, size: int | None, where: str) -> int | None:
         """Return the size of a dimension, None if it is free."""
         if dim.dim_value is not None and dim.dim_value >= 0:  # some write −1 for a free one
-            if given not in (None, dim.dim_value):
-                raise misfit(f"{where} is {dim.dim_value}, but {given} was given")
+            if size not in (None, dim.dim_value):
+                raise misfit(f"{where} is {dim.dim_value}, but {size} was given")
             return dim.dim_value
-        named = self._given.get(dim.dim_param) if dim.dim_param else None
-        return named if given is None and isinstance(named, int) else given
+        size_of_name = self._given.get(dim.dim_param) if dim.dim_param else None
+        return size_of_name if size is None and isinstance(size_of_name, int) else size
 
 
 def misfit(message: str) -> DataError:

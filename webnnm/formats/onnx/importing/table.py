@@ -63,13 +63,13 @@ def imports(*names: str, domain: str = "", absent: Collection[int] = ()) -> Call
 
     def declare(function: F) -> F:
         code = function.__code__
-        most = code.co_argcount - 1
-        least = most - len(function.__defaults__ or ())
+        limit = code.co_argcount - 1
+        required = limit - len(function.__defaults__ or ())
         variadic = bool(code.co_flags & 4)
         for name in names:
             if (domain, name) in _ENTRIES:
                 raise ValueError(f"two functions import {domain}.{name}")
-            _ENTRIES[domain, name] = Entry(function, least, None if variadic else most, absent)
+            _ENTRIES[domain, name] = Entry(function, required, None if variadic else limit, absent)
         return function
 
     return declare

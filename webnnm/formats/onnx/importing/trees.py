@@ -9,7 +9,13 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.formats.onnx.importing.call import Call
-from webnnm.formats.onnx.importing.shaping import as_type, number, part, repeated, reshaped
+from webnnm.formats.onnx.importing.shaping import (
+    as_type,
+    broadcast_to,
+    part,
+    reshape_to,
+    scalar_like,
+)
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.tensors import host_array
 from webnnm.graph.node import Operand
@@ -20,7 +26,7 @@ MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """The functions of the scores by their numbers in the newest operator."""
-MOST_LEVELS = 4096
+MAX_DEPTH = 4096
 
 
 @dataclass
@@ -59,12 +65,12 @@ class Forest:
             if after != number
         }:
             depth += 1
-            if depth > min(MOST_LEVELS, len(self.features)):
+            if depth > min(MAX_DEPTH, len(self.features)):
                 raise c.invalid("its trees have cycles, or too many levels")
         return depth
 
 
-def _walked(c: Call, x: Operand, forest: Forest) -> Operand:
+def _find_leaves(c: Call, x: Operand, forest: Forest) -> Operand:
     """Return the number of the leaf that each row reaches in each tree, [rows, trees]."""
     b, rows = c.b, x.shape[0]
 
@@ -72,13 +78,16 @@ def _walked(c: Call, x: Operand, forest: Forest) -> Operand:
         code = {"int32": "i", "uint8": "B", "float64": "d"}[dtype]
         return b.constant(HostArray(dtype, (len(values),), array(code, values)))
 
-    features, yes, no = (column(each, "int32") for each in (forest.features, forest.yes, forest.no))
+    features, yes, no = (
+        column(numbers_of_nodes, "int32")
+        for numbers_of_nodes in (forest.features, forest.yes, forest.no)
+    )
     splits = as_type(c, column(forest.splits, "float64"), x.dtype)
     kinds = {mode for mode in forest.modes if mode != "LEAF"}
     if not kinds <= {*MODES}:
-        raise c.unsupported(f"there is no comparison {min(kinds - {*MODES})}")
+        raise c.not_supported(f"there is no comparison {min(kinds - {*MODES})}")
     numbers = column([0 if m == "LEAF" else MODES.index(m) for m in forest.modes], "uint8")
-    state = repeated(c, column(forest.roots, "int32"), (rows, len(forest.roots)))
+    state = broadcast_to(c, column(forest.roots, "int32"), (rows, len(forest.roots)))
     compare = dict(
         zip(
             MODES,
@@ -104,16 +113,16 @@ def _walked(c: Call, x: Operand, forest: Forest) -> Operand:
 def _scores(c: Call, x: Operand, forest: Forest, aggregate: str) -> Operand:
     """Return the aggregated weights of the leaves, [rows, targets]."""
     if x.rank == 1:
-        x = reshaped(c, x, (1, *x.shape))
+        x = reshape_to(c, x, (1, *x.shape))
     if x.dtype not in ("float32", "float64"):
         x = as_type(c, x, "float32")
     if max(forest.features, default=0) >= x.shape[1] or min(forest.features, default=0) < 0:
         raise c.invalid(f"its trees use more than the {x.shape[1]} features of {x}")
     if not forest.roots or aggregate not in AGGREGATES:
-        raise c.unsupported(f"{len(forest.roots)} trees, aggregated by {aggregate}")
+        raise c.not_supported(f"{len(forest.roots)} trees, aggregated by {aggregate}")
     leaves, size = (
-        _walked(c, x, forest),
-        c.few(len(forest.features) * forest.targets, "its weights"),
+        _find_leaves(c, x, forest),
+        c.check_size(len(forest.features) * forest.targets, "its weights"),
     )
     table = array("d", bytes(8 * size))
     for leaf, weights in forest.weights.items():
@@ -128,9 +137,9 @@ def _scores(c: Call, x: Operand, forest: Forest, aggregate: str) -> Operand:
     return reduce[aggregate](reached, axes=[1])
 
 
-def _transformed(c: Call, scores: Operand, name: str) -> Operand:
+def _apply_transform(c: Call, scores: Operand, name: str) -> Operand:
     if name not in TRANSFORMS[:3]:
-        raise c.unsupported(f"the transform {name}")
+        raise c.not_supported(f"the transform {name}")
     if name == "SOFTMAX":
         return c.b.softmax(scores, axis=1)
     return c.b.sigmoid(scores) if name == "LOGISTIC" else scores
@@ -145,7 +154,7 @@ def tree_ensemble(c: Call, x: Operand) -> Operand:
     forest.splits = _numbers(c, "nodes_splits", "")
     numbers = [int(k) for k in host_array(c.tensor("nodes_modes")).values()]
     if max(numbers, default=0) >= len(MODES):
-        raise c.unsupported("membership in sets")
+        raise c.not_supported("membership in sets")
     forest.modes = [MODES[k] for k in numbers]
     amount = len(forest.features)
     forest.missing = c.integers("nodes_missing_value_tracks_true", [0] * amount)
@@ -162,7 +171,7 @@ def tree_ensemble(c: Call, x: Operand) -> Operand:
         for row, is_leaf in enumerate(c.integers(name)):
             following[row] = (leaves if is_leaf else range(amount))[following[row]]
     scores = _scores(c, x, forest, AGGREGATES[aggregate])
-    return _transformed(c, scores, TRANSFORMS[transform])
+    return _apply_transform(c, scores, TRANSFORMS[transform])
 
 
 def _numbers(c: Call, name: str, suffix: str = "_as_tensor") -> list[float]:
@@ -176,15 +185,15 @@ def _forest(c: Call, prefix: str, targets: int) -> Forest:
     """Return the trees of an operator before version 5: nodes are known by tree and number."""
     forest = Forest(targets)
     keys = [*zip(c.integers("nodes_treeids"), c.integers("nodes_nodeids"), strict=True)]
-    place = {key: row for row, key in enumerate(keys)}
+    row_of = {key: row for row, key in enumerate(keys)}
     forest.features = c.integers("nodes_featureids")
     forest.splits = _numbers(c, "nodes_values")
-    forest.modes = [name.removeprefix("BRANCH_") for name in c.words("nodes_modes", ())]
+    forest.modes = [name.removeprefix("BRANCH_") for name in c.strings("nodes_modes", ())]
     forest.missing = c.integers("nodes_missing_value_tracks_true", [0] * len(keys))
     after = zip(c.integers("nodes_truenodeids"), c.integers("nodes_falsenodeids"), strict=True)
     followed: set[int] = set()
     for row, (key, pair, mode) in enumerate(zip(keys, after, forest.modes, strict=True)):
-        ends = [row if mode == "LEAF" else place[key[0], node] for node in pair]
+        ends = [row if mode == "LEAF" else row_of[key[0], node] for node in pair]
         forest.yes.append(ends[0])
         forest.no.append(ends[1])
         followed |= {*ends} - {row}
@@ -194,13 +203,13 @@ def _forest(c: Call, prefix: str, targets: int) -> Forest:
     leaves = zip(c.integers(f"{prefix}_treeids"), c.integers(f"{prefix}_nodeids"), strict=True)
     weights = _numbers(c, f"{prefix}_weights")
     for key, target, weight in zip(leaves, c.integers(f"{prefix}_ids"), weights, strict=True):
-        own = forest.weights[place[key]]
+        own = forest.weights[row_of[key]]
         own[target] = own.get(target, 0.0) + weight
     forest.roots = [row for row in range(len(keys)) if row not in followed]
     return forest
 
 
-def _based(c: Call, scores: Operand, base: Sequence[float]) -> Operand:
+def _add_base(c: Call, scores: Operand, base: Sequence[float]) -> Operand:
     return scores + c.b.constant(list(base), scores.dtype, (1, len(base))) if base else scores
 
 
@@ -208,35 +217,35 @@ def _based(c: Call, scores: Operand, base: Sequence[float]) -> Operand:
 def tree_ensemble_regressor(c: Call, x: Operand) -> Operand:
     """Sums, means or extrema of the weights of the leaves that a row reaches."""
     forest = _forest(c, "target", c.integer("n_targets", 1))
-    scores = _scores(c, x, forest, c.word("aggregate_function", "SUM"))
-    scores = _based(c, scores, _numbers(c, "base_values"))
-    return as_type(c, _transformed(c, scores, c.word("post_transform", "NONE")), "float32")
+    scores = _scores(c, x, forest, c.string("aggregate_function", "SUM"))
+    scores = _add_base(c, scores, _numbers(c, "base_values"))
+    return as_type(c, _apply_transform(c, scores, c.string("post_transform", "NONE")), "float32")
 
 
 @imports("TreeEnsembleClassifier", domain=DOMAIN)
 def tree_ensemble_classifier(c: Call, x: Operand) -> tuple[Operand | None, Operand]:
     """The class whose leaves weigh most, and the weights of all classes."""
     labels = c.integers("classlabels_int64s", ())
-    classes = len(labels) or len(c.words("classlabels_strings", ()))
+    classes = len(labels) or len(c.strings("classlabels_strings", ()))
     used = {*c.integers("class_ids")}
     forest = _forest(c, "class", classes)
     weights = _numbers(c, "class_weights")
     base = _numbers(c, "base_values")
-    name = c.word("post_transform", "NONE")
+    name = c.string("post_transform", "NONE")
     raw = _scores(c, x, forest, "SUM")
     if classes != 2 or len(used) != 1:
-        raw = _based(c, raw, base)
-        return _labels(c, raw, labels), as_type(c, _transformed(c, raw, name), "float32")
+        raw = _add_base(c, raw, base)
+        return _labels(c, raw, labels), as_type(c, _apply_transform(c, raw, name), "float32")
     # Two classes by one score: a probability if no weight is negative, otherwise a margin.
     (one,) = used
-    score = _based(c, part(c, raw, 1, one, 1), base[-1:])
+    score = _add_base(c, part(c, raw, 1, one, 1), base[-1:])
     probable = all(weight >= 0 for weight in weights)
-    middle = number(c, 0.5 if probable else 0.0, score)
+    middle = scalar_like(c, 0.5 if probable else 0.0, score)
     zero = score * 0
     label = _labels(c, c.b.concat([zero + middle, score], axis=1), labels)
     if one == 1:
         both = c.b.concat([zero, score], axis=1)
-        return label, as_type(c, _transformed(c, both, name), "float32")
+        return label, as_type(c, _apply_transform(c, both, name), "float32")
     if name != "LOGISTIC":
         other = 1 - score if probable else -score
         return label, as_type(c, c.b.concat([other, score], axis=1), "float32")

@@ -8,9 +8,9 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.call import MOST_WRITTEN, Call
-from webnnm.formats.onnx.importing.elementwise import converted
-from webnnm.formats.onnx.importing.shaping import full, written
+from webnnm.formats.onnx.importing.call import MAX_ARRAY_SIZE, Call
+from webnnm.formats.onnx.importing.elementwise import cast_to_code
+from webnnm.formats.onnx.importing.shaping import full, make_constant
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.tensors import host_array
 from webnnm.graph.node import Operand
@@ -31,7 +31,7 @@ def constant(c: Call) -> Operand:
     if c.has("value_ints"):
         integers = c.integers("value_ints")
         return c.b.constant(integers, "int64", (len(integers),))
-    raise c.unsupported("WebNN has no strings and no sparse tensors")
+    raise c.not_supported("WebNN has no strings and no sparse tensors")
 
 
 @imports("ConstantOfShape")
@@ -40,14 +40,14 @@ def constant_of_shape(c: Call, shape: Operand) -> Operand:
     array = HostArray.of(0.0)
     if c.has("value"):
         array = host_array(c.tensor("value"))
-    return full(c, array.values()[0], array.dtype, c.listed(shape, "shape"))
+    return full(c, array.values()[0], array.dtype, c.require_integers(shape, "shape"))
 
 
 @imports("Shape")
 def shape(c: Call, x: Operand) -> Operand:
     """The sizes of a tensor."""
-    found = x.shape[c.integer("start", 0) : c.integer("end", x.rank)]
-    return c.b.constant(list(found), "int64", (len(found),))
+    sizes = x.shape[c.integer("start", 0) : c.integer("end", x.rank)]
+    return c.b.constant(list(sizes), "int64", (len(sizes),))
 
 
 @imports("Size")
@@ -59,13 +59,13 @@ def size(c: Call, x: Operand) -> Operand:
 @imports("Range")
 def range_(c: Call, start: Operand, limit: Operand, delta: Operand) -> Operand:
     """Evenly spaced numbers."""
-    bounds: list[Any] = [c.scalar(x, "a bound") for x in (start, limit, delta)]
+    bounds: list[Any] = [c.require_scalar(x, "a bound") for x in (start, limit, delta)]
     first, last, step = bounds
     if not is_float(start.dtype):
         amount: int = (last - first + step - (1 if step > 0 else -1)) // step
-        size = c.few(max(0, amount), "its result", MOST_WRITTEN)
-        return written(c, range(first, first + size * step, step), start.dtype, size)
-    size = c.few(max(0, math.ceil((last - first) / step)), "its result")
+        size = c.check_size(max(0, amount), "its result", MAX_ARRAY_SIZE)
+        return make_constant(c, range(first, first + size * step, step), start.dtype, size)
+    size = c.check_size(max(0, math.ceil((last - first) / step)), "its result")
     return c.b.constant([first + k * step for k in range(size)], start.dtype, (size,))
 
 
@@ -74,13 +74,13 @@ def eye_like(c: Call, x: Operand) -> Operand:
     """Ones on a diagonal."""
     rows, columns = x.shape
     k = c.integer("k", 0)
-    size = c.few(rows * columns, "its result", MOST_WRITTEN)
+    size = c.check_size(rows * columns, "its result", MAX_ARRAY_SIZE)
     values = bytearray(size)
     for row in range(max(0, -k), min(rows, columns - k)):
         values[row * columns + row + k] = 1
-    found = c.b.constant(HostArray("uint8", x.shape, values))
+    matrix = c.b.constant(HostArray("uint8", x.shape, values))
     code = c.integer("dtype", 0) or c.code(0)
-    return converted(c, found, code) if code else c.b.cast(found, type=x.dtype)
+    return cast_to_code(c, matrix, code) if code else c.b.cast(matrix, type=x.dtype)
 
 
 @imports("Dropout")
@@ -88,9 +88,9 @@ def dropout(
     c: Call, x: Operand, ratio: Operand | None = None, training: Operand | None = None
 ) -> tuple[Operand, Operand]:
     """The operand itself, as in inference, and a mask of ones."""
-    active = training is not None and c.scalar(training, "training_mode")
-    if active and (ratio is None or c.scalar(ratio, "ratio")):
-        raise c.unsupported("it draws random numbers", "import the model in inference mode")
+    active = training is not None and c.require_scalar(training, "training_mode")
+    if active and (ratio is None or c.require_scalar(ratio, "ratio")):
+        raise c.not_supported("it draws random numbers", "import the model in inference mode")
     return c.b.identity(x), full(c, 1, "uint8", x.shape)
 
 
