@@ -1,9 +1,8 @@
 """Does what a first visit to the site's pages does, and prints the modules that it imported.
 
-    python -m tools.first_visit PLACES
+    python -m tools.first_visit
 
-PLACES is `webnnm.ops.PLACES` as JSON, so that operators are imported when they are used, as in a
-page. NumPy runs the models.
+NumPy runs the models.
 """
 
 from __future__ import annotations
@@ -47,11 +46,8 @@ async def visit() -> None:
 
 def main() -> None:
     """Print the files of the modules, relative to the checkout, as JSON."""
-    from webnnm import ops
-
     # Pages have NumPy, and not this wheel.
     sys.modules["onnxruntime"] = None  # pyrefly: ignore[unsupported-operation]
-    ops.PLACES.update(json.loads(sys.argv[1]))
     asyncio.run(visit())
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     package = str(ROOT / "webnnm")

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import api, architecture, errors, expert, grammar, onnx_document, operators
+from tools import (
+    api,
+    architecture,
+    errors,
+    expert,
+    grammar,
+    onnx_document,
+    operator_index,
+    operators,
+)
 from tools.common import ROOT, say
 
 
 def files() -> dict[Path, str]:
     """Return the text of every generated file by its path."""
     return {
+        operator_index.PAGE: operator_index.page(),  # the first: others read it
         api.PAGE: api.page(),
         architecture.PAGE: architecture.page(),
         errors.PAGE: errors.page(),

@@ -27,8 +27,6 @@ from tools.wheel import record_line
 FOLDER = ROOT / "dist" / "page"
 PACKAGE = "webnnm/"
 INIT = f"{PACKAGE}__init__.py"
-OPERATORS = f"{PACKAGE}ops/__init__.py"
-FURTHER = f"{PACKAGE}ops/declare/further.py"
 LOADER = f"{PACKAGE}page_modules.py"
 DESKTOP = tuple(
     PACKAGE + name
@@ -169,41 +167,12 @@ def slim_texts(whole: ZipFile) -> dict[str, str]:
     texts |= {name: slim_script(text) for name, text in bridge.items()}
     texts[LOADER] = Path(page_modules.__file__).read_text()
     texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
-    places = operator_places()
-    texts[OPERATORS] += f"\n{_filled({m: p for m, p in places.items() if _is_word(m)})}"
-    texts[FURTHER] += f"\n{_filled({m: p for m, p in places.items() if not _is_word(m)})}"
     return texts
-
-
-def _is_word(method: str) -> bool:
-    """Return whether the notation has an operator."""
-    from webnnm import ops
-
-    operator = ops.method(method)
-    return operator is not None and operator.layer is not None
-
-
-def _filled(places: Mapping[str, str]) -> str:
-    """Return a statement that gives a page the modules of operators."""
-    methods: dict[str, list[str]] = {}
-    for method, place in places.items():
-        methods.setdefault(place, []).append(method)
-    lists = json.dumps({place: " ".join(each) for place, each in methods.items()})
-    return f"PLACES.update({{b: a for a, all in {lists}.items() for b in all.split()}})"
-
-
-def operator_places() -> dict[str, str]:
-    """Return the module of every operator by the operator's name in Python."""
-    from webnnm import ops
-
-    ops.methods()
-    return ops.PLACES
 
 
 def first_texts(texts: Mapping[str, str]) -> dict[str, str]:
     """Return what a first visit needs, including everything that it imports."""
-    places = json.dumps(operator_places())
-    command = [str(VENV_PYTHON), "-m", "tools.first_visit", places]
+    command = [str(VENV_PYTHON), "-m", "tools.first_visit"]
     visit = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     found = {*json.loads(visit.stdout.splitlines()[-1]), LOADER}
     found |= {name for name in texts if name.startswith(EARLY) or not name.endswith(".py")}

@@ -1,6 +1,7 @@
 """The operators of WebNN and of the notation: each declared once, in one of the modules here.
 
-Siblings are discovered: adding an operator touches one file. Users add theirs by `register`.
+An operator's module is imported when a graph first needs it; `index`, which `make documents`
+writes, says which one it is. Users add theirs by `register`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache, lru_cache
 from webnnm.core.errors import WebNNMError
 from webnnm.core.naming import snake_case
 from webnnm.ops.declare.operator import AnyOperator, Composite, Operator
+from webnnm.ops.index import MODULES
 
 RESERVED = {
     *("adopt", "apply", "build", "build_async", "cache", "constant", "context", "input", "inputs"),
@@ -20,14 +22,6 @@ RESERVED = {
     *("builder", "dtype", "index", "node", "number", "rank", "shape", "type"),
 }
 """Names that graph builders and their tensors have already."""
-
-PLACES: dict[str, str] = {}
-"""Method → module, for all operators of the library.
-
-Wheels for pages have it filled, so that a page imports only the operators that it uses; else it
-is found out by importing them all. What is not a word of the notation is in `declare/further.py`
-there, for no page needs it to start.
-"""
 
 _registered: dict[str, AnyOperator] = {}
 _SPELLING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -44,21 +38,17 @@ def _by_method(operators: Iterable[AnyOperator]) -> dict[str, AnyOperator]:
     return {snake_case(word): each for each in operators for word in (each.name, *each.aliases)}
 
 
-def _places() -> Mapping[str, str]:
-    if not PLACES:
-        import pkgutil
-
-        names = [module.name for module in pkgutil.iter_modules(__path__)]
-        PLACES.update({method: name for name in names for method in _members(name)})
-    return PLACES
-
-
 @cache
-def _further() -> Mapping[str, str]:
-    """Return the places of operators that are not words of the notation."""
-    from webnnm.ops.declare.further import PLACES
+def _unlisted() -> Mapping[str, str]:
+    """Return the modules of operators that the index does not list yet.
 
-    return PLACES
+    Pages have none: nothing lies in folders there.
+    """
+    import pkgutil
+
+    modules = {module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg}
+    new = modules - {*MODULES.values(), "index"}
+    return {method: module for module in new for method in _members(module)}
 
 
 @cache
@@ -73,7 +63,7 @@ def registry() -> Mapping[str, AnyOperator]:
     >>> registry()["matmul"].summary
     'matrix product'
     """
-    modules = {*_places().values(), *_further().values()}
+    modules = {*MODULES.values(), *_unlisted().values()}
     library = [each for module in sorted(modules) for each in _members(module).values()]
     return {each.name: each for each in sorted([*library, *_added().values()], key=_name_of)}
 
@@ -84,7 +74,7 @@ def _name_of(operator: AnyOperator) -> str:
 
 def lookup(word: str) -> AnyOperator | None:
     """Return the operator that the notation calls by this word, or None."""
-    operator = _word(snake_case(word))
+    operator = method(snake_case(word))
     if operator is None or operator.layer is None:
         return None
     return operator if word in (operator.name, *operator.aliases) else None
@@ -96,16 +86,13 @@ def operator_names() -> list[str]:
     return [word for each in known for word in (each.name, *each.aliases)]
 
 
-def _word(name: str) -> AnyOperator | None:
-    place = _places().get(name)
-    return _members(place)[name] if place else _added().get(name)
-
-
 @lru_cache(512)
 def method(name: str) -> AnyOperator | None:
     """Return the operator that Python calls by this snake_case name, or None."""
-    place = "" if _word(name) else _further().get(name)
-    return _members(place)[name] if place else _word(name)
+    if name in _added():
+        return _added()[name]
+    module = MODULES.get(name) or _unlisted().get(name)
+    return _members(module).get(name) if module else None
 
 
 def methods() -> list[str]:
