@@ -51,22 +51,22 @@ result
 
 async def test_frozen_parameters_are_constants_of_the_step(pyodide_page: PyodidePage) -> None:
     program = """
-from webnnm.trainer.double_buffer import DeviceState
+from webnnm.trainer.double_buffer import DoubleBuffer
 seen = []
-free = DeviceState.free
+close = DoubleBuffer.close
 
-def noted(self, kept):
+async def noted(self, kept):
     seen.append([sorted(self.frozen), sorted(self.fixed)])
-    free(self, kept)
+    await close(self, kept)
 
-DeviceState.free = noted
+DoubleBuffer.close = noted
 try:
     model = await create()
     start = {p.name: p.value.tolist() for p in model.params()}
     history = await model.train(epochs=4, freeze=0.6, micro_steps=2, seeds=0)
     moved = [p.name for p in model.params() if p.value.tolist() != start[p.name]]
 finally:
-    DeviceState.free = free
+    DoubleBuffer.close = close
 model.close()
 [seen, moved]
 """

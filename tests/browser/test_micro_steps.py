@@ -10,15 +10,15 @@ from tests.browser.harness import PyodidePage
 
 PROGRAM = """
 from webnnm import IrisDataset, NNModel
+from webnnm.trainer.double_buffer import DoubleBuffer
 from webnnm.trainer.tuner import DispatchTuner
-from webnnm.trainer.stepper import Stepper
 
 source = '''
 model:input shape=[4]; model:output shape=[3];
 model:layers matmul(w, shape=[16]), add(b), relu(), dropout(0.1), matmul(w), add(b), softmax();
 '''
 chosen = []
-unroll = Stepper._unroll
+unroll = DoubleBuffer.unroll
 
 async def noted(self, times):
     chosen.append(times)
@@ -28,7 +28,7 @@ async def noted(self, times):
 record, decide = DispatchTuner.record, DispatchTuner.micro_steps
 COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
 
-Stepper._unroll = noted
+DoubleBuffer.unroll = noted
 DispatchTuner.record = lambda tuner, steps, _: record(tuner, steps, steps * 1e-4)
 DispatchTuner.micro_steps = lambda tuner, **facts: decide(tuner, **{**facts, **COSTS})
 result = []
@@ -53,7 +53,7 @@ try:
         })
         model.close()
 finally:
-    Stepper._unroll, DispatchTuner.record, DispatchTuner.micro_steps = unroll, record, decide
+    DoubleBuffer.unroll, DispatchTuner.record, DispatchTuner.micro_steps = unroll, record, decide
 result
 """
 

@@ -17,8 +17,8 @@ from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
-from webnnm.trainer.resident import ResidentTraining
 from webnnm.trainer.review import Review, Reviewer, resolve_without_review
+from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.losses import own_loss
@@ -236,7 +236,7 @@ def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSett
 
 
 def finished_weights(
-    state: ModelState, settings: Mapping[str, Any], run: ResidentTraining, note: Note
+    state: ModelState, settings: Mapping[str, Any], run: TrainingRun, note: Note
 ) -> dict[str, HostArray]:
     """Set weights that L1 left within one step of zero to zero (spec E.7), and report their share.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from webnnm.core.errors import DataError
 from webnnm.core.finding import Finding
-from webnnm.trainer.resident import ResidentTraining
+from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.scaling import MOST_OVERFLOWS
 from webnnm.training.totals import DIVERGED_REMEDY, Totals
 
@@ -59,9 +59,7 @@ class Divergence:
         )
 
 
-async def divergence(
-    run: ResidentTraining, totals: Sequence[Totals], accumulate: int
-) -> Divergence:
+async def divergence(run: TrainingRun, totals: Sequence[Totals], accumulate: int) -> Divergence:
     """Return what went wrong in the last call of the device; `totals` are those of its epochs."""
     streak = totals[-1].values.get("streak")
     remedy = DIVERGED_REMEDY

@@ -1,23 +1,24 @@
-"""The device memory of a training: graphs, data, a double buffer of its state (spec E.9)."""
+"""The device memory of a training, and the steps that run over it (spec E.9)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable
-from webnnm.core.arrays import HostArray, zeros
-from webnnm.core.shapes import count
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import ContextLost
+from webnnm.core.shapes import count as number_of
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph
+from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.trainer.feed import Arrays, Feed
 from webnnm.training.initialisation import generator_bytes, generator_graph
 from webnnm.training.step import StepGraph
+from webnnm.training.step_settings import TOTALS
 
 Tensors = dict[str, DeviceTensor]
 
@@ -25,184 +26,256 @@ READ_BYTES = 1 << 24
 """Tensors are read together up to this many bytes."""
 
 
-@dataclass(kw_only=True)
-class DeviceState:
-    """Everything on the device; freed when the training ends, except the latest parameters.
+class DoubleBuffer:
+    """Owns everything that a training has on the device: graphs, rows, and its state twice.
 
-    - `executable` runs a step; `resident` has the data and tables, two sets for a stream; `frozen`
-      the parameters that no step changes: constants of the graph, or `fixed` inputs.
-    - `parameters`: the parameters of the model by their names in steps; trainable ones are part of
-      the first buffer.
-    - `buffers`: two copies of the state; each step reads one and writes the other.
-    - `spares`: memory for copies of the state, from which steps can be repeated.
-    - `best`: the parameters of the best epoch.
-    - `copy_state` and `copy_parameters` copy on the device.
-    - `build_seconds`: how long building the executable took; `more`: what was built later.
-    - `recompute`: whether activations are recomputed.
+    A step reads the state (parameters, moments, random numbers, sums) from one half and writes it
+    to the other, so that which half is the latest follows from the number of dispatches.
+
+    - `state`: the half with the latest state; `step`: the number of steps run in the training.
+    - `micro_steps`: how many of them one dispatch runs.
+    - `in_flight`: steps were started and not finished; how many of them were run is not known.
+    - `parameters`: the tensors of the model before the training, by their names in steps. The
+      trainable ones become part of the first half; `frozen` ones, which no step changes, are
+      constants of the graphs, or `fixed` inputs.
+    - `spares`: memory for copies of the state; `best`: for the parameters of the best epoch.
+    - `build_seconds`: how long building the graph of one step took.
+
+    `unrolled_graph` makes the graph of several steps. With `recompute` steps recompute activations
+    instead of keeping them. The memory exists between `open` and `close`.
     """
 
-    backend: Backend
-    executable: Executable
-    resident: list[Tensors]
-    parameters: Tensors
-    buffers: tuple[Tensors, Tensors]
-    frozen: Tensors
-    fixed: Tensors
-    spares: list[Tensors]
-    best: Tensors
-    copy_parameters: Executable
-    copy_state: Executable
-    build_seconds: float
-    recompute: bool = False
-    more: list[DeviceTensor | Executable] = field(default_factory=list["DeviceTensor | Executable"])
-
-    def free(self, kept: Mapping[str, DeviceTensor]) -> None:
-        """Free everything but some tensors."""
-        alive = {tensor.handle for tensor in kept.values()}
-        for tensors in (*self.buffers, *self.resident, *self.spares, self.best):
-            self.backend.release(*(t for t in tensors.values() if t.handle not in alive))
-        self.backend.release(self.executable, self.copy_parameters, self.copy_state, *self.more)
-
-
-async def allocate(
-    backend: Backend,
-    parameters: Mapping[str, DeviceTensor],
-    step: StepGraph,
-    feed: Feed,
-    *,
-    recompute: bool = False,
-) -> DeviceState:
-    """Build the step graph, upload the data, and allocate both buffers of the state.
-
-    `parameters` are the model's: they become part of the first buffer. With `recompute` the step
-    recomputes activations instead of keeping them.
-    """
-    device = _Allocator(backend)
-    try:
-        return await _allocated(device, parameters, step, feed, recompute)
-    except BaseException:
-        backend.release(*device.made)
-        raise
-
-
-class _Allocator:
-    """Makes graphs and tensors on a device, and keeps track of them."""
-
-    def __init__(self, backend: Backend) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        parameters: Mapping[str, DeviceTensor],
+        graph: StepGraph,
+        unrolled_graph: Callable[[int], Scan],
+        *,
+        recompute: bool = False,
+    ) -> None:
         self.backend = backend
-        self.made: list[DeviceTensor | Executable] = []
+        self.graph = graph
+        self.parameters = {PARAMETER_PREFIX + name: t for name, t in parameters.items()}
+        self.frozen = {
+            name: tensor
+            for name, tensor in self.parameters.items()
+            if name not in graph.state and name in graph.graph.inputs
+        }
+        self.step = 0
+        self.micro_steps = 1
+        self.in_flight = False
+        self._unrolled_graph = unrolled_graph
+        self._unrolled: Executable | None = None
+        self._recompute = recompute
+        self._dispatches = 0
+        self._block = 0
+        self._owned: list[DeviceTensor | Executable] = []
 
-    async def compile(self, graph: Graph, **options: Any) -> Executable:
-        executable = await self.backend.compile(graph, **options)
-        self.made.append(executable)
+    async def open(self, feed: Feed, seed: int, checkpoint: Checkpoint | None = None) -> None:
+        """Build the graph of a step, upload the rows, and begin with the state of a checkpoint."""
+        self.step = checkpoint.step if checkpoint else 0
+        try:
+            await self._allocate(feed)
+            await self._initialise(seed, checkpoint)
+        except BaseException:
+            await self.close(self.parameters)
+            raise
+
+    async def _allocate(self, feed: Feed) -> None:
+        began = time.perf_counter()
+        self._single = await self.compile(self.graph.graph, recompute=self._recompute)
+        self.build_seconds = time.perf_counter() - began
+        inputs, states, own = self._single.inputs, self.graph.state, self.parameters
+        self.fixed = {name: tensor for name, tensor in self.frozen.items() if name in inputs}
+        uploaded = {n: t for n, t in self.graph.resident.items() if n in inputs and n not in own}
+        # While a block of a stream is trained, the next one is uploaded.
+        blocks = 2 if feed.streams else 1
+        self._resident = [await self.tensors(uploaded, feed.data) for _ in range(blocks)]
+        first = await self.tensors({name: type for name, type in states.items() if name not in own})
+        first = {name: own.get(name) or first[name] for name in states}
+        second = await self.tensors(states)
+        self._halves = first, second
+        # A second spare state is for a best epoch that is not the last of its call.
+        self.spares = [await self.tensors(states) for _ in range(2 if feed.epochs > 1 else 1)]
+        learnt = {name: type for name, type in states.items() if name in own}
+        self.best = await self.tensors(learnt)
+        self._copy_parameters = await self._compile_copy(learnt)
+        self._copy_state = await self._compile_copy(states)
+        self.backend.claim("training data", *(t for one in self._resident for t in one.values()))
+        copies = [t for half in (second, *self.spares, self.best) for t in half.values()]
+        made = [tensor for name, tensor in first.items() if name not in own]
+        self.backend.claim("training state", *made, *copies)
+
+    async def _initialise(self, seed: int, checkpoint: Checkpoint | None) -> None:
+        """Write what does not start at 0 (spec C.1, dropout), or the state of a checkpoint."""
+        graph = self.graph
+        if graph.generators:
+            shapes = {name: type.shape for name, type in graph.state.items()}
+            randoms = generator_graph(graph.generators, shapes, self.step)
+            random_bytes = generator_bytes(seed, graph.generators, shapes)
+            await self.backend.fill(randoms, random_bytes, self.state)
+        values = {name: HostArray.of(n, "float32") for name, n in graph.initial_values.items()}
+        self.write(values)
+        if checkpoint is not None:
+            self.write({name: checkpoint.state[name] for name in graph.checkpointed})
+            for name, array in checkpoint.best.items():
+                self.backend.write(self.best[PARAMETER_PREFIX + name], array)
+
+    async def compile(self, graph: Graph, *, recompute: bool = False) -> Executable:
+        """Compile a graph of the training, with the frozen parameters as constants."""
+        executable = await self.backend.compile(graph, constants=self.frozen, recompute=recompute)
+        self._owned.append(executable)
         return executable
 
-    async def copies(self, types: Mapping[str, TensorType]) -> Executable:
-        """Compile the graph that copies tensors."""
+    async def _compile_copy(self, types: Mapping[str, TensorType]) -> Executable:
         b = GraphBuilder()
         inputs = {name: b.input(name, *type) for name, type in types.items()}
-        return await self.compile(b.build({name: b.identity(x) for name, x in inputs.items()}))
+        copies = b.build({name: b.identity(x) for name, x in inputs.items()})
+        executable = await self.backend.compile(copies)
+        self._owned.append(executable)
+        return executable
 
-    async def tensors(self, types: Mapping[str, TensorType]) -> Tensors:
-        found = await self.backend.tensors(types)
-        self.made.extend(found.values())
-        return found
-
-    async def filled(self, types: Mapping[str, TensorType], data: Arrays) -> Tensors:
+    async def tensors(self, types: Mapping[str, TensorType], data: Arrays | None = None) -> Tensors:
         """Make tensors, filled with data if there are any."""
-        found = await self.tensors({n: type for n, type in types.items() if n not in data})
+        data = data or {}
+        tensors = await self.backend.tensors({n: t for n, t in types.items() if n not in data})
+        self._owned += tensors.values()
         for name, type in types.items():
             if name in data:  # one by one: each is copied during the upload
-                found[name] = await self.backend.tensor(type, data[name])
-                self.made.append(found[name])
-        return found
+                tensors[name] = await self.backend.tensor(type, data[name])
+                self._owned.append(tensors[name])
+        return tensors
 
+    @property
+    def state(self) -> Tensors:
+        """The half that holds the latest state."""
+        return self._halves[self._dispatches % 2]
 
-async def _allocated(
-    device: _Allocator,
-    parameters: Mapping[str, DeviceTensor],
-    step: StepGraph,
-    feed: Feed,
-    recompute: bool,
-) -> DeviceState:
-    own = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
-    frozen = {n: t for n, t in own.items() if n not in step.state and n in step.graph.inputs}
-    began = time.perf_counter()
-    executable = await device.compile(step.graph, constants=frozen, recompute=recompute)
-    build_seconds = time.perf_counter() - began
-    uploaded = {n: t for n, t in step.resident.items() if n in executable.inputs.keys() - own}
-    resident = [await device.filled(uploaded, feed.data) for _ in range(2 if feed.streams else 1)]
-    states = step.state
-    first = await device.tensors({name: type for name, type in states.items() if name not in own})
-    first = {name: own.get(name) or first[name] for name in states}
-    second = await device.tensors(states)
-    # A second spare state is for a best epoch that is not the last of its call.
-    spares = [await device.tensors(states) for _ in range(2 if feed.epochs > 1 else 1)]
-    learning = {name: type for name, type in states.items() if name in own}
-    best = await device.tensors(learning)
-    copy_parameters = await device.copies(learning)
-    copy_state = await device.copies(states)
-    device.backend.claim("training data", *(t for one in resident for t in one.values()))
-    state = [t for tensors in (first, second, *spares, best) for t in tensors.values()]
-    device.backend.claim("training state", *(t for t in state if t not in own.values()))
-    return DeviceState(
-        backend=device.backend,
-        executable=executable,
-        resident=resident,
-        parameters=own,
-        buffers=(first, second),
-        frozen=frozen,
-        fixed={name: t for name, t in frozen.items() if name in executable.inputs},
-        spares=spares,
-        best=best,
-        copy_parameters=copy_parameters,
-        copy_state=copy_state,
-        build_seconds=build_seconds,
-        recompute=recompute,
-    )
+    async def unroll(self, micro_steps: int) -> None:
+        """Let every dispatch run this many steps."""
+        if self._unrolled is not None:
+            self.backend.release(self._unrolled)
+            self._unrolled, self.micro_steps = None, 1
+        if micro_steps > 1:
+            self._unrolled = await self.backend.compile(
+                self._unrolled_graph(micro_steps), constants=self.frozen, recompute=self._recompute
+            )
+        self.micro_steps = micro_steps
 
+    def unroll_costs(self) -> dict[str, float]:
+        """Return the seconds that the tuner compares: of a dispatch, and of building graphs."""
+        return {
+            "dispatch": self.backend.dispatch_seconds,
+            "device_build": self._single.build_seconds,
+            "build": self.build_seconds,
+        }
 
-async def initialise_state(
-    device: DeviceState, step: StepGraph, seed: int, checkpoint: Checkpoint | None = None
-) -> None:
-    """Set the initial values of the states that do not start at 0 (spec C.1, dropout).
+    async def run(self, count: int) -> HostArray:
+        """Run steps, `micro_steps` per dispatch, and return the totals."""
+        dispatches, rest = divmod(count, self.micro_steps)
+        totals: list[HostArray] = []
+        self.in_flight = True
+        if dispatches:
+            executable = self._unrolled or self._single
+            totals = await self._run(executable, dispatches, self.micro_steps)
+        if rest:
+            totals = await self._run(self._single, rest, 1)
+        self.in_flight = False
+        return totals[0]
 
-    With a checkpoint, they get its values.
-    """
-    backend = device.backend
-    if step.generators:
-        shapes = {name: type.shape for name, type in step.state.items()}
-        drawn = checkpoint.step if checkpoint else 0
-        graph = generator_graph(step.generators, shapes, drawn)
-        given = generator_bytes(seed, step.generators, shapes)
-        await backend.fill(graph, given, device.buffers[0])
-    for name, value in step.initial_values.items():
-        backend.write(device.buffers[0][name], HostArray.of(value, "float32"))
-    if checkpoint is not None:
-        for name in step.checkpointed:
-            backend.write(device.buffers[0][name], checkpoint.state[name])
-        for name, array in checkpoint.best.items():
-            backend.write(device.best[PARAMETER_PREFIX + name], array)
+    async def _run(self, executable: Executable, dispatches: int, steps: int) -> list[HostArray]:
+        """Run dispatches of some steps each in one call of the device."""
+        a, b = self._halves
+        try:
+            totals = await self.backend.run_steps(
+                executable, self._bindings(), self._dispatches, dispatches, [(b[TOTALS], a[TOTALS])]
+            )
+        except ContextLost as lost:
+            if lost.step is None:
+                raise
+            good = self.step + (lost.step - self._dispatches + 1) * steps - 1
+            raise ContextLost(f"after step {good}: {lost.message}", step=good) from lost
+        self._dispatches += dispatches
+        self.step += dispatches * steps
+        return totals
 
+    def _bindings(self) -> tuple[tuple[Tensors, Tensors], tuple[Tensors, Tensors]]:
+        """Return the inputs and outputs of even dispatches, and those of odd ones."""
+        a, b = self._halves
+        inputs = self._resident[self._block] | self.fixed
+        return (inputs | a, b), (inputs | b, a)
 
-def initial_state(step: StepGraph, parameters: Arrays) -> dict[str, HostArray]:
-    """Return the state before the first step, in the form of a checkpoint."""
-    found = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
-    found |= {name: HostArray.of(value, "float32") for name, value in step.initial_values.items()}
-    others = {name: zeros(*step.state[name]) for name in step.checkpointed if name not in found}
-    return {name: {**found, **others}[name] for name in step.checkpointed}
+    def dispatch(self, executable: Executable, outputs: Tensors) -> None:
+        """Queue one step of another graph, which also writes `outputs`; `advance` accepts it."""
+        inputs, half = self._bindings()[self._dispatches % 2]
+        self.backend.dispatch(executable, inputs, {**half, **outputs})
 
+    def advance(self) -> None:
+        """Make the half that a dispatched step wrote the latest."""
+        self._dispatches += 1
+        self.step += 1
 
-async def read_tensors(backend: Backend, tensors: Tensors) -> dict[str, HostArray]:
-    """Return the values of tensors, reading large ones one by one."""
-    found: dict[str, HostArray] = {}
-    waiting: Tensors = {}
-    size = 0
-    for name, tensor in tensors.items():
-        waiting[name] = tensor
-        size += count(tensor.type.shape) * 4
-        if size >= READ_BYTES or name == next(reversed(tensors)):
-            found |= zip(waiting, await backend.read(*waiting.values()), strict=True)
-            waiting = {}
-            size = 0
-    return found
+    def next_block(self) -> None:
+        """Let uploads and steps use the next set of rows and tables."""
+        self._block = (self._block + 1) % len(self._resident)
+
+    def upload(self, arrays: Arrays) -> None:
+        """Upload those of these rows and tables that the steps read."""
+        resident = self._resident[self._block]
+        for name, values in arrays.items():
+            if name in resident:  # a graph has only the tables that it reads
+                self.backend.write(resident[name], values)
+
+    def write(self, values: Arrays) -> None:
+        """Change parts of the state."""
+        for name, array in values.items():
+            self.backend.write(self.state[name], array)
+
+    async def read(self, tensors: Mapping[str, DeviceTensor]) -> dict[str, HostArray]:
+        """Return the values of tensors, reading large ones one by one."""
+        arrays: dict[str, HostArray] = {}
+        batch: Tensors = {}
+        size = 0
+        for number, (name, tensor) in enumerate(tensors.items(), 1):
+            batch[name] = tensor
+            size += number_of(tensor.type.shape) * 4
+            if size >= READ_BYTES or number == len(tensors):
+                arrays |= zip(batch, await self.backend.read(*batch.values()), strict=True)
+                batch = {}
+                size = 0
+        return arrays
+
+    def snapshot(self, into: Tensors) -> None:
+        """Copy the state into a spare one, or its parameters into `best`, on the device."""
+        state = self.state
+        self.backend.dispatch(self._copy_graph(into), state, into)
+        # Steps continue with the copies, and the originals are kept. If both the copying and the
+        # next step read the originals, Chromium would let the step after that overwrite them as
+        # soon as one of the two has ended.
+        for name, copied in into.items():
+            state[name], into[name] = copied, state[name]
+
+    def restore(self, copy: Tensors, step: int) -> None:
+        """Go back to a copy of the state of a step, or take over the parameters in `best`."""
+        state = self.state
+        if copy is not state:
+            self.backend.dispatch(self._copy_graph(copy), copy, state)
+        self.step = step
+        self.in_flight = False
+
+    def _copy_graph(self, copy: Tensors) -> Executable:
+        return self._copy_parameters if copy is self.best else self._copy_state
+
+    async def close(self, kept: Mapping[str, DeviceTensor]) -> None:
+        """Free everything but some tensors, the parameters that the model gets."""
+        await self.unroll(1)
+        alive = {tensor.handle for tensor in kept.values()}
+        trained = [t for name, t in self.parameters.items() if name in self.graph.state]
+        self.backend.release(
+            *(
+                one
+                for one in (*self._owned, *trained)
+                if isinstance(one, Executable) or one.handle not in alive
+            )
+        )

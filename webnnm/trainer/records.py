@@ -12,7 +12,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
 from webnnm.runtime.checkpoint import Checkpoint, lasting
-from webnnm.trainer.resident import ResidentTraining
+from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.forward import OutputLoss
 from webnnm.training.totals import Totals
 
@@ -29,7 +29,7 @@ class EpochRecorder:
     the seconds by phase.
     """
 
-    run: ResidentTraining
+    run: TrainingRun
     settings: Settings
     outputs: Losses
     first: int
@@ -91,7 +91,7 @@ def monitored_loss(
 
 
 async def capture_checkpoint(
-    run: ResidentTraining,
+    run: TrainingRun,
     history: History,
     given: Settings,
     applied: int,
@@ -109,7 +109,7 @@ async def capture_checkpoint(
 
 
 def initial_checkpoint(
-    run: ResidentTraining, history: History, given: Settings, applied: int
+    run: TrainingRun, history: History, given: Settings, applied: int
 ) -> Checkpoint:
     """Return the checkpoint before the first step, from the data on the host."""
     empty = History(history.settings, history.backend, loss_settings=history.loss_settings)
@@ -117,7 +117,7 @@ def initial_checkpoint(
 
 
 def _checkpoint(
-    run: ResidentTraining,
+    run: TrainingRun,
     history: History,
     given: Settings,
     state: Mapping[str, HostArray],

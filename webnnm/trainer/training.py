@@ -36,8 +36,8 @@ from webnnm.trainer.records import (
     initial_checkpoint,
     monitored_loss,
 )
-from webnnm.trainer.resident import ResidentTraining
 from webnnm.trainer.review import Reviewer, brief
+from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.totals import Totals, diverged
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Training(Unfinished):
                 asked.set_exception(DataError("NNM808", "the training has ended"))
         self._asked.clear()
 
-    async def _rest(self, run: ResidentTraining) -> None:
+    async def _rest(self, run: TrainingRun) -> None:
         """Between two device calls: deliver checkpoints, and wait while the training is paused."""
         while True:
             await self._give_checkpoints(run)
@@ -171,14 +171,14 @@ class Training(Unfinished):
             self._wake.clear()
             await self._wake.wait()
 
-    async def _give_checkpoints(self, run: ResidentTraining) -> None:
+    async def _give_checkpoints(self, run: TrainingRun) -> None:
         while self._asked:
             found = await to_the_end(self._capture(run))
             asked = self._asked.pop(0)
             if not asked.done():  # the requester may have gone
                 asked.set_result(found)
 
-    async def _answered(self, run: ResidentTraining, answer: Any) -> None:
+    async def _answered(self, run: TrainingRun, answer: Any) -> None:
         """Handle what a callback, or its coroutine, returned; False stops the training.
 
         While an asynchronous callback runs, it may save the model and predict with it.
@@ -194,7 +194,7 @@ class Training(Unfinished):
         if answer is False:
             self._stop = "callback"
 
-    async def _capture(self, run: ResidentTraining, *, restored: bool = False) -> Checkpoint:
+    async def _capture(self, run: TrainingRun, *, restored: bool = False) -> Checkpoint:
         applied = self._state.step
         self._known = await capture_checkpoint(
             run, self.history, self._given, applied, restored=restored
@@ -305,7 +305,7 @@ class Training(Unfinished):
         feed = await feed_of(state, decided)
         made = step_settings(state, decided, feed)
         with self._timed(history.phases, "build"):
-            run = await ResidentTraining.open(
+            run = await TrainingRun.open(
                 state, decided.network, self._settings, made, feed, self._resumed
             )
         small = state.parameters.count <= MOST_COMPARED and not self._resumed
@@ -343,7 +343,7 @@ class Training(Unfinished):
                 await self._judge(self._reviewer, run, before)
 
     async def _judge(
-        self, reviewer: Reviewer, run: ResidentTraining, before: Mapping[str, HostArray]
+        self, reviewer: Reviewer, run: TrainingRun, before: Mapping[str, HostArray]
     ) -> None:
         """Measure the outcome of the training, and report what the expert system finds in it."""
         state, history, settings = self._state, self.history, self._settings
@@ -364,7 +364,7 @@ class Training(Unfinished):
             self._reporter.note(line)
         history.findings = Findings(reviewer.final_findings(history, found))
 
-    async def _hand_back(self, run: ResidentTraining, *, restore: bool) -> None:
+    async def _hand_back(self, run: TrainingRun, *, restore: bool) -> None:
         """Give the model the parameters of a known step, and the state needed to resume from it."""
         state, history = self._state, self.history
         try:
@@ -382,7 +382,7 @@ class Training(Unfinished):
             checkpoint = checkpoint.holding(changed)
         state.keep(checkpoint)
 
-    async def _lost(self, run: ResidentTraining, lost: ContextLost) -> None:
+    async def _lost(self, run: TrainingRun, lost: ContextLost) -> None:
         """Go back to the state on the host: the last checkpoint, or the one before all steps."""
         state = self._state
         known = self._known or initial_checkpoint(run, self.history, self._given, state.step)
@@ -398,7 +398,7 @@ class Training(Unfinished):
             "`await model.reopen()`, or from what `model.save` writes now"
         )
 
-    async def _epochs(self, run: ResidentTraining) -> None:
+    async def _epochs(self, run: TrainingRun) -> None:
         total = self._settings["epochs"]
         while (done := self.history.finished) < total and not self._stop:
             await self._rest(run)
@@ -411,9 +411,7 @@ class Training(Unfinished):
                     break
         self.history.stopped = self._stop or "epochs"
 
-    async def _ended(
-        self, run: ResidentTraining, record: EpochRecord, place: int, epochs: int
-    ) -> None:
+    async def _ended(self, run: TrainingRun, record: EpochRecord, place: int, epochs: int) -> None:
         """Process the record of an epoch, one of the `epochs` of a call."""
         history, settings, epoch = self.history, self._settings, record.epoch
         history.epochs.append(record)
@@ -445,9 +443,7 @@ class Training(Unfinished):
         best = self.history.best_loss
         return not self.history.best_epoch or criterion < best - IMPROVEMENT * abs(best)
 
-    async def _train_epochs(
-        self, run: ResidentTraining, epoch: int, epochs: int
-    ) -> list[EpochRecord]:
+    async def _train_epochs(self, run: TrainingRun, epoch: int, epochs: int) -> list[EpochRecord]:
         """Train the epochs of one device call; return none if stopped before their end."""
         settings = self._settings
         recorder = EpochRecorder(run, settings, self._losses, epoch, epochs, run.resumed_totals())
@@ -469,9 +465,7 @@ class Training(Unfinished):
                 recorder.val_losses, recorder.val_metrics = await run.validate()
         return [recorder.record(k) for k in range(epochs)]
 
-    async def _train_block(
-        self, run: ResidentTraining, steps: int, recorder: EpochRecorder
-    ) -> bool:
+    async def _train_block(self, run: TrainingRun, steps: int, recorder: EpochRecorder) -> bool:
         """Train the steps of a block, in one or more calls; False if stopped before the end."""
         while steps:
             await self._rest(run)
@@ -485,7 +479,7 @@ class Training(Unfinished):
             await self._report_batch(run, recorder.totals[0])
         return True
 
-    async def _report_batch(self, run: ResidentTraining, totals: Totals) -> None:
+    async def _report_batch(self, run: TrainingRun, totals: Totals) -> None:
         on_batch = self._settings["on_batch"]
         if on_batch is None:
             return
@@ -494,7 +488,7 @@ class Training(Unfinished):
         record = BatchRecord(epochs + 1, batch + 1, totals.values["loss"], rate)
         await self._answered(run, on_batch(record))
 
-    async def _check(self, run: ResidentTraining, recorder: EpochRecorder) -> None:
+    async def _check(self, run: TrainingRun, recorder: EpochRecorder) -> None:
         """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
         totals = recorder.totals[: recorder.epochs]
         if not diverged(totals):

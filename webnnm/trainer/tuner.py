@@ -15,6 +15,10 @@ OVERHEAD = 0.1
 """The share of a step's own work that dispatching it may cost."""
 ENOUGH = 0.01
 """The minimum seconds of a call for its time to be trusted."""
+WORTH = 0.95
+"""More steps per dispatch are tried while each takes at most this share of its previous time."""
+TRIALS = 4
+"""Calls until this is decided: some may have been delayed by something else."""
 
 
 @dataclass
@@ -28,18 +32,21 @@ class DispatchTuner:
     >>> tuner.steps_per_call(1000)
     32
 
-    `every`: the steps of each call if a callback waits for it, else 0. `step_seconds`: the time per
-    step in the last call. `trusted`: how many calls were long enough, excluding the first;
-    `best_seconds`: the shortest time per step in these.
+    `every`: the steps of each call if a callback waits for it, else 0. `settled`: the number of
+    steps per dispatch does not change any more. `step_seconds`: the time per step in the last call.
+    `trusted`: how many calls were long enough, excluding the first; `best_seconds`: the shortest
+    time per step in these.
     """
 
     budget: Budget = field(default_factory=Budget)
     every: int = 0
+    settled: bool = False
     step_seconds: float = math.inf
     best_seconds: float = math.inf
     trusted: int = 0
     _longest: int = 0
     _calls: int = 0
+    _before: tuple[int, float] = (1, math.inf)
 
     def restart(self) -> None:
         """Forget the measured times, because steps are about to be run differently."""
@@ -70,6 +77,25 @@ class DispatchTuner:
     def epochs_per_call(self, steps: int, most: int) -> int:
         """Return how many epochs of this many steps the next call runs."""
         return max(1, self.steps_per_call(most * steps) // steps) if most > 1 else 1
+
+    def next_micro_steps(self, *, present: int, epoch: int, left: int, **costs: float) -> int:
+        """Return how many steps the next dispatches have, currently `present`.
+
+        More are tried as long as the measured times show that they are faster, and taken back if
+        they are slower. The other arguments are those of `micro_steps`.
+        """
+        if self.settled or not self.trusted:
+            return present
+        fewer, seconds = self._before
+        if self.best_seconds > WORTH * seconds:
+            self.settled = self.trusted >= TRIALS
+            return fewer if self.settled and self.best_seconds > seconds else present
+        self._before = (1, math.inf)  # it is faster: compare more steps with the current number
+        wanted = self.micro_steps(present=present, epoch=epoch, left=left, **costs)
+        if wanted != present:
+            self._before = (present, self.best_seconds)
+            self.restart()
+        return wanted
 
     def micro_steps(
         self,

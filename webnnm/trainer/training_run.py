@@ -1,38 +1,26 @@
-"""The device side of training: steps over resident data, tables and state (spec E.9)."""
+"""The epochs of a training on the device, each of which can be repeated (spec E.9)."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray, zeros
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
-from webnnm.trainer.double_buffer import (
-    DeviceState,
-    Tensors,
-    allocate,
-    initial_state,
-    initialise_state,
-    read_tensors,
-)
+from webnnm.trainer.double_buffer import DoubleBuffer, Tensors
 from webnnm.trainer.feed import Feed, epoch_blocks, step_tables
-from webnnm.trainer.stepper import Stepper
+from webnnm.trainer.tuner import DispatchTuner
 from webnnm.training.schedules import Schedule
-from webnnm.training.step import StepGraph, training_step, training_steps
-from webnnm.training.step_settings import (
-    CURSOR,
-    TASK,
-    TOTALS,
-    StepSettings,
-)
+from webnnm.training.step import training_step, training_steps
+from webnnm.training.step_settings import CURSOR, TASK, TOTALS, StepSettings
 from webnnm.training.totals import Totals
 
 if TYPE_CHECKING:
@@ -52,36 +40,33 @@ class ReplayPoint:
     step: int
 
 
-class ResidentTraining:
-    """The device side of one training, resumed by `open` and ended by `finish`."""
+class TrainingRun:
+    """Runs the epochs of one training on the device, from `open` to `finish` or `abandon`.
+
+    It remembers from which copy of the state the last call and the best epoch can be repeated.
+    """
 
     def __init__(
         self,
         state: ModelState,
         network: Network,
         settings: Mapping[str, Any],
-        device: DeviceState,
-        step: StepGraph,
-        made: StepSettings,
+        step_settings: StepSettings,
         feed: Feed,
+        device: DoubleBuffer,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._state = state
         self._network = network
-        self._backend: Backend = state.backend
         self._settings = settings
+        self._step_settings = step_settings
         self._device = device
-        self._graph = step
-        self._made = made
         self.feed = feed
         known = None if checkpoint is None else checkpoint.schedule
         self.schedule = Schedule.of(settings, feed.steps, known)
-        self._stepper = Stepper(
-            device,
-            partial(training_steps, network, feed.targets, made),
-            every=1 if settings["on_batch"] is not None else 0,
-            step=checkpoint.step if checkpoint else 0,
-        )
+        chosen: bool = settings["micro_steps"] != "auto"
+        every = 1 if settings["on_batch"] is not None else 0
+        self._tuner = DispatchTuner(state.backend.budget, every=every, settled=chosen)
         self._resumed = checkpoint
         self._epoch = 1
         self._last: ReplayPoint | None = None
@@ -95,66 +80,55 @@ class ResidentTraining:
         state: ModelState,
         network: Network,
         settings: Mapping[str, Any],
-        made: StepSettings,
+        step_settings: StepSettings,
         feed: Feed,
         checkpoint: Checkpoint | None = None,
-    ) -> ResidentTraining:
+    ) -> TrainingRun:
         """Build the step graph, upload the data, and allocate the state of the checkpoint.
 
         `network` is the model's, or the same with float16 inputs.
         """
-        step = training_step(network, feed.targets, made)
+        step = training_step(network, feed.targets, step_settings)
         if checkpoint is not None:
             checkpoint.check({n: step.state[n] for n in step.checkpointed}, feed.steps, step.totals)
-        device = await allocate(
+        device = DoubleBuffer(
             state.backend,
             state.parameters.tensors,
             step,
-            feed,
+            partial(training_steps, network, feed.targets, step_settings),
             recompute=settings["recompute"],
         )
+        await device.open(feed, settings["seed"], checkpoint)
         try:
-            await initialise_state(device, step, settings["seed"], checkpoint)
-            training = cls(state, network, settings, device, step, made, feed, checkpoint)
             if settings["micro_steps"] != "auto":
                 # A call has at most as many steps as its table.
-                await training._stepper.fix(min(settings["micro_steps"], made.steps))
+                await device.unroll(min(settings["micro_steps"], step_settings.steps))
+            return cls(state, network, settings, step_settings, feed, device, checkpoint)
         except BaseException:
-            device.free(device.parameters)
+            await device.close(device.parameters)
             raise
-        return training
-
-    @property
-    def current(self) -> Tensors:
-        """The buffer that holds the latest parameters."""
-        return self._stepper.current
 
     @property
     def steps_done(self) -> int:
         """The number of steps run in this training."""
-        return self._stepper.step
-
-    @property
-    def micro_steps(self) -> int:
-        """The current number of steps per dispatch."""
-        return self._stepper.micro_steps
+        return self._device.step
 
     @property
     def decaying(self) -> list[str]:
         """The trainable parameters that are regularised."""
-        update = self._made.update
+        update = self._step_settings.update
         return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]
 
     def epochs_per_call(self, left: int) -> int:
         """Return how many of the remaining epochs to train before the host looks at them."""
-        return self._stepper.tuner.epochs_per_call(self.feed.steps, min(left, self.feed.epochs))
+        return self._tuner.epochs_per_call(self.feed.steps, min(left, self.feed.epochs))
 
     def steps_per_call(self, left: int, epochs: int) -> int:
         """Return how many of the remaining steps of a block to run before the host looks."""
         if epochs > 1:  # any of which can be repeated from the state before the call
             return left
-        count = self._stepper.tuner.steps_per_call(left)
-        return count - count % self.micro_steps or count
+        count = self._tuner.steps_per_call(left)
+        return count - count % self._device.micro_steps or count
 
     async def blocks(self, epoch: int, epochs: int = 1) -> AsyncGenerator[int]:
         """Upload the rows of epochs, block by block; yield the steps of each.
@@ -163,10 +137,10 @@ class ResidentTraining:
         fetched and uploaded while the current one is trained. The first epoch after a checkpoint
         begins with the batch of the checkpoint.
         """
-        resumed = self._resumed
+        device, resumed = self._device, self._resumed
         self._epoch = epoch
         skipped = resumed.batch if resumed else 0
-        totals = zeros("float32", self._graph.state[TOTALS].shape)
+        totals = zeros("float32", device.graph.state[TOTALS].shape)
         if resumed and skipped:
             totals = self._filled(totals, resumed.totals)
         started = False
@@ -175,30 +149,29 @@ class ResidentTraining:
         waiting = asyncio.ensure_future(_next(sources))
         try:
             while (block := await waiting) is not None:
-                steps = sum(-(-len(order) // self._made.batch) for order in block.orders)
+                steps = sum(-(-len(order) // self._step_settings.batch) for order in block.orders)
                 if skipped >= steps:
                     waiting = asyncio.ensure_future(_next(sources))
                     skipped -= steps
                     done += steps
                     continue
-                self._stepper.block = (self._stepper.block + 1) % len(self._device.resident)
                 first = (epoch - 1) * self.feed.steps + done + 1
-                tables = step_tables(self._made, self.schedule, block.orders, first)
-                self._write(block.data)
-                self._write(tables)
-                self._backend.write(self.current[CURSOR], HostArray.of(skipped, "int32"))
+                tables = step_tables(self._step_settings, self.schedule, block.orders, first)
+                device.next_block()
+                device.upload({**block.data, **tables})
+                device.write({CURSOR: HostArray.of(skipped, "int32")})
                 if not started:
-                    self._backend.write(self.current[TOTALS], totals)
+                    device.write({TOTALS: totals})
                     self._resumed = None
                     started = True
                 waiting = asyncio.ensure_future(_next(sources))
                 done += steps
                 # No step of this block has run yet: its steps begin with the first copy of a state.
-                self._last = ReplayPoint(tables, self._device.spares[0], 0, -1)
+                self._last = ReplayPoint(tables, device.spares[0], 0, -1)
                 yield steps - skipped
                 skipped = 0
             if not started:  # all its steps were done before the checkpoint
-                self._backend.write(self.current[TOTALS], totals)
+                device.write({TOTALS: totals})
                 self._resumed = None
         finally:
             # The fetch in progress has to end before its source can be closed.
@@ -208,15 +181,8 @@ class ResidentTraining:
 
     def _filled(self, table: HostArray, totals: Mapping[str, float]) -> HostArray:
         """Return the table of totals with an epoch's in its first row."""
-        row = [totals.get(name, 0.0) for name in self._graph.totals]
+        row = [totals.get(name, 0.0) for name in self._device.graph.totals]
         return HostArray.of([*row, *table.values()[len(row) :]], "float32", table.shape)
-
-    def _write(self, arrays: Mapping[str, HostArray]) -> None:
-        """Upload those of these arrays that the step graph takes."""
-        resident = self._device.resident[self._stepper.block]
-        for name, values in arrays.items():
-            if name in resident:  # a graph has only the tables that it reads
-                self._backend.write(resident[name], values)
 
     def resumed_totals(self) -> list[Totals]:
         """Return the totals of the epoch of a checkpoint, before the rest of it is run."""
@@ -225,15 +191,28 @@ class ResidentTraining:
 
     async def run_steps(self, count: int) -> list[Totals]:
         """Run some steps in one call and return the totals of the epochs so far."""
+        device = self._device
         self._last = self._replay_point(count)
+        began = time.perf_counter()
         with self._counted():
-            totals = await self._stepper.timed(
-                count, epoch=self.feed.steps, total=self.schedule.total
-            )
-        names = self._graph.totals
-        values = totals.values()
+            totals = await device.run(count)
+        self._tuner.record(count, device.backend.agreed(time.perf_counter() - began))
+        await self._tune()
+        names, values = device.graph.totals, totals.values()
         rows = range(0, len(values), len(names))
         return [Totals(dict(zip(names, values[k : k + len(names)], strict=True))) for k in rows]
+
+    async def _tune(self) -> None:
+        """Put as many steps into a dispatch as the measured times suggest."""
+        device = self._device
+        micro_steps = self._tuner.next_micro_steps(
+            present=device.micro_steps,
+            epoch=self.feed.steps,
+            left=self.schedule.total - device.step,
+            **device.unroll_costs(),
+        )
+        if micro_steps != device.micro_steps:
+            await device.unroll(micro_steps)
 
     def _replay_point(self, count: int) -> ReplayPoint:
         """Return the point from which to repeat the next steps: the existing copy, or a new one.
@@ -242,32 +221,32 @@ class ResidentTraining:
         no copy: it does not change what it reads.
         """
         assert self._last is not None
-        last, now = self._last, self._stepper.step
+        device, last, now = self._device, self._last, self._device.step
         steps = now - last.step
-        copied = last.step >= 0 and last.state in self._device.spares
-        seconds = steps * self._stepper.tuner.step_seconds
-        if copied and seconds <= self._backend.budget.replay_seconds:
+        copied = last.step >= 0 and last.state in device.spares
+        seconds = steps * self._tuner.step_seconds
+        if copied and seconds <= device.backend.budget.replay_seconds:
             return replace(last, steps=steps)
         if count == 1 < self.feed.steps:  # calls of several epochs have more
-            return ReplayPoint(last.tables, self.current, 0, now)
+            return ReplayPoint(last.tables, device.state, 0, now)
         taken = None if self._best is None else self._best.state
-        spare = next(state for state in self._device.spares if state is not taken)
-        self._stepper.copy_state(spare)
+        spare = next(state for state in device.spares if state is not taken)
+        device.snapshot(spare)
         return ReplayPoint(last.tables, spare, 0, now)
 
     async def _run(self, count: int) -> None:
         if count:
             with self._counted():
-                await self._stepper.run(count)
+                await self._device.run(count)
 
     @contextmanager
     def _counted(self) -> Generator[None]:
         """Also count the steps for the model."""
-        before = self._stepper.step
+        before = self._device.step
         try:
             yield
         finally:
-            self._state.step += self._stepper.step - before
+            self._state.step += self._device.step - before
 
     async def first_nonfinite(self, *, replay: bool) -> tuple[int, str, float]:
         """Find the step that diverged, and its first value that is not finite.
@@ -275,24 +254,30 @@ class ResidentTraining:
         With `replay`, the last call is repeated and watched step by step, and the state is then the
         one before the bad step; otherwise the next step is watched.
         """
-        made = replace(self._made, watch=True)
-        step = training_step(self._network, self.feed.targets, made)
-        last = self._stepper.step
+        settings = replace(self._step_settings, watch=True)
+        step = training_step(self._network, self.feed.targets, settings)
+        last = self._device.step
         if replay:
             await self._undo_last_call()
         from webnnm.trainer.watching import first_nonfinite
 
         with self._counted():
-            return await first_nonfinite(self._device, self._stepper, step, last - replay)
+            return await first_nonfinite(self._device, step, last - replay)
 
     def initial_state(self) -> dict[str, HostArray]:
         """Return the state before the first step, from the data on the host."""
-        return initial_state(self._graph, self._state.parameters.values())
+        graph, parameters = self._device.graph, self._state.parameters.values()
+        known = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
+        known |= {name: HostArray.of(n, "float32") for name, n in graph.initial_values.items()}
+        return {
+            name: known[name] if name in known else zeros(*graph.state[name])
+            for name in graph.checkpointed
+        }
 
     def _restore(self, point: ReplayPoint) -> None:
         """Go back to the state before some steps."""
         with self._counted():
-            self._stepper.restore(point.state, self._stepper.step - point.step)
+            self._device.restore(point.state, point.step)
 
     async def _undo_last_call(self) -> None:
         """Go back to the state before the last call."""
@@ -319,9 +304,9 @@ class ResidentTraining:
         """
         if self._last is None:
             return
-        if self._stepper.in_flight:
+        if self._device.in_flight:
             await self._undo_last_call()
-        if self._stepper.step > (finished + 1) * self.feed.steps:
+        if self._device.step > (finished + 1) * self.feed.steps:
             seen = finished - (self._epoch - 1)
             if seen > 0:
                 await self.rewind(seen)
@@ -330,17 +315,19 @@ class ResidentTraining:
 
     async def task_weights(self) -> dict[str, float]:
         """Return s of every output that is weighted by uncertainty."""
-        names = {name: self.current[TASK + name] for name in self._made.tasks}
-        arrays = await self._backend.read(*names.values()) if names else []
-        return {name: a.values()[0] for name, a in zip(names, arrays, strict=True)}
+        state = self._device.state
+        tensors = {name: state[TASK + name] for name in self._step_settings.tasks}
+        arrays = await self._device.read(tensors)
+        return {name: array.values()[0] for name, array in arrays.items()}
 
     async def validate(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the losses and metrics over the validation subset."""
         if not self._validation:
             from webnnm.runtime.testing.validation import Validation
 
-            self._validation = Validation(self._state, self._made.losses, self._made.batch)
-        return await self._validation.run(self._parameters(self.current))
+            settings = self._step_settings
+            self._validation = Validation(self._state, settings.losses, settings.batch)
+        return await self._validation.run(self._parameters(self._device.state))
 
     def keep_best(self, place: int, epochs: int) -> None:
         """Keep the parameters after `place` of the `epochs` of the last call as the best.
@@ -350,7 +337,7 @@ class ResidentTraining:
         """
         if place == epochs:
             self._best = None
-            self._stepper.copy_parameters(self._device.best)
+            self._device.snapshot(self._device.best)
         else:
             assert self._last is not None
             self._best = replace(self._last, steps=self._steps_of(place, self._last))
@@ -366,28 +353,29 @@ class ResidentTraining:
         device = self._device
         if self._best is not None:
             # So far only the way to compute the best parameters is known: compute them now.
-            spare = next(state for state in device.spares if state is not self._best.state)
-            self._stepper.copy_state(spare)
-            self._stepper.restore(self._best.state, self._best.steps)
-            self._write(self._best.tables)
-            await self._stepper.run(self._best.steps)
-            self._stepper.copy_parameters(device.best)
-            self._stepper.restore(spare, 0)
+            step, best = device.step, self._best
+            spare = next(state for state in device.spares if state is not best.state)
+            device.snapshot(spare)
+            device.restore(best.state, best.step)
+            device.upload(best.tables)
+            await device.run(best.steps)
+            device.snapshot(device.best)
+            device.restore(spare, step)
             self._best = None
             if self._last is not None:
-                self._write(self._last.tables)
+                device.upload(self._last.tables)
                 self._last = replace(self._last, step=-1)  # its state was the spare one
-        names = self._graph.checkpointed
-        state = await read_tensors(self._backend, {name: self.current[name] for name in names})
-        best = await read_tensors(self._backend, device.best) if self._has_best else {}
-        rows = (await read_tensors(self._backend, {TOTALS: self.current[TOTALS]}))[TOTALS].values()
-        row = (finished - (self._epoch - 1)) * len(self._graph.totals)
-        totals = dict(zip(self._graph.totals, rows[max(0, row) :], strict=False))
+        graph = device.graph
+        state = await device.read({name: device.state[name] for name in graph.checkpointed})
+        parameters = await device.read(device.best) if self._has_best else {}
+        rows = (await device.read({TOTALS: device.state[TOTALS]}))[TOTALS].values()
+        row = (finished - (self._epoch - 1)) * len(graph.totals)
+        totals = dict(zip(graph.totals, rows[max(0, row) :], strict=False))
         if self._resumed is not None:  # nothing has run yet
             totals = dict(self._resumed.totals)
         return (
             state,
-            {name.removeprefix(PARAMETER_PREFIX): array for name, array in best.items()},
+            {name.removeprefix(PARAMETER_PREFIX): array for name, array in parameters.items()},
             totals,
         )
 
@@ -398,8 +386,8 @@ class ResidentTraining:
         """
         device = self._device
         if restore and self._has_best:
-            self._backend.dispatch(device.copy_parameters, device.best, self.current)
-        kept = {name: self.current[name] for name in device.best}
+            device.restore(device.best, device.step)
+        kept = {name: device.state[name] for name in device.best}
         self._state.parameters.replace(self._parameters(kept))
         await self._free(kept)
         learnt = [name.removeprefix(PARAMETER_PREFIX) for name in kept]
@@ -409,9 +397,8 @@ class ResidentTraining:
         """Free everything except the tensors that the model had before; the device is lost."""
         await self._free(self._device.parameters)
 
-    async def _free(self, kept: Mapping[str, DeviceTensor]) -> None:
-        await self._stepper.close()
-        self._device.free(kept)
+    async def _free(self, kept: Tensors) -> None:
+        await self._device.close(kept)
         if self._validation:
             self._validation.close()
 
@@ -420,7 +407,7 @@ class ResidentTraining:
         """Let the model use the latest parameters temporarily, while no step is run."""
         parameters = self._state.parameters
         before = parameters.tensors
-        parameters.show(self._parameters(self.current))
+        parameters.show(self._parameters(self._device.state))
         try:
             with self._state.occupancy.resting():
                 yield
