@@ -12,7 +12,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.data.tables.column_reading import read_column
-from webnnm.data.tables.columns import Table, table_of
+from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
 from webnnm.formats.safetensors import parsed
@@ -47,7 +47,7 @@ def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
 
 def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
     if isinstance(rows, list) and isinstance(cast("list[Any]", rows)[0], dict):
-        rows = table_of(rows)
+        rows = as_table(rows)
     if not encoders:
         if isinstance(rows, Table):
             return encode_rows([NumberEncoder(name) for name in rows.names], rows)
@@ -104,7 +104,7 @@ def labelled(
         outputs = values if scale is None else scale.apply(values)
     else:
         labels = answers.names or tuple(map(str, range(answers.classes)))
-        words = read_column(table, target, False).known_words(range(table.row_count))
+        words = read_column(table, target, False).get_words(range(table.row_count))
         numbers = LabelEncoder(table.names[target], labels).encode(words)
         outputs = HostArray.of(numbers, "int32")
     return Dataset(

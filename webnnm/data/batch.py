@@ -10,7 +10,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS, byte_length
 from webnnm.core.random import Purpose, Stream, permutations
 from webnnm.core.shapes import count
-from webnnm.data.series.sequences import Sequences, lengths_of, masks_of
+from webnnm.data.series.sequences import Sequences, get_lengths, make_masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def cut(
             for side in (inputs, outputs)
         ]
         yield Batch(
-            batch_size, len(some), sides[0], sides[1], masks_of(sides), lengths_of(sides), some
+            batch_size, len(some), sides[0], sides[1], make_masks(sides), get_lengths(sides), some
         )
 
 

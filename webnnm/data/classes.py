@@ -14,10 +14,10 @@ SUM_TOLERANCE = 1e-3
 """How far the sum of the probabilities of a row may be from 1 (spec D.4)."""
 
 
-def top_classes(scores: HostArray) -> list[int]:
+def argmax(scores: HostArray) -> list[int]:
     """Return the index of the largest score along the last dimension, the first of equal ones.
 
-    >>> top_classes(HostArray.of([[0.1, 0.9], [0.5, 0.5]]))
+    >>> argmax(HostArray.of([[0.1, 0.9], [0.5, 0.5]]))
     [1, 0]
     """
     width = scores.shape[-1]
@@ -55,38 +55,40 @@ def detect_kind(values: HostArray, *, named: bool = False) -> Kind:
     flat = values.values()
     row = values.shape[1:]
     if count(row) != 1:
-        return _kind_of_rows(flat, row[-1], is_float(values.dtype))
+        return _detect_kind_of_rows(flat, row[-1], is_float(values.dtype))
     integers = not is_float(values.dtype)
-    if _binary(flat):
+    if _is_binary(flat):
         return "classes" if integers else "multilabel"
     if integers or named:
-        found = {int(value) for value in flat if value == int(value)}
-        whole = integers or all(value == int(value) for value in flat)
-        if whole and (named or (min(found) >= 0 and len(found) == max(found) + 1)):
+        distinct = {int(value) for value in flat if value == int(value)}
+        all_integers = integers or all(value == int(value) for value in flat)
+        if all_integers and (named or (min(distinct) >= 0 and len(distinct) == max(distinct) + 1)):
             return "classes"
     return "continuous"
 
 
-def class_of_rows(fields: Mapping[str, Field], arrays: Mapping[str, HostArray]) -> list[int] | None:
+def get_row_classes(
+    fields: Mapping[str, Field], arrays: Mapping[str, HostArray]
+) -> list[int] | None:
     """Return the class of every row from the first output that has one per row, or None.
 
     >>> field = Field((2,), "float32", kind="onehot", classes=2)
-    >>> class_of_rows({"y": field}, {"y": HostArray.of([[0, 1], [1, 0]])})
+    >>> get_row_classes({"y": field}, {"y": HostArray.of([[0, 1], [1, 0]])})
     [1, 0]
     """
     for block, field in fields.items():
         if field.kind == "onehot" and len(field.shape) == 1:
-            return top_classes(arrays[block])
+            return argmax(arrays[block])
         binary = field.kind == "multilabel" and count(field.shape) == 1
         if binary or (field.kind == "classes" and field.shape == ()):
             return [int(value) for value in arrays[block].values()]
     return None
 
 
-def _kind_of_rows(flat: Iterable[float], width: int, floats: bool) -> Kind:
+def _detect_kind_of_rows(flat: Iterable[float], width: int, floats: bool) -> Kind:
     values = list(flat)
     starts = range(0, len(values), width)
-    if _binary(values):
+    if _is_binary(values):
         single = width > 1 and all(sum(values[i : i + width]) == 1 for i in starts)
         return "onehot" if single else "multilabel"
     if floats and width > 1 and all(0 <= value <= 1 for value in values):
@@ -96,5 +98,5 @@ def _kind_of_rows(flat: Iterable[float], width: int, floats: bool) -> Kind:
     return "continuous"
 
 
-def _binary(flat: Iterable[float]) -> bool:
+def _is_binary(flat: Iterable[float]) -> bool:
     return all(value in (0, 1) for value in flat)

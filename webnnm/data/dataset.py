@@ -10,15 +10,15 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import by_javascript_name
 from webnnm.data.batch import Batch, cut, row_order
-from webnnm.data.classes import class_of_rows
+from webnnm.data.classes import get_row_classes
 from webnnm.data.field import SUBSETS, Field, Kind
-from webnnm.data.intake import by_block, listed, per_block, row_count_of, take_all
-from webnnm.data.preparation.precision import Loss, lost_values
+from webnnm.data.intake import by_block, count_rows, list_available, per_block, read_fields
+from webnnm.data.preparation.precision import Loss, find_losses
 from webnnm.data.preparation.standardize import Scale, Unscaled, warn
 from webnnm.data.preparation.statistics import Statistics, measure
-from webnnm.data.series.sequences import Length, check_shared, lengths_of, mask_of
+from webnnm.data.series.sequences import Length, check_shared, get_lengths, make_mask
 from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
-from webnnm.data.tables.word_labels import number_words
+from webnnm.data.tables.word_labels import encode_word_labels
 
 if TYPE_CHECKING:
     from webnnm.data.preparation.augment import Augmentation
@@ -102,20 +102,22 @@ class Dataset:
         self.seed = seed
         self.batch_size = batch_size
         options = {"kinds": kinds, "names": names, "features": features, "length": length}
-        options["kinds"] = self._number_words(given_outputs, given_inputs, kinds)
+        options["kinds"] = self._encode_labels(given_outputs, given_inputs, kinds)
         self.inputs: dict[str, Field]
         self.outputs: dict[str, Field]
         self._inputs: Arrays
         self._outputs: Arrays
-        taken = take_all(given_inputs, given_outputs, self._labels, options)
+        taken = read_fields(given_inputs, given_outputs, self._labels, options)
         (self.inputs, self._inputs), (self.outputs, self._outputs) = taken
-        row_count = row_count_of(self._inputs, self._outputs)
-        classes = class_of_rows(self.outputs, self._outputs)
+        row_count = count_rows(self._inputs, self._outputs)
+        classes = get_row_classes(self.outputs, self._outputs)
         division = Split(split, seed, method)
         parts = division.rows(row_count, classes)
-        self.method = division.applied(classes)
-        self._given_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)
-        self._given_outputs = Unscaled.of(self.outputs, self._outputs, standardize_targets, scale)
+        self.method = division.resolve_method(classes)
+        self._unscaled_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)
+        self._unscaled_outputs = Unscaled.of(
+            self.outputs, self._outputs, standardize_targets, scale
+        )
         # What comes as float32 may have lost digits before.
         self.came_as_float32 = frozenset(
             block for block, values in self._inputs.items() if values.dtype == "float32"
@@ -129,25 +131,25 @@ class Dataset:
         self._row_count = row_count
         self.sample_weight: HostArray | None = None
         if sample_weight is not None:
-            from webnnm.data.preparation.row_weights import checked
+            from webnnm.data.preparation.row_weights import check_weights
 
-            self.sample_weight = checked(sample_weight, row_count, parts[0])
-        self._divide(parts)
+            self.sample_weight = check_weights(sample_weight, row_count, parts[0])
+        self._apply_split(parts)
         self.augmentation: Augmentation | None = None
         self._cursors: dict[str, Iterator[Batch]] = {}
         self._epochs: dict[str, int] = {}
 
-    def _number_words(
+    def _encode_labels(
         self, outputs: dict[str, Any], inputs: Mapping[str, Any], kinds: Any
     ) -> dict[str, Kind]:
         """Replace labels that are words by numbers; return the kinds of all blocks."""
-        found = per_block(kinds, [*inputs, *outputs], "kinds")
+        kind_by_block = per_block(kinds, [*inputs, *outputs], "kinds")
         for block, value in outputs.items():
-            numbered = number_words(f'output "{block}"', value, self._labels.get(block))
-            if numbered is not None and found.get(block, "classes") == "classes":
-                outputs[block], self._labels[block] = numbered
-                found[block] = "classes"
-        return found
+            encoded = encode_word_labels(f'output "{block}"', value, self._labels.get(block))
+            if encoded is not None and kind_by_block.get(block, "classes") == "classes":
+                outputs[block], self._labels[block] = encoded
+                kind_by_block[block] = "classes"
+        return kind_by_block
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{part} {self.size(part)}" for part in PARTS if self.size(part))
@@ -171,7 +173,7 @@ class Dataset:
 
     def labels(self, block: str | None = None) -> list[str] | None:
         """Return the class names of an output, by default the only one; None without names."""
-        names = self._labels.get(self._output_block(block))
+        names = self._labels.get(self._resolve_output(block))
         return None if names is None else list(names)
 
     def rows(self, subset: str) -> Sequence[int]:
@@ -195,14 +197,14 @@ class Dataset:
         The blocks are named "input NAME" and "output NAME".
         """
         lost: dict[str, Mapping[int, Loss]] = {}
-        for role, given, arrays in (
-            ("input", self._given_inputs, self._inputs),
-            ("output", self._given_outputs, self._outputs),
+        for role, unscaled, arrays in (
+            ("input", self._unscaled_inputs, self._inputs),
+            ("output", self._unscaled_outputs, self._outputs),
         ):
-            lost |= {f"{role} {block}": found for block, found in given.lost.items()}
-            for block in given.chosen:
-                found = lost_values(given.arrays[block], arrays[block])
-                lost |= {f"{role} {block}": found} if found else {}
+            lost |= {f"{role} {block}": losses for block, losses in unscaled.lost.items()}
+            for block in unscaled.chosen:
+                losses = find_losses(unscaled.arrays[block], arrays[block])
+                lost |= {f"{role} {block}": losses} if losses else {}
         return lost
 
     def statistics(self, subset: str = "training") -> Statistics:
@@ -218,7 +220,7 @@ class Dataset:
 
         Raises `DataError` NNM705 for a subset without rows.
         """
-        rows = self._some_rows(subset)
+        rows = self._require_rows(subset)
         return (
             {block: values.rows(rows) for block, values in self._inputs.items()},
             {block: values.rows(rows) for block, values in self._outputs.items()},
@@ -236,12 +238,12 @@ class Dataset:
         """
         fields = self.outputs | self.inputs
         lengths = self.lengths(subset)
-        return {block: mask_of(some, fields[block].shape[0]) for block, some in lengths.items()}
+        return {block: make_mask(some, fields[block].shape[0]) for block, some in lengths.items()}
 
     def lengths(self, subset: str) -> dict[str, list[int]]:
         """Return the length of each row for the blocks that have `masks`."""
-        rows = self._some_rows(subset)
-        lengths = lengths_of((self._inputs, self._outputs))
+        rows = self._require_rows(subset)
+        lengths = get_lengths((self._inputs, self._outputs))
         return {block: [every[row] for row in rows] for block, every in lengths.items()}
 
     def order(
@@ -266,14 +268,14 @@ class Dataset:
         The rows come in the order of `order`. Each call returns an independent iterator. Raises
         `DataError` NNM705 for a subset without rows.
         """
-        rows = self._some_rows(subset)
+        rows = self._require_rows(subset)
         indices = [rows[position] for position in self.order(subset, epoch, shuffle, seed)]
         batches = cut(self._inputs, self._outputs, indices, self.batch_size)
         if self.augmentation is None or subset != "training":
             return batches
-        from webnnm.data.preparation.augment import augmented
+        from webnnm.data.preparation.augment import augment_batches
 
-        return augmented(batches, self.augmentation, (self.inputs, self.outputs), epoch, seed)
+        return augment_batches(batches, self.augmentation, (self.inputs, self.outputs), epoch, seed)
 
     def sample(self, index: int) -> tuple[Arrays, Arrays]:
         """Return the inputs and outputs of a single row of the dataset, as batches contain them."""
@@ -298,8 +300,8 @@ class Dataset:
 
         Raises `DataError` NNM704 for a share that is not from 0 to 1, NNM705 without training rows.
         """
-        rows = self._some_rows("training")
-        classes = class_of_rows(self.outputs, self._outputs) if self.method != "random" else None
+        rows = self._require_rows("training")
+        classes = get_row_classes(self.outputs, self._outputs) if self.method != "random" else None
         if classes is not None:
             classes = [classes[row] for row in rows]
         seed = self.seed if seed is None else seed
@@ -317,29 +319,33 @@ class Dataset:
 
         Raises `DataError` NNM710 for unknown fields and duplicate names.
         """
-        known = {*self.inputs, *self.outputs}
+        names = {*self.inputs, *self.outputs}
         for field in to_model:
-            if field not in known:
+            if field not in names:
                 raise DataError(
-                    "NNM710", f'no field "{field}"', hint=suggestion(field, known) or listed(known)
+                    "NNM710",
+                    f'no field "{field}"',
+                    hint=suggestion(field, names) or list_available(names),
                 )
 
-        def renamed(members: Mapping[str, Any]) -> dict[str, Any]:
+        def rename(members: Mapping[str, Any]) -> dict[str, Any]:
             result = {to_model.get(block, block): value for block, value in members.items()}
             if len(result) < len(members):
-                raise DataError("NNM710", f"two fields would have one name: {listed(result)}")
+                raise DataError(
+                    "NNM710", f"two fields would have one name: {list_available(result)}"
+                )
             return result
 
         other = self._copy()
-        other.inputs, other.outputs = renamed(self.inputs), renamed(self.outputs)
-        other._inputs, other._outputs = renamed(self._inputs), renamed(self._outputs)
+        other.inputs, other.outputs = rename(self.inputs), rename(self.outputs)
+        other._inputs, other._outputs = rename(self._inputs), rename(self._outputs)
         check_shared(other._inputs, other._outputs)
-        other._labels = renamed(self._labels)
-        other.standardization = renamed(self.standardization)
-        other.target_standardization = renamed(self.target_standardization)
-        other.came_as_float32 = frozenset(renamed(dict.fromkeys(self.came_as_float32)))
-        other._given_inputs = self._given_inputs.renamed(renamed)
-        other._given_outputs = self._given_outputs.renamed(renamed)
+        other._labels = rename(self._labels)
+        other.standardization = rename(self.standardization)
+        other.target_standardization = rename(self.target_standardization)
+        other.came_as_float32 = frozenset(rename(dict.fromkeys(self.came_as_float32)))
+        other._unscaled_inputs = self._unscaled_inputs.rename(rename)
+        other._unscaled_outputs = self._unscaled_outputs.rename(rename)
         return other
 
     def folds(self, k: int, *, subset: str = "full", seed: int | None = None) -> Iterator[Dataset]:
@@ -355,8 +361,8 @@ class Dataset:
 
         Raises `DataError` NNM704 for fewer than two folds or more folds than rows.
         """
-        rows = self._some_rows(subset)
-        classes = class_of_rows(self.outputs, self._outputs) if self.method != "random" else None
+        rows = self._require_rows(subset)
+        classes = get_row_classes(self.outputs, self._outputs) if self.method != "random" else None
         if classes is not None:
             classes = [classes[row] for row in rows]
         seed = self.seed if seed is None else seed
@@ -393,7 +399,7 @@ class Dataset:
         """
         from webnnm.data.binding.decode import decode
 
-        block = self._output_block(block)
+        block = self._resolve_output(block)
         if block in self.target_standardization:
             scale, values = self.target_standardization[block], HostArray.of(values)
             if scale.doubts(values, own=True):
@@ -423,22 +429,24 @@ class Dataset:
             self.prepareBatches(subset)
         return next(self._cursors[subset], None)
 
-    def _divide(self, parts: Rows) -> None:
+    def _apply_split(self, parts: Rows) -> None:
         """Use these rows for the subsets, and compute the scaling from the training rows."""
         self._rows: dict[str, Sequence[int]] = dict(zip(PARTS, parts, strict=True))
         self._rows["full"] = range(self._row_count)
-        self.inputs, self._inputs, self.standardization = self._given_inputs.scaled(parts[0])
-        self.outputs, self._outputs, self.target_standardization = self._given_outputs.scaled(
+        self.inputs, self._inputs, self.standardization = self._unscaled_inputs.fit_transform(
             parts[0]
+        )
+        self.outputs, self._outputs, self.target_standardization = (
+            self._unscaled_outputs.fit_transform(parts[0])
         )
 
     def _fold(self, number: int, k: int, rows: Sequence[int], test: Sequence[int]) -> Dataset:
         other = self._copy()
         other.name = f"{self.name}, fold {number} of {k}"
         other.method = "explicit"
-        tested = set(test)
-        training = [row for place, row in enumerate(rows) if place not in tested]
-        other._divide((training, [], [rows[place] for place in test]))
+        test_indices = set(test)
+        training = [row for index, row in enumerate(rows) if index not in test_indices]
+        other._apply_split((training, [], [rows[index] for index in test]))
         return other
 
     def _copy(self) -> Dataset:
@@ -447,7 +455,7 @@ class Dataset:
         other._epochs = {}
         return other
 
-    def _some_rows(self, subset: str) -> Sequence[int]:
+    def _require_rows(self, subset: str) -> Sequence[int]:
         rows = self.rows(subset)
         if not rows:
             raise DataError(
@@ -457,10 +465,10 @@ class Dataset:
             )
         return rows
 
-    def _output_block(self, block: str | None) -> str:
+    def _resolve_output(self, block: str | None) -> str:
         if block is None and len(self.outputs) == 1:
             return next(iter(self.outputs))
         if block not in self.outputs:
-            hint = suggestion(str(block), self.outputs) or listed(self.outputs)
+            hint = suggestion(str(block), self.outputs) or list_available(self.outputs)
             raise DataError("NNM710", f'no output "{block}"', hint=hint)
         return block

@@ -16,13 +16,13 @@ from webnnm.data.field import KINDS, Field, Kind
 from webnnm.data.series.sequences import (
     Length,
     check_shared,
+    describe_position,
+    flatten_rows,
     is_ragged,
-    padded,
-    padded_size,
-    positions_of,
-    spot,
+    pad,
+    resolve_length,
 )
-from webnnm.data.tables.columns import column_keys, repeated
+from webnnm.data.tables.columns import find_duplicates, get_column_keys
 
 ONLY_BLOCK = "model"
 """The name of the only input or output if none is given."""
@@ -30,7 +30,7 @@ ONLY_BLOCK = "model"
 SEQUENCE = "sequence"
 """The name of the positions of a sequence whose dimensions have no names."""
 
-Taken = tuple[Field, HostArray]
+FieldArray = tuple[Field, HostArray]
 Side = tuple[dict[str, Field], dict[str, HostArray]]
 """Fields and arrays of all inputs, or of all outputs."""
 
@@ -52,29 +52,31 @@ def per_block(value: Any, blocks: Iterable[str], what: str) -> dict[str, Any]:
 
     `what` names the option in a message. Raises `DataError` NNM710 for an unknown block.
     """
-    known = list(dict.fromkeys(blocks))
+    names = list(dict.fromkeys(blocks))
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        if len(known) != 1:
+        if len(names) != 1:
             raise DataError(
-                "NNM710", f"{what} for which block?", hint=f"give a dict with {listed(known)}"
+                "NNM710",
+                f"{what} for which block?",
+                hint=f"give a dict with {list_available(names)}",
             )
-        return {known[0]: value}
+        return {names[0]: value}
     options = cast("Mapping[str, Any]", value)
     for block in options:
-        if block not in known:
-            hint = suggestion(block, known) or listed(known)
+        if block not in names:
+            hint = suggestion(block, names) or list_available(names)
             raise DataError("NNM710", f'{what}: no block "{block}"', hint=hint)
     return dict(options)
 
 
-def lengths_for(
+def resolve_lengths(
     value: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
 ) -> tuple[dict[str, Length], dict[str, Length]]:
     """Return which inputs and outputs are sequences, block → option `length`.
 
-    >>> lengths_for("max", {"x": [[1, 2], [3]]}, {"y": [0, 1]})
+    >>> resolve_lengths("max", {"x": [[1, 2], [3]]}, {"y": [0, 1]})
     ({'x': 'max'}, {})
 
     A single length applies to the only input and to all lists of arrays of different lengths; in a
@@ -97,16 +99,16 @@ def lengths_for(
     )
 
 
-def listed(names: Iterable[str]) -> str:
+def list_available(names: Iterable[str]) -> str:
     """Return a hint that lists the available names.
 
-    >>> listed(["left", "right"])
+    >>> list_available(["left", "right"])
     'available: "left", "right"'
     """
     return "available: " + ", ".join(f'"{name}"' for name in names)
 
 
-def take_all(
+def read_fields(
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
     labels: Mapping[str, Sequence[str]],
@@ -114,7 +116,7 @@ def take_all(
 ) -> tuple[Side, Side]:
     """Return fields and arrays of all inputs and all outputs, given the options of `Dataset`.
 
-    >>> take_all({"x": [1.5]}, {"y": [0.5]}, {}, {})[1][1]
+    >>> read_fields({"x": [1.5]}, {"y": [0.5]}, {}, {})[1][1]
     {'y': HostArray(float64[1])}
 
     `options` may hold "kinds", "names", "features" and "length". If an input and an output have
@@ -125,10 +127,10 @@ def take_all(
     kinds = per_block(options.get("kinds"), blocks, "kinds")
     names = per_block(options.get("names"), blocks, "names")
     features = per_block(options.get("features"), inputs, "features")
-    lengths = lengths_for(options.get("length"), inputs, outputs)
-    found: tuple[Side, Side] = ({}, {}), ({}, {})
+    lengths = resolve_lengths(options.get("length"), inputs, outputs)
+    sides: tuple[Side, Side] = ({}, {}), ({}, {})
     for block, value in inputs.items():
-        found[0][0][block], found[0][1][block] = take_input(
+        sides[0][0][block], sides[0][1][block] = read_input(
             block,
             value,
             None if block in outputs else kinds.get(block),
@@ -137,7 +139,7 @@ def take_all(
             lengths[0].get(block),
         )
     for block, value in outputs.items():
-        found[1][0][block], found[1][1][block] = take_output(
+        sides[1][0][block], sides[1][1][block] = read_output(
             block,
             value,
             kinds.get(block),
@@ -145,45 +147,47 @@ def take_all(
             () if block in inputs else names.get(block, ()),
             length=lengths[1].get(block),
         )
-    check_shared(found[0][1], found[1][1])
-    return found
+    check_shared(sides[0][1], sides[1][1])
+    return sides
 
 
-def take_input(
+def read_input(
     block: str,
     value: Any,
     kind: Kind | None = None,
     names: Sequence[str] = (),
     features: Sequence[str] = (),
     length: Length | None = None,
-) -> Taken:
+) -> FieldArray:
     """Return field and array of an input, whose first dimension is the rows.
 
-    >>> take_input("model", [[1, 2], [3, 4]])[0].shape
+    >>> read_input("model", [[1, 2], [3, 4]])[0].shape
     (2,)
-    >>> take_input("model", [[1, 2], [3]], length="max")[1].tolist()
+    >>> read_input("model", [[1, 2], [3]], length="max")[1].tolist()
     [[1.0, 2.0], [3.0, 0.0]]
 
     `length` makes the rows sequences, which may differ in length: see `Dataset`. Raises `DataError`
     NNM702 for ragged or scalar data, NNM707 for a number that is not finite, NNM711 for lengths.
     """
     where = f'input "{block}"'
-    values, lengths = _given(where, value, exact_type(value), length)
-    found = _checked(where, kind) or "continuous"
-    values = _padded(where, values, lengths, length)
+    values, lengths = _read_rows(where, value, exact_type(value), length)
+    resolved_kind = _check_kind(where, kind) or "continuous"
+    values = _pad_rows(where, values, lengths, length)
     if length is None:
-        features = features or _column_names(value)
-    return _field(where, values, found, names, features, 0, sequence=length is not None), values
+        features = features or _get_column_names(value)
+    return _make_field(
+        where, values, resolved_kind, names, features, 0, sequence=length is not None
+    ), values
 
 
-def _column_names(value: Any) -> Sequence[str]:
+def _get_column_names(value: Any) -> Sequence[str]:
     """Return the names of the columns of a data frame, () where they are numbers or not unique."""
-    keys = column_keys(value)
+    keys = get_column_keys(value)
     names = () if keys is None else tuple(map(str, keys))
-    return () if repeated(names) or all(name.isdecimal() for name in names) else names
+    return () if find_duplicates(names) or all(name.isdecimal() for name in names) else names
 
 
-def take_output(
+def read_output(
     block: str,
     value: Any,
     kind: Kind | None = None,
@@ -191,49 +195,51 @@ def take_output(
     names: Sequence[str] = (),
     features: Sequence[str] = (),
     length: Length | None = None,
-) -> Taken:
+) -> FieldArray:
     """Return field and array of an output; classes become int32, one-hot and yes/no rows float32.
 
-    >>> take_output("model", [0, 2, 1])[0]
+    >>> read_output("model", [0, 2, 1])[0]
     Field(shape=(), dtype='int32', names=(), sequence=False, kind='classes', features=(), classes=3)
-    >>> take_output("model", [[0, 2], [1]], length="max")[1].tolist()
+    >>> read_output("model", [[0, 2], [1]], length="max")[1].tolist()
     [[0, 2], [1, -1]]
 
     Positions after the end of a sequence have class -1, or zero for other values. Raises
-    `DataError` as `take_input` does, and NNM706 for a label that the kind does not allow.
+    `DataError` as `read_input` does, and NNM706 for a label that the kind does not allow.
     """
     where = f'output "{block}"'
-    integers = _integers_only(value)
-    values, lengths = _given(where, value, "int64" if integers else exact_type(value), length)
-    found = _checked(where, kind) or detect_kind(values, named=labels is not None)
-    if found == "classes":
-        values = _class_numbers(where, values, labels, lengths)
-    elif found in ("onehot", "multilabel", "distribution"):
+    integers = _holds_integers(value)
+    values, lengths = _read_rows(where, value, "int64" if integers else exact_type(value), length)
+    resolved_kind = _check_kind(where, kind) or detect_kind(values, named=labels is not None)
+    if resolved_kind == "classes":
+        values = _to_class_ids(where, values, labels, lengths)
+    elif resolved_kind in ("onehot", "multilabel", "distribution"):
         values = HostArray.of(values, "float32")
     elif integers:
         values = HostArray.of(values, "float64")
     classes = 0
-    if found == "classes":
+    if resolved_kind == "classes":
         classes = max(max(values.values()) + 1, len(labels or ()))
-    elif found != "continuous":
+    elif resolved_kind != "continuous":
         classes = values.shape[-1] if len(values.shape) > 1 else 1
-    if found == "onehot" and detect_kind(values) != "onehot":
-        place = _first_not_one_hot(values) * count(values.shape[1:])
-        at = spot(place, count(values.shape[1:]), lengths).rsplit(", element", 1)[0]
-        raise DataError("NNM706", f"{where}: {at} is not one-hot")
+    if resolved_kind == "onehot" and detect_kind(values) != "onehot":
+        index = _find_not_one_hot(values) * count(values.shape[1:])
+        position = describe_position(index, count(values.shape[1:]), lengths).rsplit(
+            ", element", 1
+        )[0]
+        raise DataError("NNM706", f"{where}: {position} is not one-hot")
     if labels is not None:
-        _check_labels(where, found, classes, labels)
-    fill = b"\xff" if found == "classes" else b"\0"  # -1 in every integer type
-    values = _padded(where, values, lengths, length, fill)
+        _check_labels(where, resolved_kind, classes, labels)
+    fill = b"\xff" if resolved_kind == "classes" else b"\0"  # -1 in every integer type
+    values = _pad_rows(where, values, lengths, length, fill)
     sequence = length is not None
-    field = _field(where, values, found, names, features, classes, sequence=sequence)
+    field = _make_field(where, values, resolved_kind, names, features, classes, sequence=sequence)
     return replace(field, declared=kind is not None), values
 
 
-def row_count_of(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> int:
+def count_rows(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArray]) -> int:
     """Return how many rows all arrays have.
 
-    >>> row_count_of({"x": HostArray.of([[1], [2]])}, {})
+    >>> count_rows({"x": HostArray.of([[1], [2]])}, {})
     2
 
     Raises `DataError` NNM702 if they differ, NNM705 if there are none.
@@ -241,48 +247,50 @@ def row_count_of(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArra
     counts = {f'input "{block}"': len(values) for block, values in inputs.items()}
     counts |= {f'output "{block}"': len(values) for block, values in outputs.items()}
     if len(set(counts.values())) != 1:
-        found = ", ".join(f"{what} has {rows}" for what, rows in counts.items())
-        raise DataError("NNM702", f"unequal numbers of rows: {found or 'no arrays'}")
+        row_counts = ", ".join(f"{what} has {rows}" for what, rows in counts.items())
+        raise DataError("NNM702", f"unequal numbers of rows: {row_counts or 'no arrays'}")
     row_count = next(iter(counts.values()))
     if not row_count:
         raise DataError("NNM705", "the dataset has no rows")
     return row_count
 
 
-def finite(where: str, values: HostArray, lengths: Sequence[int] = (), *, first: int = 0) -> None:
+def require_finite(
+    where: str, values: HostArray, lengths: Sequence[int] = (), *, first: int = 0
+) -> None:
     """Raise `DataError` NNM707 with the place of the first number that is not finite.
 
-    >>> finite("input", HostArray.of([1.0, 2.0]))
+    >>> require_finite("input", HostArray.of([1.0, 2.0]))
 
     `lengths` are those of rows whose positions are concatenated, `first` is the number of the
     first row.
     """
     # A single sum shows quickly whether there is something to look for.
     if is_float(values.dtype) and not math.isfinite(sum(values.values())):
-        for place, found in enumerate(values.values()):
-            if not math.isfinite(found):
-                at = spot(place, count(values.shape[1:]), lengths, first)
+        for index, number in enumerate(values.values()):
+            if not math.isfinite(number):
+                position = describe_position(index, count(values.shape[1:]), lengths, first)
                 raise DataError(
                     "NNM707",
-                    f"{where}: {at} is {found}",
+                    f"{where}: {position} is {number}",
                     hint="drop the row, or replace the value with a finite number",
                 )
 
 
-def _given(
+def _read_rows(
     where: str, value: Any, dtype: Any, length: Length | None
 ) -> tuple[HostArray, Sequence[int]]:
     """Return the rows, or the positions of sequences and how many each has."""
     if length is not None:
-        values, lengths = positions_of(where, value, dtype)
-        finite(where, values, lengths)
+        values, lengths = flatten_rows(where, value, dtype)
+        require_finite(where, values, lengths)
         return values, lengths
     try:
         values = HostArray.of(value, dtype, copy=True)
     except DataError as error:
-        from webnnm.data.binding.mismatch import words_of
+        from webnnm.data.binding.mismatch import explain_words
 
-        words = words_of(where, value)
+        words = explain_words(where, value)
         if words is not None:
             raise words from error
         hint = 'length="max" pads sequences of different lengths' if is_ragged(value) else ""
@@ -291,11 +299,11 @@ def _given(
         raise DataError(
             "NNM702", f"{where} is a single number", hint="the first dimension is the rows"
         )
-    finite(where, values)
+    require_finite(where, values)
     return values, ()
 
 
-def _padded(
+def _pad_rows(
     where: str,
     values: HostArray,
     lengths: Sequence[int],
@@ -304,10 +312,10 @@ def _padded(
 ) -> HostArray:
     if length is None:
         return values
-    return padded(values, lengths, padded_size(where, length, lengths), fill=fill)
+    return pad(values, lengths, resolve_length(where, length, lengths), fill=fill)
 
 
-def _field(
+def _make_field(
     where: str,
     values: HostArray,
     kind: Kind,
@@ -318,11 +326,11 @@ def _field(
     sequence: bool,
 ) -> Field:
     shape = values.shape[1:]
-    for what, given in (("names", names), ("features", features)):
-        words: Any = given  # whatever a caller may have written
-        if not hasattr(words, "__iter__") or not all(isinstance(word, str) for word in words):
+    for option, value in (("names", names), ("features", features)):
+        texts: Any = value  # whatever a caller may have written
+        if not hasattr(texts, "__iter__") or not all(isinstance(text, str) for text in texts):
             hint = "a list of texts"
-            raise DataError("NNM704", f"{where}: {what} is {words!r}", hint=hint)
+            raise DataError("NNM704", f"{where}: {option} is {texts!r}", hint=hint)
     if names and len(names) != len(shape):
         raise DataError(
             "NNM702", f"{where}: {len(names)} names for the dimensions of {show(shape)}"
@@ -340,7 +348,7 @@ def _field(
     )
 
 
-def _class_numbers(
+def _to_class_ids(
     where: str, values: HostArray, labels: Sequence[str] | None, lengths: Sequence[int]
 ) -> HostArray:
     shape = values.shape[:1] if count(values.shape[1:]) == 1 else values.shape
@@ -354,12 +362,12 @@ def _class_numbers(
     if not is_float(values.dtype) and len(flat) and low <= min(flat) and max(flat) <= high:
         return HostArray.of(values, "int32", shape)
     numbers: list[int] = []
-    for place, number in enumerate(flat):
+    for index, number in enumerate(flat):
         if number != int(number) or not low <= number <= high:
-            at = spot(place, count(shape[1:]), lengths)
+            position = describe_position(index, count(shape[1:]), lengths)
             raise DataError(
                 "NNM706",
-                f"{where}: {at if lengths else at.split(',')[0]} has class {number:g}",
+                f"{where}: {position if lengths else position.split(',')[0]} has class {number:g}",
                 hint=f"classes are integers 0 … {high:g}"
                 if labels
                 else "classes are numbered from 0",
@@ -380,23 +388,23 @@ def _check_labels(where: str, kind: Kind, classes: int, labels: Sequence[str]) -
         raise DataError("NNM702", f"{where}: {len(labels)} labels for {classes} classes")
 
 
-def _first_not_one_hot(values: HostArray) -> int:
+def _find_not_one_hot(values: HostArray) -> int:
     for row in range(len(values)):
         if detect_kind(values.rows([row])) != "onehot":
             return row
     return 0
 
 
-def _checked(where: str, kind: Kind | None) -> Kind | None:
+def _check_kind(where: str, kind: Kind | None) -> Kind | None:
     if kind is not None and kind not in KINDS:
         hint = suggestion(str(kind), KINDS) or f"one of {', '.join(KINDS)}"
         raise DataError("NNM704", f'{where}: unknown kind "{kind}"', hint=hint)
     return kind
 
 
-def _integers_only(value: Any) -> bool:
+def _holds_integers(value: Any) -> bool:
     """Return whether nested lists hold nothing but integers: floats mean measurements."""
     if isinstance(value, (list, tuple, range)):
         elements = list(cast("Iterable[Any]", value))
-        return bool(elements) and all(map(_integers_only, elements))
+        return bool(elements) and all(map(_holds_integers, elements))
     return isinstance(value, int)

@@ -15,7 +15,7 @@ from webnnm.data.preparation.statistics import Statistics
 
 Arrays = dict[str, HostArray]
 
-NEEDED = ("name", "inputs", "outputs", "batch_size", "labels", "size")
+REQUIRED_MEMBERS = ("name", "inputs", "outputs", "batch_size", "labels", "size")
 
 
 @runtime_checkable
@@ -118,7 +118,7 @@ def check_dataset(value: Any) -> AnyDataset:
     Raises `DataError` NNM714 with the members that it lacks, NNM712 if it is to be awaited first.
     """
     check_awaited(value, "dataset", "dataset=…")
-    lacking = [member for member in NEEDED if not hasattr(value, member)]
+    lacking = [member for member in REQUIRED_MEMBERS if not hasattr(value, member)]
     if not hasattr(value, "batches") and not hasattr(value, "blocks"):
         lacking.append("batches or blocks")
     if lacking:
@@ -130,31 +130,31 @@ def check_dataset(value: Any) -> AnyDataset:
     return value
 
 
-def whole_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arrays]:
+def load_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arrays]:
     """Return inputs, outputs and masks of all rows of a subset, in order.
 
     >>> from webnnm.data.dataset import Dataset
-    >>> whole_subset(Dataset([1.5, 2.5], [0.5, 1.5], split=(1, 0, 0)), "training")[0]["model"]
+    >>> load_subset(Dataset([1.5, 2.5], [0.5, 1.5], split=(1, 0, 0)), "training")[0]["model"]
     HostArray(float32[2])
 
     The batches are used if a dataset has no `arrays` and `masks`. Raises `DataError` NNM705 for a
     subset without rows, NNM702 for a stream.
     """
-    given = cast(Any, dataset)
-    if hasattr(given, "arrays") and hasattr(given, "masks"):
-        inputs, outputs = given.arrays(subset)
-        return inputs, outputs, given.masks(subset)
-    if not hasattr(given, "batches"):
+    source = cast(Any, dataset)
+    if hasattr(source, "arrays") and hasattr(source, "masks"):
+        inputs, outputs = source.arrays(subset)
+        return inputs, outputs, source.masks(subset)
+    if not hasattr(source, "batches"):
         raise DataError(
             "NNM702",
             f"{dataset.name} is a stream: its rows are not in memory",
             hint='await stream.collect("testing") loads a subset into memory',
         )
-    batches: list[Batch] = list(given.batches(subset, shuffle=False))
+    batches: list[Batch] = list(source.batches(subset, shuffle=False))
     if not batches:
         raise DataError("NNM705", f'subset "{subset}" of {dataset.name} has no rows')
 
-    def gathered(sides: list[Arrays]) -> Arrays:
+    def concatenate_batches(sides: list[Arrays]) -> Arrays:
         parts = list(zip(sides, batches, strict=True))
         return {
             block: concatenate(
@@ -164,25 +164,25 @@ def whole_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Arra
         }
 
     return (
-        gathered([batch.inputs for batch in batches]),
-        gathered([batch.outputs for batch in batches]),
-        gathered([batch.masks for batch in batches]),
+        concatenate_batches([batch.inputs for batch in batches]),
+        concatenate_batches([batch.outputs for batch in batches]),
+        concatenate_batches([batch.masks for batch in batches]),
     )
 
 
-def orders_of(
+def compute_orders(
     dataset: AnyDataset,
     subset: str,
     epochs: Sequence[int],
     shuffle: bool | None = None,
     seed: int = 0,
 ) -> list[array[int]]:
-    """Return the order in which each of these epochs visits the rows of `whole_subset` (spec G.3).
+    """Return the order in which each of these epochs visits the rows of `load_subset` (spec G.3).
 
     A dataset may have its own method `order` for one epoch.
 
     >>> from webnnm.data.dataset import Dataset
-    >>> orders_of(Dataset([1.5, 2.5], [0.5, 1.5], split=(0, 0, 1)), "testing", [1, 2])
+    >>> compute_orders(Dataset([1.5, 2.5], [0.5, 1.5], split=(0, 0, 1)), "testing", [1, 2])
     [array('i', [0, 1]), array('i', [0, 1])]
     """
     from webnnm.data.dataset import Dataset

@@ -40,9 +40,9 @@ class Split:
             row_count, self.parts, method=self.method, classes=classes, seed=self.seed
         )
 
-    def applied(self, classes: Sequence[int] | None) -> Method | Literal["explicit"]:
+    def resolve_method(self, classes: Sequence[int] | None) -> Method | Literal["explicit"]:
         """Return the method by which `rows` divides: "explicit" if it is given lists of rows."""
-        if not all(isinstance(part, (int, float)) for part in parts_of(self.parts)):
+        if not all(isinstance(part, (int, float)) for part in require_parts(self.parts)):
             return "explicit"
         return "random" if self.method == "stratified" and classes is None else self.method
 
@@ -72,9 +72,9 @@ def split_rows(
         raise DataError("NNM704", f'unknown split method "{method}"', hint=hint)
     if seed is not None and not is_integer(seed):
         raise DataError("NNM704", f"seed is {seed!r}", hint="an integer")
-    split = parts_of(split)
+    split = require_parts(split)
     if not all(isinstance(part, (int, float)) for part in split):
-        return _explicit(row_count, split)
+        return _check_row_lists(row_count, split)
     if any(not 0 <= part < math.inf for part in split):
         raise DataError(
             "NNM704",
@@ -82,11 +82,11 @@ def split_rows(
             hint="give training, validation and testing, such as (0.7, 0, 0.3)",
         )
     stream = Stream(seed, Purpose.SPLITTING)
-    groups = by_class(row_count, classes if method == "stratified" else None)
+    groups = group_by_class(row_count, classes if method == "stratified" else None)
     if method != "sequential":
         groups = [[group[i] for i in stream.permutation(len(group))] for group in groups]
     if sum(split) > 1 + 1e-6:
-        return _by_counts(row_count, split, groups)
+        return _split_by_counts(row_count, split, groups)
     if abs(sum(split) - 1) > 1e-6:
         raise DataError(
             "NNM704",
@@ -96,17 +96,17 @@ def split_rows(
     parts: Rows = ([], [], [])
     for group in groups:
         first = 0
-        for part, size in zip(parts, _shared_out(len(group), split), strict=True):
+        for part, size in zip(parts, _apportion(len(group), split), strict=True):
             part += group[first : first + size]
             first += size
     training, validation, testing = map(sorted, parts)
     return training, validation, testing
 
 
-def parts_of(split: Any) -> Sequence[Any]:
+def require_parts(split: Any) -> Sequence[Any]:
     """Return the three parts of a split. Raises `DataError` NNM704 if it has another number.
 
-    >>> parts_of([0.7, 0, 0.3])
+    >>> require_parts([0.7, 0, 0.3])
     (0.7, 0, 0.3)
     """
     hint = "give training, validation and testing, such as (0.7, 0, 0.3)"
@@ -134,15 +134,17 @@ def fold_rows(
     stream = Stream(seed, Purpose.SPLITTING, "folds")
     # Dealt one by one across classes without starting over: no fold collects all remainders.
     dealt = [
-        group[i] for group in by_class(row_count, classes) for i in stream.permutation(len(group))
+        group[i]
+        for group in group_by_class(row_count, classes)
+        for i in stream.permutation(len(group))
     ]
     return [sorted(dealt[fold::k]) for fold in range(k)]
 
 
-def by_class(row_count: int, classes: Sequence[int] | None) -> list[list[int]]:
+def group_by_class(row_count: int, classes: Sequence[int] | None) -> list[list[int]]:
     """Return the rows of each class, in the order of the classes; all in one without classes.
 
-    >>> by_class(3, [1, 0, 1])
+    >>> group_by_class(3, [1, 0, 1])
     [[1], [0, 2]]
     """
     if classes is None:
@@ -153,7 +155,7 @@ def by_class(row_count: int, classes: Sequence[int] | None) -> list[list[int]]:
     return list(groups.values())
 
 
-def _shared_out(total: int, shares: Sequence[float]) -> list[int]:
+def _apportion(total: int, shares: Sequence[float]) -> list[int]:
     """Divide a number by the largest-remainder rule, ties to the earlier part."""
     portions = [total * round(share * _BILLION) for share in shares]
     sizes = [portion // _BILLION for portion in portions]
@@ -163,7 +165,7 @@ def _shared_out(total: int, shares: Sequence[float]) -> list[int]:
     return sizes
 
 
-def _by_counts(row_count: int, counts: Sequence[float], groups: list[list[int]]) -> Rows:
+def _split_by_counts(row_count: int, counts: Sequence[float], groups: list[list[int]]) -> Rows:
     """Cut exact counts from the rows, with the classes spread evenly over them."""
     if any(part != int(part) for part in counts) or sum(counts) > row_count:
         raise DataError(
@@ -183,13 +185,13 @@ def _by_counts(row_count: int, counts: Sequence[float], groups: list[list[int]])
     return sorted(order[:first]), sorted(order[first:second]), sorted(order[second:last])
 
 
-def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
+def _check_row_lists(row_count: int, lists: Sequence[Any]) -> Rows:
     parts: list[list[int]] = []
     seen: dict[int, str] = {}
     for name, rows in zip(PARTS, lists, strict=True):
         if isinstance(rows, (int, float)) and rows != 0:
             raise DataError("NNM704", f"split mixes the number {rows} with lists of rows")
-        part: list[int] = [] if isinstance(rows, (int, float)) else _row_numbers(name, rows)
+        part: list[int] = [] if isinstance(rows, (int, float)) else _to_row_numbers(name, rows)
         for row in part:
             if not 0 <= row < row_count:
                 raise DataError("NNM704", f"{name}: row {row} of 0 … {row_count - 1}")
@@ -201,9 +203,9 @@ def _explicit(row_count: int, lists: Sequence[Any]) -> Rows:
     return training, validation, testing
 
 
-def _row_numbers(name: str, rows: Any) -> list[int]:
-    given: list[Any] = list(rows) if hasattr(rows, "__iter__") else [rows]
-    if isinstance(rows, str) or not all(is_integer(row) for row in given):
-        shown = repr(given)[:80]
+def _to_row_numbers(name: str, rows: Any) -> list[int]:
+    items: list[Any] = list(rows) if hasattr(rows, "__iter__") else [rows]
+    if isinstance(rows, str) or not all(is_integer(row) for row in items):
+        shown = repr(items)[:80]
         raise DataError("NNM704", f"{name} is {shown}", hint="a list of row numbers from 0")
-    return [int(row) for row in given]
+    return [int(row) for row in items]

@@ -12,8 +12,8 @@ from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.keywords import merge_keywords
 from webnnm.data.binding.binding import DataBinding, bind, with_targets
 from webnnm.data.dataset import Dataset
-from webnnm.data.intake import finite
-from webnnm.data.protocol import whole_subset
+from webnnm.data.intake import require_finite
+from webnnm.data.protocol import load_subset
 from webnnm.expert.facts.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.facts.gathering import data_facts, gather_facts
 from webnnm.expert.review import consistent, hindsight, tried
@@ -437,11 +437,11 @@ def _non_finite(binding: DataBinding | None) -> str:
         return ""
     for subset in ("training", "validation", "testing"):
         if binding.dataset.size(subset):
-            inputs, outputs, _ = whole_subset(binding.dataset, subset)
+            inputs, outputs, _ = load_subset(binding.dataset, subset)
             for role, fields in (("input", inputs), ("output", outputs)):
                 for name, values in fields.items():
                     try:
-                        finite(f'{subset} {role} "{name}"', values)
+                        require_finite(f'{subset} {role} "{name}"', values)
                     except DataError as error:
                         return error.message
     return ""

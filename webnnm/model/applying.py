@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
-from webnnm.data.binding.binding import check_numbers, tables
+from webnnm.data.binding.binding import check_ids, find_embedding_tables
 from webnnm.eager.array import Array, bounds, converted, host_array
 from webnnm.eager.calls import computed
 from webnnm.eager.creation import asarray
@@ -59,7 +59,7 @@ class NetworkFunction:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._tables = tables(network)
+        self._tables = find_embedding_tables(network)
         self._kept: dict[Any, _Lowered] = {}
 
     def __call__(
@@ -81,7 +81,7 @@ class NetworkFunction:
             x = given[block]
             known = bounds(x) if is_kind(x.dtype, "integral") else None
             if known is not None and not 0 <= known[0] <= known[1] < rows:
-                check_numbers(f'input "{block}"', host_array(x), name, rows)
+                check_ids(f'input "{block}"', host_array(x), name, rows)
 
     def _lowered(self, given: Mapping[str, Array], training: bool) -> _Lowered:
         """Return the graph for the sizes of some inputs."""

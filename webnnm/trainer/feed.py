@@ -151,7 +151,7 @@ async def epoch_blocks(
             from webnnm.data.preparation.epoch_arrays import epoch_arrays
 
             changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
-            data = _named(*binding.bound(*changed, feed.labels), {}, feed.dtypes)
+            data = _named(*binding.convert_rows(*changed, feed.labels), {}, feed.dtypes)
         numbers = range(epoch, epoch + epochs)
         orders = binding.orders("training", numbers, settings["shuffle"], seed)
         if not feed.host_data:

@@ -12,7 +12,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.random import Purpose, Stream
 from webnnm.data.binding.binding import DataBinding
-from webnnm.data.classes import class_of_rows
+from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Dataset
 from webnnm.data.split import split_rows
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
@@ -154,7 +154,7 @@ def pilot_rows(
     dataset = binding.dataset
     classes = None
     if isinstance(dataset, Dataset):
-        classes = class_of_rows(dataset.outputs, dataset.arrays(subset)[1])
+        classes = get_row_classes(dataset.outputs, dataset.arrays(subset)[1])
     drawn = Stream(seed, Purpose.SCOUTING).below(2**31)
     return split_rows(size, (most, 0, 0), classes=classes, seed=drawn)[0]
 

@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.data.sounds.resampling import resampled
+from webnnm.data.sounds.resampling import resample
 from webnnm.data.sounds.sound import RATE, Sound, load_sound
 from webnnm.graph.builder import GraphBuilder
 from webnnm.transformers.log_mel import HOP, log_mel
@@ -60,7 +60,7 @@ class Stream:
             if sound is None:
                 self._ended = True
             else:
-                found = await resampled(sound.samples, sound.rate, RATE, self._backend)
+                found = await resample(sound.samples, sound.rate, RATE, self._backend)
                 self._samples += found.data
         del self._samples[: 4 * (start - self._start)]
         self._start = start

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.data.sounds.framing import framed_product
+from webnnm.data.sounds.framing import multiply_frames
 from webnnm.data.sounds.sound import RATE
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
@@ -36,7 +36,7 @@ def log_mel(b: GraphBuilder, samples: Any, bands: int) -> Operand:
     batch, length = samples.shape
     frames, edge = length // HOP, WINDOW // 2
     padded = b.pad(samples, (0, edge), (0, edge), mode="reflection")
-    found = framed_product(b, padded, frames, _parts())
+    found = multiply_frames(b, padded, frames, _parts())
     squares = found * found
     cosines = b.slice(squares, (0, 0, 0), (batch, frames, BINS))
     sines = b.slice(squares, (0, 0, BINS), (batch, frames, BINS))

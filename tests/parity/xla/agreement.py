@@ -20,7 +20,7 @@ from webnnm import Dataset, NNModel
 from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, WebNNMError
-from webnnm.data.protocol import whole_subset
+from webnnm.data.protocol import load_subset
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.graph.elaboration.elaborate import elaborate
@@ -212,7 +212,7 @@ async def ten_steps(source: str, shape: tuple[int, ...], classes: int) -> float:
         arguments, _, results = text.splitlines()[1].partition(" -> ")
         names = ARGUMENT.findall(arguments)
         values: dict[str, Any] = {p.name: np.asarray(p.value) for p in model.params()}
-        data, targets, _ = whole_subset(model.state.binding().dataset, "training")
+        data, targets, _ = load_subset(model.state.binding().dataset, "training")
         types = re.findall(r"%arg\d+: tensor<([\dx]*)\w+>", arguments)
         for name, sizes in zip(names, types, strict=True):
             zero = np.zeros([int(n) for n in sizes.split("x")[:-1]], np.float32)

@@ -10,7 +10,7 @@ import pytest
 
 from webnnm.core.errors import DataError
 from webnnm.data.tables.column_reading import Column, read_column
-from webnnm.data.tables.columns import MISSING, Table, as_number, table_of
+from webnnm.data.tables.columns import MISSING, Table, as_number, as_table
 
 
 class Series:
@@ -52,14 +52,14 @@ class ArrowTable(Frame):
     ],
 )
 def test_what_has_columns_is_a_table(value: Any) -> None:
-    table = table_of(value)
+    table = as_table(value)
     assert (table.names, table.row_count) == (("a", "b"), 2)
     assert [list(cells) for cells in table.columns] == [[1, 2], ["x", "y"]]
     assert table.place(1, 1) == "row 1, column b"
 
 
 def test_names_that_are_not_text_become_text() -> None:
-    assert table_of(Frame({0: [1], 1: [2]})).names == ("0", "1")
+    assert as_table(Frame({0: [1], 1: [2]})).names == ("0", "1")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_names_that_are_not_text_become_text() -> None:
 )
 def test_what_is_not_a_table_is_refused(value: Any, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
-        table_of(value)
+        as_table(value)
     assert caught.value.code == "NNM702"
 
 
@@ -162,7 +162,7 @@ def test_dates_of_arrays_are_not_nanoseconds() -> None:
     for unit in ("D", "ns"):
         days = np.array(["2024-01-02", "2024-01-03"], f"datetime64[{unit}]")
         with pytest.raises(DataError, match='NNM713: column "day" holds dates'):
-            read_column(table_of({"day": days}), 0)
+            read_column(as_table({"day": days}), 0)
 
 
 def test_numbers_are_taken_as_words_where_asked_for() -> None:
@@ -195,12 +195,12 @@ def test_numbers_beyond_float32_are_refused(cell: Any) -> None:
 
 
 def test_rows_of_a_column() -> None:
-    numbers = read(["1", "", "3", ""]).of_rows([0, 2, 3])
+    numbers = read(["1", "", "3", ""]).take([0, 2, 3])
     assert numbers.numbers is not None
     assert list(numbers.numbers)[:2] == [1, 3]
     assert numbers.missing == [2]
-    words = read(["a", "", "c"]).of_rows([1, 2])
-    assert (words.words, words.missing, words.known_words([0, 1])) == ([None, "c"], [0], ["c"])
+    words = read(["a", "", "c"]).take([1, 2])
+    assert (words.words, words.missing, words.get_words([0, 1])) == ([None, "c"], [0], ["c"])
 
 
 @pytest.mark.parametrize(

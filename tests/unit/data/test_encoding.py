@@ -15,7 +15,7 @@ from webnnm.data.tables.encoding import (
     NumberEncoder,
     OneHotEncoder,
     from_dict,
-    sorted_words,
+    sort_categories,
     to_dict,
 )
 
@@ -56,7 +56,7 @@ def test_missing_words_are_filled_if_that_was_fitted() -> None:
     with pytest.raises(DataError, match="row 1, column colour is empty") as caught:
         encoder.encode(words("red", None))
     assert caught.value.code == "NNM713"
-    filled = encoder.filled([0.25, 0.75])
+    filled = encoder.with_fill([0.25, 0.75])
     assert rows(filled.encode(words("red", None))) == [[0, 1], [0.25, 0.75]]
 
 
@@ -65,7 +65,7 @@ def test_missing_numbers_are_filled_if_that_was_fitted() -> None:
     with pytest.raises(DataError, match="row 1, column age is empty") as caught:
         NumberEncoder("age").encode(column)
     assert caught.value.code == "NNM713"
-    assert list(NumberEncoder("age").filled([0.0]).encode(column)[0]) == [1, 0]
+    assert list(NumberEncoder("age").with_fill([0.0]).encode(column)[0]) == [1, 0]
     assert list(NumberEncoder("age", 7.5).encode(column)[0]) == [1, 7.5]
 
 
@@ -94,7 +94,7 @@ def test_too_many_words_are_not_categories() -> None:
 def test_words_are_sorted_as_numbers_or_by_code_point(
     given: list[str], expected: tuple[str, ...]
 ) -> None:
-    assert sorted_words(given) == expected
+    assert sort_categories(given) == expected
 
 
 def test_labels() -> None:

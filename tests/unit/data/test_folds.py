@@ -8,7 +8,7 @@ import pytest
 
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset, IrisDataset
-from webnnm.data.split import by_class, fold_rows
+from webnnm.data.split import fold_rows, group_by_class
 
 
 @pytest.mark.parametrize("rows", [5, 17, 150])
@@ -44,8 +44,8 @@ def test_each_row_may_be_a_fold() -> None:
 
 
 def test_rows_by_class_are_in_the_order_of_the_classes() -> None:
-    assert by_class(4, [2, 0, 2, 1]) == [[1], [3], [0, 2]]
-    assert by_class(2, None) == [[0, 1]]
+    assert group_by_class(4, [2, 0, 2, 1]) == [[1], [3], [0, 2]]
+    assert group_by_class(2, None) == [[0, 1]]
 
 
 async def test_folds_of_iris() -> None:

@@ -10,7 +10,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.pictures.images import ImageDataset
-from webnnm.data.pictures.pixels import pictures
+from webnnm.data.pictures.pixels import read_pictures
 
 ALL = {"split": (1, 0, 0)}
 GREY = HostArray("uint8", (2, 2, 3), bytes(range(0, 240, 20)))
@@ -121,7 +121,7 @@ def test_photographs_are_upright(orientation: int) -> None:
     data = ImageDataset(photographs, LABELS, **ALL)
     scene = [[1 / 255, 2 / 255, 3 / 255], [4 / 255, 5 / 255, 6 / 255]]
     assert image_of(data) == [pytest.approx(row) for row in scene]
-    later = pictures("input", photographs[0], data.inputs["model"])
+    later = read_pictures("input", photographs[0], data.inputs["model"])
     assert list(later.values()) == [1, 2, 3, 4, 5, 6]
 
 
@@ -131,7 +131,7 @@ def test_true_is_white() -> None:
     for images in (masks, list(masks)):
         data = ImageDataset(images, LABELS, **ALL)
         assert image_of(data) == [[1, 0]]
-    later = data.light.of("input", pictures("input", masks[0], data.inputs["model"]))
+    later = data.light.of("input", read_pictures("input", masks[0], data.inputs["model"]))
     assert list(later.values()) == [1, 0]
     view = memoryview(bytes([1, 0, 0, 1])).cast("?")
     assert image_of(ImageDataset(view, LABELS, shape=(1, 2), **ALL)) == [[1, 0]]
@@ -145,7 +145,7 @@ def test_pictures_of_16_bits_keep_their_greys(mode: str) -> None:
     data = ImageDataset([Picture(mode, (2, 2), values.tobytes())] * 2, LABELS, **ALL)
     assert image_of(data)[0] == pytest.approx([0, 0.50001], abs=1e-4)
     assert image_of(data)[1] == pytest.approx([1, 0.01], abs=1e-4)
-    later = pictures("input", Picture(mode, (2, 2), values.tobytes()), data.inputs["model"])
+    later = read_pictures("input", Picture(mode, (2, 2), values.tobytes()), data.inputs["model"])
     assert list(data.light.of("input", later).values())[2] == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field
-from webnnm.data.intake import take_input, take_output
+from webnnm.data.intake import read_input, read_output
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ from webnnm.data.intake import take_input, take_output
 def test_kinds_are_detected(
     value: Any, kind: str, dtype: str, shape: tuple[int, ...], classes: int
 ) -> None:
-    field, values = take_output("y", value)
+    field, values = read_output("y", value)
     assert (field.kind, field.dtype, field.shape, field.classes) == (kind, dtype, shape, classes)
     assert values.shape[1:] == field.shape
     # Measurements keep the digits of float64 until they are scaled.
@@ -51,24 +51,24 @@ def test_kinds_are_detected(
 
 
 def test_kinds_may_be_told() -> None:
-    assert take_output("y", [0, 1, 2], "continuous")[0] == Field((), "float32")
-    field, values = take_output("y", [0.0, 5.0], "classes")
+    assert read_output("y", [0, 1, 2], "continuous")[0] == Field((), "float32")
+    field, values = read_output("y", [0.0, 5.0], "classes")
     assert (field.kind, field.classes, values.tolist()) == ("classes", 6, [0, 5])
-    assert take_output("y", [[0, 1]], "multilabel")[0].kind == "multilabel"
-    assert take_input("x", [[0, 1]], "onehot")[0].kind == "onehot"
+    assert read_output("y", [[0, 1]], "multilabel")[0].kind == "multilabel"
+    assert read_input("x", [[0, 1]], "onehot")[0].kind == "onehot"
 
 
 def test_positions_may_have_negative_classes() -> None:
-    field, values = take_output("y", [[0, -1], [2, 1]], "classes")
+    field, values = read_output("y", [[0, -1], [2, 1]], "classes")
     assert (field.shape, field.classes) == ((2,), 3)
     assert values.tolist() == [[0, -1], [2, 1]]
 
 
 def test_labels_make_integers_classes() -> None:
     names = ["a", "b", "c", "d"]
-    field, _ = take_output("y", [0, 1, 3], labels=names)
+    field, _ = read_output("y", [0, 1, 3], labels=names)
     assert (field.kind, field.classes) == ("classes", 4)
-    assert take_output("y", [0.0, 1.0, 3.0], labels=names)[0].kind == "classes"
+    assert read_output("y", [0.0, 1.0, 3.0], labels=names)[0].kind == "classes"
 
 
 def fails(code: str, words: str, call: Any, *arguments: Any, **options: Any) -> None:
@@ -80,39 +80,39 @@ def fails(code: str, words: str, call: Any, *arguments: Any, **options: Any) -> 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_numbers_that_are_not_finite_are_refused_with_their_place(bad: float) -> None:
     fails(
-        "NNM707", f'input "x": row 1, element 2 is {bad}', take_input, "x", [[1, 2, 3], [4, 5, bad]]
+        "NNM707", f'input "x": row 1, element 2 is {bad}', read_input, "x", [[1, 2, 3], [4, 5, bad]]
     )
-    fails("NNM707", f'output "y": row 2, element 0 is {bad}', take_output, "y", [1.0, 2.0, bad])
+    fails("NNM707", f'output "y": row 2, element 0 is {bad}', read_output, "y", [1.0, 2.0, bad])
 
 
 def test_ragged_and_scalar_data_are_refused() -> None:
-    fails("NNM702", 'input "x": the nested lists are ragged', take_input, "x", [[1, 2], [3]])
-    fails("NNM702", 'output "y" is a single number', take_output, "y", 3)
+    fails("NNM702", 'input "x": the nested lists are ragged', read_input, "x", [[1, 2], [3]])
+    fails("NNM702", 'output "y" is a single number', read_output, "y", 3)
 
 
 def test_labels_out_of_range_are_refused() -> None:
     names = ["a", "b"]
-    fails("NNM706", "row 1 has class 2", take_output, "y", [0, 2], None, names)
-    fails("NNM706", "no row has a class", take_output, "y", [-1, -1], "classes")
-    fails("NNM706", r"row 0 has class 0\.5", take_output, "y", [0.5, 1], "classes")
-    fails("NNM706", "row 2 is not one-hot", take_output, "y", [[0, 1], [1, 0], [1, 1]], "onehot")
+    fails("NNM706", "row 1 has class 2", read_output, "y", [0, 2], None, names)
+    fails("NNM706", "no row has a class", read_output, "y", [-1, -1], "classes")
+    fails("NNM706", r"row 0 has class 0\.5", read_output, "y", [0.5, 1], "classes")
+    fails("NNM706", "row 2 is not one-hot", read_output, "y", [[0, 1], [1, 0], [1, 1]], "onehot")
 
 
 def test_labels_that_do_not_fit_are_refused() -> None:
-    fails("NNM702", "2 labels for 3 classes", take_output, "y", [[1, 0, 0]], None, ["a", "b"])
-    fails("NNM702", "values are continuous", take_output, "y", [0.5, 1.5], None, ["a", "b"])
-    assert take_output("y", [[0.0], [1.0]], None, ["no", "yes"])[0].kind == "multilabel"
+    fails("NNM702", "2 labels for 3 classes", read_output, "y", [[1, 0, 0]], None, ["a", "b"])
+    fails("NNM702", "values are continuous", read_output, "y", [0.5, 1.5], None, ["a", "b"])
+    assert read_output("y", [[0.0], [1.0]], None, ["no", "yes"])[0].kind == "multilabel"
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    fails("NNM704", 'unknown kind "one_hot"', take_output, "y", [0, 1], "one_hot")
+    fails("NNM704", 'unknown kind "one_hot"', read_output, "y", [0, 1], "one_hot")
 
 
 def test_names_of_dimensions_and_features() -> None:
-    field, _ = take_input("x", [[[1, 2]]], None, ["height", "width"], ["left", "right"])
+    field, _ = read_input("x", [[[1, 2]]], None, ["height", "width"], ["left", "right"])
     assert (field.names, field.features) == (("height", "width"), ("left", "right"))
-    fails("NNM702", "1 names for the dimensions", take_input, "x", [[[1, 2]]], None, ["height"])
-    fails("NNM702", "3 feature names", take_input, "x", [[1, 2]], None, (), ["a", "b", "c"])
+    fails("NNM702", "1 names for the dimensions", read_input, "x", [[[1, 2]]], None, ["height"])
+    fails("NNM702", "3 feature names", read_input, "x", [[1, 2]], None, (), ["a", "b", "c"])
 
 
 def test_unequal_and_missing_rows_are_refused() -> None:
@@ -134,6 +134,6 @@ def test_numpy_arrays_come_in() -> None:
     data = Dataset(np.arange(8, dtype="float64").reshape(4, 2), labels, split=(1, 0, 0))
     assert data.inputs["model"] == Field((2,), "float32")
     assert data.outputs["model"] == Field((), "int32", kind="classes", classes=3)
-    assert take_output("y", np.array([0, 4]))[0].kind == "continuous"
-    assert take_output("y", np.eye(3))[0].kind == "onehot"
-    assert take_output("y", np.array([True, False]))[0].kind == "classes"
+    assert read_output("y", np.array([0, 4]))[0].kind == "continuous"
+    assert read_output("y", np.eye(3))[0].kind == "onehot"
+    assert read_output("y", np.array([True, False]))[0].kind == "classes"

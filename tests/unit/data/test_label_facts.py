@@ -12,7 +12,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
 from webnnm.core.random import Stream
-from webnnm.data.binding.label_facts import label_facts
+from webnnm.data.binding.label_facts import measure_labels
 from webnnm.data.field import Field, Kind
 from webnnm.training.loss_choice import LabelFacts, choose, settle
 
@@ -26,7 +26,7 @@ def facts(
 ) -> LabelFacts:
     found = HostArray.of(values, dtype)
     field = Field(found.shape[1:], dtype, kind=kind, classes=classes)
-    return label_facts(found, field, None if mask is None else HostArray.of(mask))
+    return measure_labels(found, field, None if mask is None else HostArray.of(mask))
 
 
 def normal(n: int) -> list[float]:
@@ -192,7 +192,7 @@ def test_masked_positions_do_not_count() -> None:
     found = facts([[[1.0, 5.0]] * 3, [[3.0, 5.0]] * 3], mask=[[1, 0, 0], [1, 0, 0]])
     assert (found.shape, found.minimum, found.mean) == ((2,), 1, 3.5)
     field = Field((3,), "int32", sequence="words", kind="classes", classes=2)
-    assert label_facts(HostArray.of([[0, 1, 1]], "int32"), field).shape == ()
+    assert measure_labels(HostArray.of([[0, 1, 1]], "int32"), field).shape == ()
 
 
 def test_nothing_valid_is_not_an_error() -> None:
@@ -225,5 +225,5 @@ def test_datasets_and_the_losses_that_they_ask_for(
         [[float(i)] for i in range(len(outputs))], outputs, split=(1, 0, 0), labels=labels
     )
     values = data.arrays("training")[1]["model"]
-    found = label_facts(values, data.outputs["model"])
+    found = measure_labels(values, data.outputs["model"])
     assert choose(activation, (scores,), None, found).loss.name == loss

@@ -13,7 +13,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.random import Stream
 from webnnm.data import Dataset, IrisDataset
 from webnnm.data.preparation.quality import ClassFacts, DataQuality, FeatureFacts, measure_quality
-from webnnm.data.preparation.standardize import elements_of
+from webnnm.data.preparation.standardize import gather_elements
 
 
 def uniform(rows: int, width: int, seed: int = 0) -> HostArray:
@@ -51,7 +51,7 @@ async def test_iris() -> None:
     assert [feature.std for feature in found.features] == pytest.approx(
         [0.853797705280326, 0.42204125492856526, 1.7947805404028137, 0.7668021175820685], rel=1e-6
     )
-    assert [feature.name for feature in found.unscaled(3, (0.1, 10))] == [
+    assert [feature.name for feature in found.list_unscaled(3, (0.1, 10))] == [
         "sepal_length",
         "sepal_width",
         "petal_length",
@@ -80,7 +80,7 @@ def test_a_subset_without_rows_lacks_nothing() -> None:
 
 async def test_standardised_data_are_neither_unscaled_nor_foreign() -> None:
     found = measure_quality(await IrisDataset.create(standardize=True))
-    assert (found.unscaled(3, (0.1, 10)), found.foreign) == ((), ())
+    assert (found.list_unscaled(3, (0.1, 10)), found.foreign) == ((), ())
 
 
 @pytest.mark.parametrize("sample", [False, True])
@@ -114,8 +114,8 @@ def test_features() -> None:
     assert (constant.mean, constant.std, constant.minimum, constant.maximum) == (5, 0, 5, 5)
     assert [feature.binary for feature in found.features] == [False, True, False, False]
     assert (large.mean, large.std) == (1e6 + 1, pytest.approx((2 / 3) ** 0.5, rel=1e-9))
-    assert found.unscaled(3, (0.1, 10)) == (large,)
-    assert found.unscaled(3, (0.5, 10)) == (large, share)
+    assert found.list_unscaled(3, (0.1, 10)) == (large,)
+    assert found.list_unscaled(3, (0.5, 10)) == (large, share)
     assert binary.std == pytest.approx((2 / 9) ** 0.5)
 
 
@@ -150,9 +150,9 @@ def test_rows_that_are_also_in_training() -> None:
     y = [0, 1, 0, 0, 0, 1]
     found = quality(x, y, split=([0, 1], [2], [3, 4, 5]))
     assert found.repeated == {"validation": 1, "testing": 1}  # row 3 has another class
-    assert found.repeated_share() == pytest.approx(1 / 3)
-    assert found.repeated_share("validation") == 1
-    assert quality(x, y, split=(1, 0, 0)).repeated_share() == 0
+    assert found.get_repeated_share() == pytest.approx(1 / 3)
+    assert found.get_repeated_share("validation") == 1
+    assert quality(x, y, split=(1, 0, 0)).get_repeated_share() == 0
 
 
 def test_rows_of_several_inputs_are_compared_whole() -> None:
@@ -223,7 +223,7 @@ def test_a_dataset_without_training_rows() -> None:
 def test_of_very_many_elements_some_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     from webnnm.data.preparation import quality as module
 
-    monkeypatch.setattr(module, "MOST_ELEMENTS", 200)
+    monkeypatch.setattr(module, "MAX_ELEMENTS", 200)
     values = array("f", uniform(1000, 2).values())
     values[1::2] = array("f", [5.0] * 1000)
     values[2 * 7 + 1] = 6.0  # which no tenth row has
@@ -243,11 +243,11 @@ def test_ten_thousand_rows_of_a_hundred_columns_are_read_once_each(
 
     def noted(*given: Any) -> Any:
         nonlocal elements
-        column = elements_of(*given)
+        column = gather_elements(*given)
         elements += len(column)
         return column
 
-    monkeypatch.setattr(module, "elements_of", noted)
+    monkeypatch.setattr(module, "gather_elements", noted)
     classes = HostArray.of([row % 5 for row in range(10_000)], "int32")
     found = measure_quality(Dataset(uniform(10_000, 100), classes, split=(0.7, 0, 0.3)))
     assert elements == 7_000 * 100

@@ -9,7 +9,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field, Standardization
-from webnnm.data.preparation.standardize import extent, fit
+from webnnm.data.preparation.standardize import compute_min_and_range, fit
 
 
 def table(**options: Any) -> Dataset:
@@ -49,7 +49,7 @@ def test_images_are_scaled_per_channel() -> None:
 
 
 def test_extent() -> None:
-    assert extent([3, -1, 2]) == (-1.0, 4.0)
+    assert compute_min_and_range([3, -1, 2]) == (-1.0, 4.0)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from webnnm import BackendError, DataError, Microphone, Sound, backend, load_sound
 from webnnm.core.arrays import HostArray
-from webnnm.data.sounds.resampling import resampled
+from webnnm.data.sounds.resampling import resample
 from webnnm.data.sounds.wav import encode_wav
 
 ON_DESKTOP = sys.platform != "emscripten"
@@ -83,7 +83,7 @@ def test_sound_at_another_rate_is_the_same_sound(rate: int) -> None:
     async def changed(hertz: float) -> list[float]:
         device = await backend("numpy")
         given = HostArray.of(wave(hertz, rate, rate // 10))
-        return (await resampled(given, rate, 16_000, device)).tolist()
+        return (await resample(given, rate, 16_000, device)).tolist()
 
     found = asyncio.run(changed(1234))
     assert len(found) == math.ceil(rate // 10 * 16_000 / rate)

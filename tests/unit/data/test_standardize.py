@@ -7,7 +7,7 @@ import pytest
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field, IrisDataset, Standardization
-from webnnm.data.preparation.standardize import fit, moments
+from webnnm.data.preparation.standardize import compute_moments, fit
 
 
 async def test_iris_is_standardised_as_scikit_learn_does() -> None:
@@ -47,7 +47,7 @@ def test_what_varies_less_than_1e_8_counts_as_constant() -> None:
 
 
 def test_moments_do_not_suffer_from_large_means() -> None:
-    mean, std = moments([1e9 + 1, 1e9 + 2, 1e9 + 3])
+    mean, std = compute_moments([1e9 + 1, 1e9 + 2, 1e9 + 3])
     assert mean == 1e9 + 2
     assert std == pytest.approx((2 / 3) ** 0.5, rel=1e-12)
 

@@ -17,8 +17,8 @@ from webnnm.data.protocol import (
     BatchedDataset,
     StreamedDataset,
     check_dataset,
-    orders_of,
-    whole_subset,
+    compute_orders,
+    load_subset,
 )
 from webnnm.data.series.sequences import Sequences
 from webnnm.data.streams.stream import StreamDataset
@@ -314,15 +314,15 @@ def test_protocols() -> None:
 
 def test_a_dataset_of_batches_is_gathered() -> None:
     mine: Any = check_dataset(Minimal())
-    inputs, outputs, masks = whole_subset(mine, "training")
+    inputs, outputs, masks = load_subset(mine, "training")
     assert inputs["x"].tolist() == [[0, 0], [1, 0], [2, 0]]
     assert outputs["y"].tolist() == [0.5, 1.5, 0.5]
     assert masks == {}
-    (order,) = orders_of(mine, "training", [4], seed=2)
+    (order,) = compute_orders(mine, "training", [4], seed=2)
     assert order.tolist() == Dataset([1, 2, 3], [0.5, 1.5, 2.5], split=(1, 0, 0)).order(
         "training", 4, seed=2
     )
     with pytest.raises(DataError, match="has no rows"):
-        whole_subset(mine, "testing")
+        load_subset(mine, "testing")
     with pytest.raises(DataError, match="is a stream"):
-        whole_subset(declared(), "training")
+        load_subset(declared(), "training")

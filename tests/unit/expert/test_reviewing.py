@@ -10,7 +10,7 @@ import pytest
 
 from webnnm import DataError, Dataset, IrisDataset, ModelError, NNModel, backend, parse, review
 from webnnm.core.arrays import HostArray
-from webnnm.data.protocol import NEEDED
+from webnnm.data.protocol import REQUIRED_MEMBERS
 
 TEXT = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
 
@@ -67,7 +67,7 @@ class Own:
     """A dataset of a user's own: no one looked at its numbers."""
 
     def __init__(self, dataset: Dataset, wrong: float) -> None:
-        self.__dict__ |= {name: getattr(dataset, name) for name in NEEDED}
+        self.__dict__ |= {name: getattr(dataset, name) for name in REQUIRED_MEMBERS}
         self.masks, self.batches = dataset.masks, dataset.batches
         inputs, outputs = dataset.arrays("training")
         rows = inputs["model"]

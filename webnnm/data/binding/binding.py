@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
-from webnnm.data.binding.matching import Binding, Slot, field_name
+from webnnm.data.binding.matching import Binding, Slot, find_field
 from webnnm.data.binding.matching import bind as bind_fields
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import Standardization
@@ -18,10 +18,10 @@ from webnnm.data.protocol import (
     AnyDataset,
     StreamedDataset,
     check_dataset,
-    orders_of,
-    whole_subset,
+    compute_orders,
+    load_subset,
 )
-from webnnm.data.series.sequences import masks_of, spot
+from webnnm.data.series.sequences import describe_position, make_masks
 from webnnm.graph.elaboration.vertices import (
     InputVertex,
     LayerVertex,
@@ -78,8 +78,8 @@ class DataBinding:
         block → what its loss takes). Raises `DataError` NNM705 for a subset without rows,
         `ModelError` NNM604 for class numbers if there are no classes.
         """
-        inputs, outputs, _ = whole_subset(self.dataset, subset)
-        return self.bound(inputs, outputs, labels)
+        inputs, outputs, _ = load_subset(self.dataset, subset)
+        return self.convert_rows(inputs, outputs, labels)
 
     def masks(self, subset: str) -> Arrays:
         """Return sequence name → float32 `[rows, length]`, 1 where a position counts.
@@ -88,23 +88,27 @@ class DataBinding:
         here, under `WEIGHT` and the output's name. Raises `DataError` NNM702 if two blocks of one
         sequence differ in the lengths of their rows, NNM704 if all weights are 0.
         """
-        _, outputs, masks = whole_subset(self.dataset, subset)
-        found = self._by_sequence(masks)
+        _, outputs, masks = load_subset(self.dataset, subset)
+        sequence_masks = self._merge_masks(masks)
         dataset: Any = self.dataset
         if getattr(dataset, "sample_weight", None) is not None:
-            from webnnm.data.preparation.row_weights import weights_of
+            from webnnm.data.preparation.row_weights import compute_weights
 
             weights = dataset.sample_weight.rows(dataset.rows(subset)).values()
             of_blocks = {b: (bound.kind, outputs[bound.field]) for b, bound in self.outputs.items()}
-            padding = {b: found[name] for b, name in self.sequence_of[1].items() if name in found}
-            found |= weights_of(subset, weights, of_blocks, padding)
-        return found
+            padding = {
+                b: sequence_masks[name]
+                for b, name in self.sequence_of[1].items()
+                if name in sequence_masks
+            }
+            sequence_masks |= compute_weights(subset, weights, of_blocks, padding)
+        return sequence_masks
 
     def orders(
         self, subset: str, epochs: Sequence[int], shuffle: bool | None = None, seed: int = 0
     ) -> list[array[int]]:
         """Return the order in which each of these epochs visits the rows of `arrays(subset)`."""
-        return orders_of(self.dataset, subset, epochs, shuffle, seed)
+        return compute_orders(self.dataset, subset, epochs, shuffle, seed)
 
     async def blocks(
         self, subset: str, epoch: int, rows: int, labels: Mapping[str, Labels] | None = None
@@ -117,15 +121,15 @@ class DataBinding:
         blocks = source.blocks(subset, epoch, rows)
         try:
             async for inputs, outputs, *more in blocks:
-                masks = self._by_sequence(masks_of((inputs, outputs)))
+                masks = self._merge_masks(make_masks((inputs, outputs)))
                 if more:
-                    from webnnm.data.preparation.row_weights import of_stream
+                    from webnnm.data.preparation.row_weights import read_stream_weights
 
-                    masks |= of_stream(more[0], self.outputs)
+                    masks |= read_stream_weights(more[0], self.outputs)
                 for block, (name, count_of_rows) in self.tables.items():
                     values = inputs[self.inputs[block].field]
-                    check_numbers(f'input "{block}"', values, name, count_of_rows)
-                yield *self.bound(inputs, outputs, labels), masks
+                    check_ids(f'input "{block}"', values, name, count_of_rows)
+                yield *self.convert_rows(inputs, outputs, labels), masks
         finally:
             if isinstance(blocks, AsyncGenerator):
                 await blocks.aclose()
@@ -145,7 +149,7 @@ class DataBinding:
         (block,) = [block async for block in self.blocks(subset, 0, size, labels)]
         return block
 
-    def bound(
+    def convert_rows(
         self,
         inputs: Mapping[str, HostArray],
         outputs: Mapping[str, HostArray],
@@ -161,19 +165,19 @@ class DataBinding:
             },
         )
 
-    def _by_sequence(self, masks: Mapping[str, HostArray]) -> Arrays:
+    def _merge_masks(self, masks: Mapping[str, HostArray]) -> Arrays:
         """Return the masks of fields by sequence; blocks of one sequence have to agree."""
-        found: Arrays = {}
+        merged: Arrays = {}
         for block, name in self.sequence_of[0].items():
             mask = masks.get(self.inputs[block].field)
             if mask is not None:
-                _same(f'input "{block}"', name, found.setdefault(name, mask), mask)
+                _require_same_mask(f'input "{block}"', name, merged.setdefault(name, mask), mask)
         for block, name in self.sequence_of[1].items():
             mask = masks.get(self.outputs[block].field)
             # A position without a class does not count, whatever its mask.
             if mask is not None and self.outputs[block].kind != "classes":
-                _same(f'output "{block}"', name, found.get(name), mask)
-        return found
+                _require_same_mask(f'output "{block}"', name, merged.get(name), mask)
+        return merged
 
 
 def bind(
@@ -192,8 +196,10 @@ def bind(
         dataset = dataset.map(to_model=mapping)
     network = with_targets(network, dataset)
     alone = len(network.inputs) == 1
-    lengths = {v.block: _length(v, dataset.inputs, alone=alone) for v in network.inputs}
-    slots = {vertex.block: _input_slot(vertex, lengths[vertex.block]) for vertex in network.inputs}
+    lengths = {v.block: _find_length(v, dataset.inputs, alone=alone) for v in network.inputs}
+    slots = {
+        vertex.block: _make_input_slot(vertex, lengths[vertex.block]) for vertex in network.inputs
+    }
     sequences = _names((v.block, v.features[0].sequence) for v in network.inputs)
     sequence: dict[str, int] = {}
     for block, name in sequences.items():
@@ -206,7 +212,7 @@ def bind(
                 hint="length= pads both to one length, or the inputs name different sequences",
             )
     by_output = {
-        output.name: _output_slot(output, dataset.outputs, alone=len(network.outputs) == 1)
+        output.name: _make_output_slot(output, dataset.outputs, alone=len(network.outputs) == 1)
         for output in network.outputs
     }
     inputs = bind_fields(dataset.inputs, slots, "input")
@@ -217,23 +223,23 @@ def bind(
     except DataError as error:
         if error.code == "NNM701":
             raise
-        from webnnm.data.binding.mismatch import explained, positions_explained
+        from webnnm.data.binding.mismatch import explain_mismatch, explain_positions
 
-        told = positions_explained(dataset.outputs, by_output, along, sequence)
-        if told is not None:
-            raise told from error
+        explanation = explain_positions(dataset.outputs, by_output, along, sequence)
+        if explanation is not None:
+            raise explanation from error
         if hasattr(dataset, "blocks"):
             raise
-        values = whole_subset(dataset, "full")[1]
-        raise explained(error, dataset.outputs, by_output, values) from error
-    _check_numbers(network, dataset, inputs)
+        values = load_subset(dataset, "full")[1]
+        raise explain_mismatch(error, dataset.outputs, by_output, values) from error
+    _check_embedding_ids(network, dataset, inputs)
     return DataBinding(
         dataset,
         inputs,
         outputs,
         sequence,
         (sequences, along),
-        tables(network) if hasattr(dataset, "blocks") else {},
+        find_embedding_tables(network) if hasattr(dataset, "blocks") else {},
     )
 
 
@@ -244,9 +250,9 @@ def with_targets(network: Network, dataset: AnyDataset) -> Network:
     """
     if not getattr(dataset, "without_targets", ()):
         return network
-    from webnnm.data.binding.without_targets import trained_part
+    from webnnm.data.binding.without_targets import drop_untrained_outputs
 
-    return trained_part(network, dataset)
+    return drop_untrained_outputs(network, dataset)
 
 
 def _check_positions(
@@ -270,7 +276,9 @@ def _check_positions(
             )
 
 
-def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, Binding]) -> None:
+def _check_embedding_ids(
+    network: Network, dataset: AnyDataset, inputs: Mapping[str, Binding]
+) -> None:
     """Refuse rows with a number that the table of an embedding has no row for (NNM702)."""
     for vertex in network.inputs:
         name = inputs[vertex.block].field
@@ -282,15 +290,15 @@ def _check_numbers(network: Network, dataset: AnyDataset, inputs: Mapping[str, B
             )
     if hasattr(dataset, "blocks") or not dataset.size("full"):
         return
-    for block, (name, rows) in tables(network).items():
+    for block, (name, rows) in find_embedding_tables(network).items():
         field = inputs[block].field
-        values = whole_subset(dataset, "full")[0][field]
-        check_numbers(f'input "{block}"', values, name, rows)
+        values = load_subset(dataset, "full")[0][field]
+        check_ids(f'input "{block}"', values, name, rows)
 
 
-def tables(network: Network) -> dict[str, tuple[str, int]]:
+def find_embedding_tables(network: Network) -> dict[str, tuple[str, int]]:
     """Return input → name and row count of the table in which an embedding looks up its numbers."""
-    found: dict[str, tuple[str, int]] = {}
+    table_by_input: dict[str, tuple[str, int]] = {}
     inputs = {vertex: vertex.block for vertex in network.inputs}
     for layer in network.layers:
         if layer.operator.name == "embedding":
@@ -298,16 +306,16 @@ def tables(network: Network) -> dict[str, tuple[str, int]]:
             while isinstance(numbers, LayerVertex) and numbers.has("passing"):
                 numbers = numbers.operands[0].vertex
             if isinstance(numbers, InputVertex) and isinstance(table, ParameterVertex):
-                found[inputs[numbers]] = table.name, table.features[0].sizes()[0]
-    return found
+                table_by_input[inputs[numbers]] = table.name, table.features[0].sizes()[0]
+    return table_by_input
 
 
-def check_numbers(
+def check_ids(
     where: str, values: HostArray, table: str, rows: int, lengths: Sequence[int] = ()
 ) -> None:
     """Raise `DataError` NNM702 for a number that is outside a table of this many rows.
 
-    >>> check_numbers('input "m"', HostArray.of([[1, 2], [3, 9]], "int32"), "words", 5)
+    >>> check_ids('input "m"', HostArray.of([[1, 2], [3, 9]], "int32"), "words", 5)
     Traceback (most recent call last):
     webnnm.core.errors.DataError: NNM702: input "m": row 1, element 1 is 9, table words has 5 rows
     hint: ids are 0 … 4: write size=10 at the embedding, or give all rare words one id
@@ -317,8 +325,8 @@ def check_numbers(
     flat = values.values()
     if not len(flat) or (max(flat) < rows and min(flat) >= 0):
         return
-    place, number = next((n, v) for n, v in enumerate(flat) if not 0 <= v < rows)
-    at = spot(place, count(values.shape[1:]), lengths)
+    index, number = next((n, v) for n, v in enumerate(flat) if not 0 <= v < rows)
+    at = describe_position(index, count(values.shape[1:]), lengths)
     ids, largest = f"ids are 0 … {rows - 1}", max(flat)
     hint = (
         f"{ids}: number the words from 0; where there is none, as in padding, write the id of one"
@@ -335,7 +343,7 @@ def _names(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     return {block: name for block, name in pairs if name}
 
 
-def _same(where: str, name: str, one: HostArray | None, other: HostArray) -> None:
+def _require_same_mask(where: str, name: str, one: HostArray | None, other: HostArray) -> None:
     """Refuse a block whose rows have lengths other than those of its sequence."""
     if one is None:
         raise DataError(
@@ -348,10 +356,12 @@ def _same(where: str, name: str, one: HostArray | None, other: HostArray) -> Non
     if one.shape != other.shape:
         difference = f"{other.shape[1]} positions, {one.shape[1]}"
     else:
-        place = next(i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b)
-        row = place // (4 * one.shape[1])
-        found = [int(sum(mask.rows([row]).values())) for mask in (other, one)]
-        difference = f"{found[0]} positions in row {row}, {found[1]}"
+        offset = next(
+            i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b
+        )
+        row = offset // (4 * one.shape[1])
+        counts = [int(sum(mask.rows([row]).values())) for mask in (other, one)]
+        difference = f"{counts[0]} positions in row {row}, {counts[1]}"
     raise DataError(
         "NNM702",
         f'{where}: sequence "{name}" has {difference} in another input',
@@ -359,50 +369,52 @@ def _same(where: str, name: str, one: HostArray | None, other: HostArray) -> Non
     )
 
 
-def _length(vertex: InputVertex, fields: Mapping[str, Field], *, alone: bool) -> int | None:
+def _find_length(vertex: InputVertex, fields: Mapping[str, Field], *, alone: bool) -> int | None:
     """Return the sequence length that the data of an input have, if it has a sequence."""
     features = vertex.features[0]
     if features.sequence is None:
         return None
-    found = _first_size(vertex.block, fields, alone=alone)
+    positions = _get_first_size(vertex.block, fields, alone=alone)
     if vertex.length is None:
-        return found
-    rows = fields.get(field_name(vertex.block, fields, alone=alone))
+        return positions
+    rows = fields.get(find_field(vertex.block, fields, alone=alone))
     if rows is not None and rows.shape and count(rows.shape[1:]) == count(features.sizes()):
-        where = f'input "{vertex.block}": {found} positions, sequence "{features.sequence}" has'
-        if found > vertex.length:
+        where = f'input "{vertex.block}": {positions} positions, sequence "{features.sequence}" has'
+        if positions > vertex.length:
             raise DataError(
                 "NNM711", f"{where} at most {vertex.length}", hint="cut the rows, or the model's"
             )
-        if found < vertex.length:
+        if positions < vertex.length:
             raise DataError(
                 "NNM702", f"{where} {vertex.length}", hint=f"length={vertex.length} pads the rows"
             )
     return vertex.length
 
 
-def _input_slot(vertex: InputVertex, length: int | None) -> Slot:
+def _make_input_slot(vertex: InputVertex, length: int | None) -> Slot:
     features = vertex.features[0]
     lead: Shape = () if length is None else (length,)
-    return Slot((*lead, *features.sizes()), vertex.dtype, all_names(features.names, length))
+    return Slot(
+        (*lead, *features.sizes()), vertex.dtype, get_complete_names(features.names, length)
+    )
 
 
-def _output_slot(output: Output, fields: Mapping[str, Field], *, alone: bool) -> Slot:
+def _make_output_slot(output: Output, fields: Mapping[str, Field], *, alone: bool) -> Slot:
     features = output.source.features
     sizes = features.sizes()
     shape = tuple(sizes[k] for k in output.order)
     if features.sequence is None:
-        return Slot(shape, "float32", all_names(output.names, None))
-    return Slot((_first_size(output.name, fields, alone=alone), *shape), "float32")
+        return Slot(shape, "float32", get_complete_names(output.names, None))
+    return Slot((_get_first_size(output.name, fields, alone=alone), *shape), "float32")
 
 
-def _first_size(block: str, fields: Mapping[str, Field], *, alone: bool) -> int:
+def _get_first_size(block: str, fields: Mapping[str, Field], *, alone: bool) -> int:
     """Return the first size of a block's rows; binding refuses a block without a field later."""
-    field = fields.get(field_name(block, fields, alone=alone))
+    field = fields.get(find_field(block, fields, alone=alone))
     return field.shape[0] if field is not None and field.shape else 1
 
 
-def all_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:
+def get_complete_names(names: tuple[str | None, ...], length: int | None) -> tuple[str, ...]:
     """Return the names of the dimensions if all have one, else none."""
-    given = tuple(name for name in names if name is not None)
-    return given if len(given) == len(names) and length is None else ()
+    present = tuple(name for name in names if name is not None)
+    return present if len(present) == len(names) and length is None else ()

@@ -10,8 +10,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
 from webnnm.data.field import Field
-from webnnm.data.shaped import rows_of
-from webnnm.data.tables.columns import Table, column_keys, table_of
+from webnnm.data.shaped import as_rows
+from webnnm.data.tables.columns import Table, as_table, get_column_keys
 
 if TYPE_CHECKING:
     from webnnm.data.pictures.pixel_scale import Light
@@ -49,23 +49,23 @@ class Form:
         is empty or not a number.
         """
         if self.letters:
-            return _numbers_of(where, values, self.letters)
+            return _encode_texts(where, values, self.letters)
         if self.light is not None:
-            from webnnm.data.pictures.pixels import pictures
+            from webnnm.data.pictures.pixels import read_pictures
 
-            return self.light.of(where, pictures(where, values, self.field))
+            return self.light.of(where, read_pictures(where, values, self.field))
         if _is_series(values) and {*self.columns} <= {*map(str, values.index)} and self.columns:
             values = values.to_dict()
         if self.encoders or is_table(values):
-            return self._encoded(values)
+            return self._encode_table(values)
         return values
 
     def rows(self, where: str, values: Any) -> HostArray:
         """Return the rows of an input without positions, or a single row, as `[rows, …]`."""
-        found = HostArray.of(self.plain(where, values))
-        return rows_of(where, found, self.field.shape, self.field.names)
+        converted = HostArray.of(self.plain(where, values))
+        return as_rows(where, converted, self.field.shape, self.field.names)
 
-    def _encoded(self, values: Any) -> HostArray:
+    def _encode_table(self, values: Any) -> HostArray:
         from webnnm.data.tables.encoding import NumberEncoder, encode_rows
 
         table = _as_table(values)
@@ -76,14 +76,14 @@ class Form:
             if len(encoders) != width and shape[-1:] == (width,):  # what `encode` returned
                 return HostArray.of(values)
             rows = values.tolist() if hasattr(values, "tolist") else values
-            return encode_rows(encoders, _several(rows))
+            return encode_rows(encoders, _to_rows(rows))
         by_name = all(name in table.names for name in self.columns)
         if not encoders:
-            if self.field.features and (by_name or not _unnamed(table)):
+            if self.field.features and (by_name or not _is_unnamed(table)):
                 encoders = [NumberEncoder(name) for name in self.field.features]
             else:  # its order decides
                 encoders = [NumberEncoder(name) for name in table.names]
-        elif not by_name and _unnamed(table):
+        elif not by_name and _is_unnamed(table):
             return encode_rows(encoders, list(zip(*table.columns, strict=True)))
         return encode_rows(encoders, table)
 
@@ -98,18 +98,18 @@ def is_table(value: Any) -> bool:
         return bool(cast("Sequence[Any]", value)) and isinstance(value[0], Mapping)
     if isinstance(value, (Mapping, Table)):
         return True
-    return column_keys(value) is not None
+    return get_column_keys(value) is not None
 
 
-def numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
+def convert_numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:
     """Return numbers as an array of at least one row; errors name the input."""
     try:
-        found = HostArray.of(values, dtype)
+        converted = HostArray.of(values, dtype)
     except DataError as error:
         raise DataError(error.code, f"{where}: {error.message}", hint=error.hint) from error
-    if found.shape[:1] == (0,):
+    if converted.shape[:1] == (0,):
         raise DataError("NNM702", f"{where} has no rows", hint="[rows, features…]")
-    return found
+    return converted
 
 
 def _as_table(value: Any) -> Table | None:
@@ -118,7 +118,7 @@ def _as_table(value: Any) -> Table | None:
         return None
     if isinstance(value, Mapping) and not any(map(_is_column, cast("Any", value).values())):
         value = [value]
-    return table_of(value)
+    return as_table(value)
 
 
 def _is_series(value: Any) -> bool:
@@ -132,30 +132,30 @@ def _is_column(value: Any) -> bool:
     return hasattr(value, "__len__") or hasattr(value, "to_py")
 
 
-def _unnamed(table: Table) -> bool:
+def _is_unnamed(table: Table) -> bool:
     """Return whether the columns have only numbers as names, or none at all."""
     return table.first_row == 1 or all(name.isdecimal() for name in table.names)
 
 
-def _several(rows: Any) -> list[Any]:
+def _to_rows(rows: Any) -> list[Any]:
     """Return rows of cells; a single row becomes the only one."""
-    given: list[Any] = list(rows) if isinstance(rows, (list, tuple)) else [rows]
-    plain = [row.tolist() if hasattr(row, "tolist") else row for row in given]
+    items: list[Any] = list(rows) if isinstance(rows, (list, tuple)) else [rows]
+    plain = [row.tolist() if hasattr(row, "tolist") else row for row in items]
     return [plain] if plain and not isinstance(plain[0], (list, tuple)) else plain
 
 
-def _numbers_of(where: str, values: Any, letters: Sequence[str]) -> Any:
+def _encode_texts(where: str, values: Any, letters: Sequence[str]) -> Any:
     """Return texts as lists of the numbers of their characters."""
     texts: Sequence[Any] = [values] if isinstance(values, str) else values
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         return values  # numbers already
-    known = {letter: number for number, letter in enumerate(letters)}
+    ids = {letter: number for number, letter in enumerate(letters)}
     for row, text in enumerate(texts):
-        for place, letter in enumerate(text):
-            if letter not in known:
+        for position, letter in enumerate(text):
+            if letter not in ids:
                 raise DataError(
                     "NNM706",
-                    f"{where}, row {row}: character {place} {letter!r} is not in the dataset's",
+                    f"{where}, row {row}: character {position} {letter!r} is not in the dataset's",
                     hint=f"known characters: {''.join(letters)!r}",
                 )
-    return [[known[letter] for letter in text] for text in texts]
+    return [[ids[letter] for letter in text] for text in texts]

@@ -12,7 +12,7 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.classes import SUM_TOLERANCE
 from webnnm.data.field import Field
-from webnnm.data.preparation.standardize import Standardization, moments
+from webnnm.data.preparation.standardize import Standardization, compute_moments
 from webnnm.training.loss_choice import MAD_TO_STD, LabelFacts
 
 ROUNDED = 1e-5
@@ -25,7 +25,7 @@ FAR_SHARE = 0.01
 σ = 1.4826·MAD (spec D.4.5)."""
 
 
-def label_facts(
+def measure_labels(
     values: HostArray,
     field: Field,
     mask: HostArray | None = None,
@@ -33,7 +33,7 @@ def label_facts(
 ) -> LabelFacts:
     """Measure the labels of an output, which should be those of the training rows.
 
-    >>> facts = label_facts(HostArray.of([[0, 1], [1, 0], [0, 1]]), Field((2,), "float32",
+    >>> facts = measure_labels(HostArray.of([[0, 1], [1, 0], [0, 1]]), Field((2,), "float32",
     ...     kind="onehot", classes=2))
     >>> facts.class_counts, facts.single
     ((1, 2), True)
@@ -47,32 +47,34 @@ def label_facts(
     if mask is not None or field.sequence:
         shape = shape[1:]
     if mask is not None:
-        flat = _valid(flat, count(shape), mask)
+        flat = _select_valid(flat, count(shape), mask)
     width = shape[-1] if shape else 1
     if not flat:
         return LabelFacts(kind=field.kind, shape=shape, classes=field.classes)
     if field.kind == "classes":
-        return _of_numbers(flat, field, shape)
+        return _measure_classes(flat, field, shape)
     low, high = min(flat), max(flat)
     ones = flat.count(1)
     binary = ones + flat.count(0) == len(flat)
-    sums = list(map(sum, _rows(flat, width))) if low >= 0 and width > 1 else []
+    sums = list(map(sum, _iterate_rows(flat, width))) if low >= 0 and width > 1 else []
     single = binary and bool(sums) and min(sums) == max(sums) == 1
     columns = [flat[start::width] for start in range(width)]
-    pairs = [moments(column) for column in columns]
+    pairs = [compute_moments(column) for column in columns]
     means = [mean for mean, _ in pairs]
-    middle, outliers = _spread(columns, pairs) if field.kind == "continuous" else (0.0, False)
-    whole = not is_float(values.dtype) or all(map(float.is_integer, flat))
-    raw, raw_low, raw_high, raw_whole = flat, low, high, whole
+    middle, outliers = (
+        _measure_spread(columns, pairs) if field.kind == "continuous" else (0.0, False)
+    )
+    is_integer = not is_float(values.dtype) or all(map(float.is_integer, flat))
+    raw, raw_low, raw_high, raw_is_integer = flat, low, high, is_integer
     if fitted is not None:
         raw = fitted.undo(HostArray.of(flat)).values()
-        raw_low, raw_high, raw_whole = min(raw), max(raw), all(map(_nearly_whole, raw))
+        raw_low, raw_high, raw_is_integer = min(raw), max(raw), all(map(_is_nearly_integer, raw))
     return LabelFacts(
         kind=field.kind,
         declared=field.declared,
         shape=shape,
         classes=field.classes,
-        class_counts=_class_counts(flat, columns, "onehot" if single else field.kind, ones),
+        class_counts=_count_classes(flat, columns, "onehot" if single else field.kind, ones),
         minimum=low,
         maximum=high,
         mean=math.fsum(means) / width,
@@ -83,7 +85,7 @@ def label_facts(
         )
         / len(flat),
         median_deviation=middle,
-        whole=whole,
+        whole=is_integer,
         binary=binary,
         signs=ones + flat.count(-1) == len(flat),
         single=single,
@@ -92,15 +94,15 @@ def label_facts(
         and max(sums) <= 1 + SUM_TOLERANCE
         and min(sums) >= 1 - SUM_TOLERANCE,
         outliers=outliers,
-        skewed=outliers and _long_tailed([raw[start::width] for start in range(width)]),
+        skewed=outliers and _is_long_tailed([raw[start::width] for start in range(width)]),
         raw_minimum=raw_low,
         raw_maximum=raw_high,
-        raw_whole=raw_whole,
+        raw_whole=raw_is_integer,
         constant=tuple(n for n, (_, std) in enumerate(pairs) if not std and width > 1),
     )
 
 
-def _of_numbers(flat: Sequence[float], field: Field, shape: tuple[int, ...]) -> LabelFacts:
+def _measure_classes(flat: Sequence[float], field: Field, shape: tuple[int, ...]) -> LabelFacts:
     """Return the facts of class numbers, with the moments of their one-hot form."""
     counted = Counter(int(value) for value in flat)
     negative = sum(counted.pop(number) for number in [n for n in counted if n < 0])
@@ -129,7 +131,7 @@ def _of_numbers(flat: Sequence[float], field: Field, shape: tuple[int, ...]) -> 
     )
 
 
-def _class_counts(
+def _count_classes(
     flat: Sequence[float], columns: Sequence[Sequence[float]], kind: str, ones: int
 ) -> tuple[int, ...]:
     if kind == "onehot":
@@ -137,7 +139,7 @@ def _class_counts(
     return (len(flat) - ones, ones) if kind == "multilabel" else ()
 
 
-def _spread(
+def _measure_spread(
     columns: Sequence[Sequence[float]], pairs: Sequence[tuple[float, float]]
 ) -> tuple[float, bool]:
     """Return the median absolute deviation, and whether there are outliers.
@@ -165,7 +167,7 @@ def _spread(
     return total / len(columns), outliers
 
 
-def _long_tailed(columns: Sequence[Sequence[float]]) -> bool:
+def _is_long_tailed(columns: Sequence[Sequence[float]]) -> bool:
     """Return whether values with outliers are non-negative, and their logarithms have none: those
     of 1 + value/median if values may be 0, as counts may."""
     centres = [_median(column) for column in columns]
@@ -177,12 +179,12 @@ def _long_tailed(columns: Sequence[Sequence[float]]) -> bool:
             [math.log(base + value / centre) for value in column]
             for column, centre in zip(columns, centres, strict=True)
         ]
-        if not _spread(logs, [*map(moments, logs)])[1]:
+        if not _measure_spread(logs, [*map(compute_moments, logs)])[1]:
             return True
     return False
 
 
-def _nearly_whole(value: float) -> bool:
+def _is_nearly_integer(value: float) -> bool:
     return abs(value - round(value)) <= ROUNDED * (1 + abs(value))
 
 
@@ -192,11 +194,11 @@ def _median(values: Iterable[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _rows(flat: Sequence[float], width: int) -> Iterable[tuple[float, ...]]:
+def _iterate_rows(flat: Sequence[float], width: int) -> Iterable[tuple[float, ...]]:
     return zip(*[iter(flat)] * width, strict=True)
 
 
-def _valid(flat: Sequence[float], width: int, mask: HostArray) -> list[float]:
+def _select_valid(flat: Sequence[float], width: int, mask: HostArray) -> list[float]:
     """Return the values of the positions whose mask is not 0."""
-    chosen = compress(_rows(flat, width), mask.values())
+    chosen = compress(_iterate_rows(flat, width), mask.values())
     return [value for row in chosen for value in row]

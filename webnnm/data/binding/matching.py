@@ -10,7 +10,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, ModelError, suggestion
 from webnnm.core.shapes import Shape, count, show, strides_of
-from webnnm.data.classes import one_hot, top_classes
+from webnnm.data.classes import argmax, one_hot
 from webnnm.data.field import Field, Kind
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Binding:
             flat = one_hot([int(number) for number in values.values()], self.classes)
             return HostArray.of(flat, self.slot.dtype, (rows, *self.slot.shape))
         if self.axes:
-            values = _transposed(values, self.axes)
+            values = _transpose(values, self.axes)
         return HostArray.of(values, self.slot.dtype, (rows, *self.slot.shape))
 
     def targets(self, values: HostArray, labels: Labels = "same") -> HostArray:
@@ -87,21 +87,21 @@ class Binding:
             rows = self.apply(values)
             flat, width = rows.values(), rows.shape[-1]
             numbers = [
-                number if flat[place * width + number] else -1
-                for place, number in enumerate(top_classes(rows))
+                number if flat[row * width + number] else -1
+                for row, number in enumerate(argmax(rows))
             ]
             return HostArray.of(numbers, "int32", rows.shape[:-1])
-        found = self.apply(values)
+        targets = self.apply(values)
         if labels == "signs":
-            signs = [value or -1.0 for value in found.values()]
-            return HostArray.of(signs, found.dtype, found.shape)
-        return found
+            signs = [value or -1.0 for value in targets.values()]
+            return HostArray.of(signs, targets.dtype, targets.shape)
+        return targets
 
 
-def field_name(block: str, fields: Mapping[str, Field], *, alone: bool) -> str:
+def find_field(block: str, fields: Mapping[str, Field], *, alone: bool) -> str:
     """Return the field that feeds a block: the one of its name, or the only one for an only block.
 
-    >>> field_name("model", {"x": Field((4,), "float32")}, alone=True)
+    >>> find_field("model", {"x": Field((4,), "float32")}, alone=True)
     'x'
     """
     return next(iter(fields)) if alone and len(fields) == 1 else block
@@ -121,7 +121,7 @@ def bind(
     """
     bindings: dict[str, Binding] = {}
     for block, slot in slots.items():
-        name = field_name(block, fields, alone=len(slots) == 1)
+        name = find_field(block, fields, alone=len(slots) == 1)
         if name not in fields:
             have = ", ".join(f'"{field}"' for field in fields)
             raise DataError(
@@ -129,11 +129,11 @@ def bind(
                 f'the dataset has no {role} "{block}", it has {have}',
                 hint=suggestion(block, fields) or f'map(to_model={{field: "{block}"}}) renames',
             )
-        bindings[block] = bound(f'{role} "{block}"', name, fields[name], slot)
+        bindings[block] = bind_field(f'{role} "{block}"', name, fields[name], slot)
     return bindings
 
 
-def bound(where: str, name: str, field: Field, slot: Slot) -> Binding:
+def bind_field(where: str, name: str, field: Field, slot: Slot) -> Binding:
     """Return how the rows of one field, called `name`, become what a model expects.
 
     Raises `DataError` NNM702 if the sizes differ, NNM706 for more classes than scores.
@@ -160,16 +160,16 @@ def bound(where: str, name: str, field: Field, slot: Slot) -> Binding:
     return Binding(name, slot, axes, kind=field.kind)
 
 
-def _transposed(values: HostArray, axes: tuple[int, ...]) -> HostArray:
+def _transpose(values: HostArray, axes: tuple[int, ...]) -> HostArray:
     """Return rows with their dimensions in another order."""
     shape = values.shape[1:]
     strides = strides_of(shape)
-    places = [0]
+    offsets = [0]
     for axis in axes:
-        places = [place + i * strides[axis] for place in places for i in range(shape[axis])]
-    width = len(places)
+        offsets = [offset + i * strides[axis] for offset in offsets for i in range(shape[axis])]
+    width = len(offsets)
     flat = values.values()
     result: list[Any] = list(flat)
-    for target, place in enumerate(places):
-        result[target::width] = flat[place::width]
+    for target, offset in enumerate(offsets):
+        result[target::width] = flat[offset::width]
     return HostArray.of(result, values.dtype, (len(values), *(shape[axis] for axis in axes)))

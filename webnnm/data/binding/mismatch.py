@@ -9,14 +9,14 @@ from typing import Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count
-from webnnm.data.binding.matching import Slot, bound, field_name
+from webnnm.data.binding.matching import Slot, bind_field, find_field
 from webnnm.data.field import Field
 
-MOST_WORDS = 4
+MAX_WORDS = 4
 """How many words a message shows."""
 
 
-def explained(
+def explain_mismatch(
     error: DataError,
     fields: Mapping[str, Field],
     slots: Mapping[str, Slot],
@@ -26,28 +26,30 @@ def explained(
 
     >>> numbers = {"y": HostArray.of([1, 3, 2], "int32")}
     >>> fields = {"y": Field((), "int32")}
-    >>> found = explained(DataError("NNM702", ""), fields, {"m": Slot((3,))}, numbers)
+    >>> found = explain_mismatch(DataError("NNM702", ""), fields, {"m": Slot((3,))}, numbers)
     >>> print(found.message, "→", found.hint)
     output "m": labels are numbered from 1 to 3, classes from 0 to 2 → subtract 1 from the labels
 
     - `fields`, `values`: those of the dataset, by field; `slots`: those of the model, by block.
     """
     for block, slot in slots.items():
-        name = field_name(block, fields, alone=len(slots) == 1)
+        name = find_field(block, fields, alone=len(slots) == 1)
         if name not in fields:
             continue
         try:
-            bound(f'output "{block}"', name, fields[name], slot)
-        except DataError as one:
-            message, hint = _labels(name, fields[name], slot, values[name])
+            bind_field(f'output "{block}"', name, fields[name], slot)
+        except DataError as mismatch:
+            message, hint = _describe_labels(name, fields[name], slot, values[name])
             where = f'output "{block}": '
             return DataError(
-                one.code, where + message if message else one.message, hint=hint or one.hint
+                mismatch.code,
+                where + message if message else mismatch.message,
+                hint=hint or mismatch.hint,
             )
     return error
 
 
-def positions_explained(
+def explain_positions(
     fields: Mapping[str, Field],
     slots: Mapping[str, Slot],
     along: Mapping[str, str],
@@ -60,24 +62,24 @@ def positions_explained(
     None if something else is wrong.
     """
     for block, slot in slots.items():
-        name = field_name(block, fields, alone=len(slots) == 1)
+        name = find_field(block, fields, alone=len(slots) == 1)
         if name not in fields:
             continue
-        told = _positions(fields[name], slot, along.get(block), sequence)
-        if told:
-            message, hint = told
+        problem = _describe_positions(fields[name], slot, along.get(block), sequence)
+        if problem:
+            message, hint = problem
             return DataError("NNM702", f'output "{block}": {message}', hint=hint)
     return None
 
 
-def _positions(
+def _describe_positions(
     field: Field, slot: Slot, own: str | None, sequence: Mapping[str, int]
 ) -> tuple[str, str] | None:
     single = ((), (1,))
     if own is not None:
         length = sequence.get(own, 1)
-        whole = single if field.kind == "classes" else (*single, slot.shape[1:])
-        if length == 1 or field.shape not in whole:
+        row_shapes = single if field.kind == "classes" else (*single, slot.shape[1:])
+        if length == 1 or field.shape not in row_shapes:
             return None
         if field.shape == (length,) and slot.shape[1:] in single:
             return None  # a number for each position
@@ -98,7 +100,7 @@ def _positions(
     return None
 
 
-def _labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str, str]:
+def _describe_labels(name: str, field: Field, slot: Slot, values: HostArray) -> tuple[str, str]:
     """Return what the labels are, compared with the scores of a model, and what to do."""
     scores = slot.shape[-1] if slot.shape else 1
     moved = _other_order(field, slot)
@@ -157,32 +159,32 @@ def _other_order(field: Field, slot: Slot) -> tuple[str, str] | None:
     )
 
 
-def words_of(where: str, value: Any) -> DataError | None:
+def explain_words(where: str, value: Any) -> DataError | None:
     """Return an error for values that are words, None if there are none.
 
-    >>> print(words_of('output "model"', ["ash", "oak", "ash"]).message)
+    >>> print(explain_words('output "model"', ["ash", "oak", "ash"]).message)
     output "model" has words, "ash", "oak"
     """
-    found = dict.fromkeys(islice(_words(value), 1000))
-    if not found:
+    distinct = dict.fromkeys(islice(_iterate_words(value), 1000))
+    if not distinct:
         return None
-    some = ", ".join(f'"{word}"' for word in islice(found, MOST_WORDS))
+    examples = ", ".join(f'"{text}"' for text in islice(distinct, MAX_WORDS))
     if where.startswith("output"):
-        listed = f"labels=[{some}]" if len(found) <= MOST_WORDS else "labels=[…]"
-        hint = f"TableDataset numbers words itself; or give numbers from 0 and {listed}"
+        remedy = f"labels=[{examples}]" if len(distinct) <= MAX_WORDS else "labels=[…]"
+        hint = f"TableDataset numbers words itself; or give numbers from 0 and {remedy}"
     else:
         hint = "use TableDataset for columns of words; split texts into tokens first"
-    return DataError("NNM702", f"{where} has words, {some}", hint=hint)
+    return DataError("NNM702", f"{where} has words, {examples}", hint=hint)
 
 
-def _words(value: Any) -> Iterator[str]:
+def _iterate_words(value: Any) -> Iterator[str]:
     """Yield the words in nested lists."""
     if isinstance(value, str):
         yield value
     elif hasattr(value, "tolist"):
-        yield from _words(value.tolist())
+        yield from _iterate_words(value.tolist())
     elif isinstance(value, (list, tuple)):
         for element in cast("list[Any]", value):
             if isinstance(element, (int, float)):
                 return
-            yield from _words(element)
+            yield from _iterate_words(element)

@@ -9,15 +9,15 @@ from webnnm.graph.elaboration.part import part
 from webnnm.graph.elaboration.vertices import Network
 
 
-def trained_part(network: Network, dataset: Any) -> Network:
+def drop_untrained_outputs(network: Network, dataset: Any) -> Network:
     """Return a network with the outputs that a dataset has targets for, and what they depend on.
 
     Raises `DataError` NNM701 if no output is left.
     """
-    aside = dataset.without_targets
-    outputs = [output for output in network.outputs if output.name not in aside]
+    untrained = dataset.without_targets
+    outputs = [output for output in network.outputs if output.name not in untrained]
     if not outputs:
-        names = ", ".join(f'"{name}"' for name in aside)
+        names = ", ".join(f'"{name}"' for name in untrained)
         raise DataError(
             "NNM701",
             f"{dataset.name} has no targets for {names}, and the model has no other output",

@@ -49,7 +49,7 @@ class IrisDataset(Dataset):
         """
         if url is not None and text is None:
             text = await _read(url)
-        measurements, species = _shipped() if text is None else parse(text)
+        measurements, species = _load_bundled() if text is None else parse(text)
         return cls(
             measurements,
             [[float(number == row) for number in range(len(SPECIES))] for row in species],
@@ -74,19 +74,19 @@ def parse(text: str) -> tuple[list[list[float]], list[int]]:
     from webnnm.data.tables.csv_table import read_csv
 
     table = read_csv(text, header=True)
-    wanted = (*FEATURES, "species")
-    missing = [column for column in wanted if column not in table.names]
+    required = (*FEATURES, "species")
+    missing = [column for column in required if column not in table.names]
     if missing:
         raise DataError(
             "NNM713",
             f"row 1 does not name the column {', '.join(missing)}",
-            hint=f"a header row names {', '.join(wanted)}",
+            hint=f"a header row names {', '.join(required)}",
         )
     measurements = [read_column(table, table.index(name), numeric=True) for name in FEATURES]
     for column in measurements:
         if column.missing:
-            place = table.place(column.missing[0], table.index(column.name))
-            raise DataError("NNM713", f"{place} is empty")
+            position = table.place(column.missing[0], table.index(column.name))
+            raise DataError("NNM713", f"{position} is empty")
     index = table.index("species")
     for row, cell in enumerate(table.columns[index]):
         if cell.strip() not in SPECIES:
@@ -105,7 +105,7 @@ async def _read(url: str | Path) -> str:
     return await read_text(url)
 
 
-def _shipped() -> tuple[list[list[float]], list[int]]:
+def _load_bundled() -> tuple[list[list[float]], list[int]]:
     """Return what `parse` does for the package's own file, whose form is known."""
     # importlib.resources does the same, but importing it takes a page longer than training.
     loader: Any = __loader__

@@ -47,7 +47,7 @@ def make_moons(rows: int = 200, *, noise: float = 0.1, seed: int = 0) -> Points:
         x, y = math.cos(math.pi * share), math.sin(math.pi * share)
         return (1 - x, 0.5 - y) if number else (x, y)
 
-    return _made(rows, noise, seed, place, scale=1 / 1.5, middle=(0.5, 0.25))
+    return _generate_points(rows, noise, seed, place, scale=1 / 1.5, middle=(0.5, 0.25))
 
 
 def make_circles(rows: int = 200, *, noise: float = 0.1, seed: int = 0) -> Points:
@@ -64,7 +64,7 @@ def make_circles(rows: int = 200, *, noise: float = 0.1, seed: int = 0) -> Point
         angle, radius = 2 * math.pi * share, 0.5 if number else 1.0
         return radius * math.cos(angle), radius * math.sin(angle)
 
-    return _made(rows, noise, seed, place)
+    return _generate_points(rows, noise, seed, place)
 
 
 def make_spirals(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Points:
@@ -82,7 +82,7 @@ def make_spirals(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Poin
         angle = 2 * math.pi * TURNS * share + math.pi * number
         return radius * math.cos(angle), radius * math.sin(angle)
 
-    return _made(rows, noise, seed, place)
+    return _generate_points(rows, noise, seed, place)
 
 
 def make_xor(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Points:
@@ -100,7 +100,7 @@ def make_xor(rows: int = 200, *, noise: float = 0.05, seed: int = 0) -> Points:
         left = random.random() < 0.5
         return (-x if left else x), (-y if left != (number == 1) else y)
 
-    return _made(rows, noise, seed, place)
+    return _generate_points(rows, noise, seed, place)
 
 
 def plane_features(points: Iterable[Sequence[float]], names: Sequence[str]) -> list[list[float]]:
@@ -122,11 +122,11 @@ def plane_features(points: Iterable[Sequence[float]], names: Sequence[str]) -> l
     return [[feature(point[0], point[1]) for feature in chosen] for point in points]
 
 
-def _made(
+def _generate_points(
     rows: int,
     noise: float,
     seed: int,
-    place: Callable[[int, float, Random], Point],
+    sample_point: Callable[[int, float, Random], Point],
     *,
     scale: float = 1.0,
     middle: Point = (0.0, 0.0),
@@ -140,7 +140,7 @@ def _made(
     classes = [row % 2 for row in range(rows)]
     for row, number in enumerate(classes):
         share = (row // 2 + 0.5) / -(-(rows - number) // 2)
-        x, y = place(number, share, random)
+        x, y = sample_point(number, share, random)
         x, y = scale * (x - middle[0]), scale * (y - middle[1])
         points.append((x + random.gauss(0, noise), y + random.gauss(0, noise)))
     return points, classes

@@ -15,7 +15,7 @@ from webnnm.data.files.references import read_path
 
 Progress = Callable[[str, int, int], object]
 """Called with the name of a file, the bytes loaded so far, and the total (0 if unknown)."""
-Tell = Callable[[int, int], object]
+Report = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,69 +32,71 @@ class Downloads:
     keep: bool = False
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    async def bytes(self, place: str | Path, *, guarded: bool = False) -> Any:
+    async def bytes(self, location: str | Path, *, guarded: bool = False) -> Any:
         """Return the bytes of a file; with `guarded`, servers must not redirect elsewhere.
 
         Raises `DataError` NNM715 if it cannot be read, NNM801 for a wrong hash.
         """
-        address = str(place)
+        address = str(location)
         name = address.rpartition("/")[2].partition("?")[0]
-        wanted = self.hashes.get(name, "").lower()
+        expected_hash = self.hashes.get(name, "").lower()
 
-        def tell(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             if self.progress is not None:
                 self.progress(name, done, total)
 
         if sys.platform == "emscripten" and not Path(address).is_file():
-            data, found = await _in_page(address, tell, wanted, keep=self.keep, guarded=guarded)
+            data, actual_hash = await _download_in_page(
+                address, report, expected_hash, keep=self.keep, guarded=guarded
+            )
         else:
-            data = await _on_desktop(address, tell, guarded=guarded)
-            found = hashlib.sha256(data).hexdigest() if wanted else ""
-        if found != wanted:
-            message = f'"{address}" has the SHA-256 {found}, not {wanted}'
+            data = await _read_on_desktop(address, report, guarded=guarded)
+            actual_hash = hashlib.sha256(data).hexdigest() if expected_hash else ""
+        if actual_hash != expected_hash:
+            message = f'"{address}" has the SHA-256 {actual_hash}, not {expected_hash}'
             raise DataError("NNM801", message, hint="the file is damaged, or is another version")
         return data
 
 
-async def _in_page(
-    address: str, tell: Tell, wanted: str, *, keep: bool, guarded: bool
+async def _download_in_page(
+    address: str, report: Report, expected_hash: str, *, keep: bool, guarded: bool
 ) -> tuple[bytearray, str]:
     """Return the bytes of a file, relative to the page, and its hash if one is required."""
     from webnnm.backends import pyodide_host
 
     module: Any = await pyodide_host.load_module("page/downloads")
-    told = pyodide_host.callback(tell)
+    callback = pyodide_host.callback(report)
     try:
-        found = await module.download(address, keep, bool(wanted), told, guarded)
-        digest, data = str(found.sha256), bytearray()
-        if digest == wanted:
-            data = bytearray(found.size)
-            await found.copy(data)
+        download = await module.download(address, keep, bool(expected_hash), callback, guarded)
+        digest, data = str(download.sha256), bytearray()
+        if digest == expected_hash:
+            data = bytearray(download.size)
+            await download.copy(data)
         else:
-            await found.drop()
+            await download.drop()
     except pyodide_host.js_error() as error:
-        words: Any = error
+        cause: Any = error
         raise DataError(
             "NNM715",
-            f'"{address}" cannot be fetched: {words.message}',
+            f'"{address}" cannot be fetched: {cause.message}',
             hint="the part that arrived is kept: load it again to resume" if keep else "",
         ) from error
     finally:
-        told.destroy()
+        callback.destroy()
     return data, digest
 
 
-async def _on_desktop(address: str, tell: Tell, *, guarded: bool) -> Any:
+async def _read_on_desktop(address: str, report: Report, *, guarded: bool) -> Any:
     """Return the bytes of a file; a file on disk is memory-mapped."""
     try:
         if "://" in address:
             from webnnm.data.files.addresses import open_url
 
-            return await open_url(address, tell, guarded=guarded)
+            return await open_url(address, report, guarded=guarded)
     except (OSError, ValueError) as error:
         raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
     data = read_path(Path(address))
-    tell(len(data), len(data))
+    report(len(data), len(data))
     return data
 
 

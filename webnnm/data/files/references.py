@@ -58,18 +58,18 @@ to those below a folder
     Raises `DataError` NNM809 for any other file.
     """
     if not isinstance(name, str) or not name or "\0" in name:
-        raise _refused(owner, name, "which is no name of a file")
+        raise _make_refusal(owner, name, "which is no name of a file")
     if str(owner).startswith("file://"):
         from urllib.request import url2pathname
 
         owner = Path(url2pathname(urlsplit(str(owner)).path))
     remote = isinstance(owner, str) and "://" in owner
     if references is None:
-        return _inside(owner, name, remote=remote)
+        return _locate_inside(owner, name, remote=remote)
     if str(references) != ANYWHERE:
         with suppress(DataError):  # it may be below what users allow besides
-            return _inside(owner, name, remote=remote)
-    return _allowed(owner, name, references, remote=remote)
+            return _locate_inside(owner, name, remote=remote)
+    return _locate_allowed(owner, name, references, remote=remote)
 
 
 async def read_reference(reference: Reference) -> memoryview[int]:
@@ -99,40 +99,42 @@ def read_path(path: Path) -> memoryview[int]:
         raise DataError("NNM715", f'"{path}" cannot be read: {reason}') from error
 
 
-def _inside(owner: str | Path, name: str, *, remote: bool) -> Reference:
+def _locate_inside(owner: str | Path, name: str, *, remote: bool) -> Reference:
     """Return where a file below the folder of its owner is."""
     if not _is_inside(name):
-        raise _refused(owner, name, "outside its folder")
+        raise _make_refusal(owner, name, "outside its folder")
     if remote:
-        return Reference(f"{_folder(str(owner))}{quote(name)}")
+        return Reference(f"{_get_folder_address(str(owner))}{quote(name)}")
     folder = Path(owner).parent
     path = folder / name
     if sys.platform == "emscripten" and not path.exists():  # it is fetched, relative to the page
         return Reference(f"{folder.as_posix()}/{quote(name)}")
-    target = _resolved(owner, name, path)
+    target = _resolve_links(owner, name, path)
     # The files of a cache may be links to files of one other folder, the owner among them.
-    if not any(target.is_relative_to(each) for each in (folder.resolve(), _real_folder(owner))):
-        raise _refused(owner, name, f"a link to {target}, outside its folder")
+    if not any(target.is_relative_to(root) for root in (folder.resolve(), _get_real_folder(owner))):
+        raise _make_refusal(owner, name, f"a link to {target}, outside its folder")
     return Reference(target)
 
 
 def _is_inside(name: str) -> bool:
     """Return whether a name, and what servers may take it for, stays below its folder."""
-    for each in (name, unquote(name), unquote(unquote(name))):
-        parts = each.split("/")
-        if _ODD.search(each) or ".." in parts or "" in parts or not {*parts} - {"."}:
+    for spelling in (name, unquote(name), unquote(unquote(name))):
+        parts = spelling.split("/")
+        if _ODD.search(spelling) or ".." in parts or "" in parts or not {*parts} - {"."}:
             return False
         if any(part != part.rstrip(". ") and part != "." for part in parts):
             return False  # Windows opens another file
     return True
 
 
-def _allowed(owner: str | Path, name: str, references: str | Path, *, remote: bool) -> Reference:
+def _locate_allowed(
+    owner: str | Path, name: str, references: str | Path, *, remote: bool
+) -> Reference:
     """Return where a file is that users allow: anywhere, or below a folder or an address."""
     if "://" in name:
         location: str | Path = name
     elif remote:
-        location = f"{_folder(str(owner))}{quote(name)}"
+        location = f"{_get_folder_address(str(owner))}{quote(name)}"
         if name.startswith("/"):
             parts = urlsplit(str(owner))
             location = f"{parts.scheme}://{parts.netloc}{quote(name)}"
@@ -141,37 +143,37 @@ def _allowed(owner: str | Path, name: str, references: str | Path, *, remote: bo
     if str(references) == ANYWHERE:
         return Reference(location, guarded=False)
     if isinstance(location, str) != ("://" in str(references)):
-        raise _refused(owner, name, f"which is not below {references}")
+        raise _make_refusal(owner, name, f"which is not below {references}")
     if isinstance(location, str):
         root = f"{str(references).rstrip('/')}/"
         if not location.startswith(root) or not _is_inside(location.removeprefix(root)):
-            raise _refused(owner, name, f"which is not below {references}")
+            raise _make_refusal(owner, name, f"which is not below {references}")
         return Reference(location)
-    target = _resolved(owner, name, location)
+    target = _resolve_links(owner, name, location)
     if not target.is_relative_to(Path(references).resolve()):
-        raise _refused(owner, name, f"which is not below {references}")
+        raise _make_refusal(owner, name, f"which is not below {references}")
     return Reference(target)
 
 
-def _resolved(owner: str | Path, name: str, path: Path) -> Path:
+def _resolve_links(owner: str | Path, name: str, path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:  # links in a circle
-        raise _refused(owner, name, "which leads nowhere") from error
+        raise _make_refusal(owner, name, "which leads nowhere") from error
 
 
-def _real_folder(owner: str | Path) -> Path:
+def _get_real_folder(owner: str | Path) -> Path:
     """Return the folder in which a file is after links are resolved."""
     return Path(owner).resolve().parent if str(owner) else Path.cwd()
 
 
-def _folder(address: str) -> str:
+def _get_folder_address(address: str) -> str:
     """Return the address of the folder of a file."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}{parts.path.rpartition('/')[0]}/"
 
 
-def _refused(owner: str | Path, name: Any, why: str) -> DataError:
+def _make_refusal(owner: str | Path, name: Any, why: str) -> DataError:
     who = f'"{Path(owner).name}"' if str(owner) else "the text"
     shown = str(name)[:200].encode("unicode_escape").decode()
     return DataError("NNM809", f'{who} refers to "{shown}", {why}', hint=_TRUSTED)

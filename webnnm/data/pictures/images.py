@@ -10,7 +10,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.data.dataset import Dataset
 from webnnm.data.pictures.pixel_scale import Light, to_unit
-from webnnm.data.pictures.pixels import LAYOUTS, joined_pictures, pixels_of
+from webnnm.data.pictures.pixels import LAYOUTS, concatenate_pictures, to_pixels
 
 
 class ImageDataset(Dataset):
@@ -47,9 +47,9 @@ class ImageDataset(Dataset):
         name: str = "images",
         **options: Any,
     ) -> None:
-        pixels = _pixels(images, shape)
-        names = LAYOUTS[_layout(pixels.shape[1:], layout)]
-        self.light = Light.measured(pixels, white)
+        pixels = _to_pixels(images, shape)
+        names = LAYOUTS[_resolve_layout(pixels.shape[1:], layout)]
+        self.light = Light.measure(pixels, white)
         super().__init__(
             to_unit(pixels, self.light.white),
             labels,
@@ -60,11 +60,11 @@ class ImageDataset(Dataset):
         )
 
 
-def _pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
+def _to_pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
     try:
-        values = joined_pictures(images) if isinstance(images, (list, tuple)) else None
+        values = concatenate_pictures(images) if isinstance(images, (list, tuple)) else None
         if values is None:
-            values = pixels_of(images)
+            values = to_pixels(images)
     except DataError as error:
         raise DataError(error.code, f"images: {error.message}", hint=error.hint) from error
     if shape is None:
@@ -75,21 +75,21 @@ def _pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
     return HostArray.of(values, shape=(size // count(shape), *shape))
 
 
-def _layout(shape: Sequence[int], wanted: str | None) -> str:
-    if wanted is not None and wanted not in LAYOUTS:
-        hint = suggestion(wanted, LAYOUTS) or f"one of {', '.join(LAYOUTS)}"
-        raise DataError("NNM704", f'unknown layout "{wanted}"', hint=hint)
+def _resolve_layout(shape: Sequence[int], layout: str | None) -> str:
+    if layout is not None and layout not in LAYOUTS:
+        hint = suggestion(layout, LAYOUTS) or f"one of {', '.join(LAYOUTS)}"
+        raise DataError("NNM704", f'unknown layout "{layout}"', hint=hint)
     rank = len(shape)
-    if wanted is None and rank == 2:
-        wanted = "hw"
-    if wanted is None and rank == 3:
+    if layout is None and rank == 2:
+        layout = "hw"
+    if layout is None and rank == 3:
         first, _, last = shape
-        wanted = "hwc" if last <= 4 < first else "chw" if first <= 4 < last else None
-    if wanted is None or len(LAYOUTS[wanted]) != rank:
-        problem = f'are not "{wanted}"' if wanted else "have an ambiguous layout"
+        layout = "hwc" if last <= 4 < first else "chw" if first <= 4 < last else None
+    if layout is None or len(LAYOUTS[layout]) != rank:
+        problem = f'are not "{layout}"' if layout else "have an ambiguous layout"
         raise DataError(
             "NNM702",
             f"images of {show(shape)} {problem}",
             hint='layout="hw", "hwc" or "chw" names the dimensions of one image',
         )
-    return wanted
+    return layout

@@ -27,10 +27,10 @@ class Light:
     of_bytes: bool
 
     @classmethod
-    def measured(cls, pixels: HostArray, white: float | None = None) -> Light:
+    def measure(cls, pixels: HostArray, white: float | None = None) -> Light:
         """Return the light of a dataset's pixels; without `white`, it follows from their scale.
 
-        >>> Light.measured(HostArray.of([0, 300]))
+        >>> Light.measure(HostArray.of([0, 300]))
         Light(white=65535.0, of_bytes=False)
 
         Raises `DataError` NNM704 for a `white` that is not positive.
@@ -78,6 +78,6 @@ def to_unit(pixels: HostArray, white: float) -> HostArray:
         return HostArray.of(pixels, "float32")
     if pixels.dtype == "uint8":
         light = [value / white for value in range(256)]
-        found = array("f", map(light.__getitem__, flat))  # pyrefly: ignore[unknown-argument-type]
-        return HostArray("float32", pixels.shape, found)
+        scaled = array("f", map(light.__getitem__, flat))  # pyrefly: ignore[unknown-argument-type]
+        return HostArray("float32", pixels.shape, scaled)
     return HostArray("float32", pixels.shape, array("f", [value / white for value in flat]))

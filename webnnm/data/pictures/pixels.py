@@ -10,9 +10,9 @@ from webnnm.backends.drawing import drawn
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
-from webnnm.data.binding.matching import Slot, bound
+from webnnm.data.binding.matching import Slot, bind_field
 from webnnm.data.field import Field
-from webnnm.data.shaped import rows_of
+from webnnm.data.shaped import as_rows
 
 LAYOUTS = {
     "hw": ("height", "width"),
@@ -34,11 +34,11 @@ ORIENTATION = 0x0112
 WHITE8, WHITE16 = 255, 65535
 
 
-def pictures(where: str, values: Any, field: Field) -> HostArray:
+def read_pictures(where: str, values: Any, field: Field) -> HostArray:
     """Return new pictures as rows of a field, with their pixels unchanged.
 
     >>> grey = Field((2, 2), "float32", names=("height", "width"))
-    >>> pictures("input", bytes(8), grey)
+    >>> read_pictures("input", bytes(8), grey)
     HostArray(uint8[2, 2, 2])
 
     `values` are what `ImageDataset` takes, or a single picture; in a page also anything a canvas
@@ -46,64 +46,68 @@ def pictures(where: str, values: Any, field: Field) -> HostArray:
     Raises `DataError` NNM702 for pictures of another size, mode or layout.
     """
     if isinstance(values, (list, tuple)) and values and _is_picture(values[0]):  # pyrefly: ignore[unknown-argument-type]
-        given = cast("Sequence[Any]", values)
-        found = [_rows(f"{where}, picture {row}", one, field) for row, one in enumerate(given)]
-        kinds = {values.dtype for values in found}
+        items = cast("Sequence[Any]", values)
+        arrays = [
+            _read_rows(f"{where}, picture {row}", one, field) for row, one in enumerate(items)
+        ]
+        kinds = {values.dtype for values in arrays}
         if len(kinds) > 1:
             raise DataError("NNM702", f"{where}: pictures with {' and '.join(sorted(kinds))}")
-        return concatenate(found)
-    return _rows(where, values, field)
+        return concatenate(arrays)
+    return _read_rows(where, values, field)
 
 
-def _rows(where: str, value: Any, field: Field) -> HostArray:
+def _read_rows(where: str, value: Any, field: Field) -> HostArray:
     """Return a picture, or an array of one or more, in the order of the field."""
-    value = upright(value)
-    at = dict(zip(field.names, field.shape, strict=True))
-    height, width, channels = at["height"], at["width"], at.get("channels", 1)
+    value = rotate_upright(value)
+    size_of = dict(zip(field.names, field.shape, strict=True))
+    height, width, channels = size_of["height"], size_of["width"], size_of.get("channels", 1)
     pixels = drawn(value, width, height)
     if pixels is not None:
-        found = HostArray("uint8", (1, height, width, 4), pixels)
+        picture = HostArray("uint8", (1, height, width, 4), pixels)
     elif not _is_object(value):
-        return _flat_or_laid_out(where, pixels_of(value), field)
+        return _reshape_rows(where, to_pixels(value), field)
     else:
-        found = _image(where, value)
-    if found.shape[1:3] != (height, width):
+        picture = _read_image(where, value)
+    if picture.shape[1:3] != (height, width):
         raise DataError(
             "NNM702",
-            f"{where} has {found.shape[2]} × {found.shape[1]} pixels, the dataset's pictures "
+            f"{where} has {picture.shape[2]} × {picture.shape[1]} pixels, the dataset's pictures "
             f"{width} × {height} (width × height)",
             hint=f"image.resize(({width}, {height}))",
         )
     if not hasattr(value, "mode"):
-        found = _with_channels(where, found, channels)
-    elif _channels(value) != channels:
+        picture = _with_channels(where, picture, channels)
+    elif _count_channels(value) != channels:
         mode = next((mode for mode, n in CHANNELS.items() if n == channels), "RGB")
         raise DataError(
             "NNM702",
-            f'{where} has mode "{value.mode}", {_channels(value)} channels, the dataset\'s '
+            f'{where} has mode "{value.mode}", {_count_channels(value)} channels, the dataset\'s '
             f"pictures {channels}",
             hint=f'image.convert("{mode}")',
         )
-    lying = Field((height, width, channels), "float32", names=LAYOUTS["hwc"])
-    more = () if "channels" in at else (("channels", 1),)
-    names, sizes = zip(*at.items(), *more, strict=True)
-    placed = bound(where, "", lying, Slot(sizes, found.dtype, names)).apply(found)
-    return HostArray(found.dtype, (len(found), *field.shape), placed.data)
+    channels_last = Field((height, width, channels), "float32", names=LAYOUTS["hwc"])
+    extra = () if "channels" in size_of else (("channels", 1),)
+    names, sizes = zip(*size_of.items(), *extra, strict=True)
+    permuted = bind_field(where, "", channels_last, Slot(sizes, picture.dtype, names)).apply(
+        picture
+    )
+    return HostArray(picture.dtype, (len(picture), *field.shape), permuted.data)
 
 
-def _flat_or_laid_out(where: str, found: HostArray, field: Field) -> HostArray:
-    if len(found.shape) != 1:
-        return rows_of(where, found, field.shape, field.names)
-    pictures, rest = divmod(len(found), count(field.shape))
+def _reshape_rows(where: str, pixels: HostArray, field: Field) -> HostArray:
+    if len(pixels.shape) != 1:
+        return as_rows(where, pixels, field.shape, field.names)
+    pictures, rest = divmod(len(pixels), count(field.shape))
     if rest or not pictures:
         raise DataError(
             "NNM702",
-            f"{where}: {len(found)} pixels do not divide into pictures of {show(field.shape)}",
+            f"{where}: {len(pixels)} pixels do not divide into pictures of {show(field.shape)}",
         )
-    return HostArray(found.dtype, (pictures, *field.shape), found.data)
+    return HostArray(pixels.dtype, (pictures, *field.shape), pixels.data)
 
 
-def upright(image: Any) -> Any:
+def rotate_upright(image: Any) -> Any:
     """Return a photograph as it is to be seen, whatever way the camera was held (EXIF).
 
     Browsers turn pictures so when they draw them. Anything else is returned unchanged.
@@ -114,7 +118,7 @@ def upright(image: Any) -> Any:
     return image if how is None else image.transpose(how)
 
 
-def pixels_of(value: Any) -> HostArray:
+def to_pixels(value: Any) -> HostArray:
     """Return pixels as an array; those that are true or false are white or black."""
     pixels = HostArray.of(value)
     if pixels.dtype != "uint8" or not _is_boolean(value):
@@ -135,12 +139,12 @@ def _is_boolean(value: Any) -> bool:
         return False
 
 
-def _channels(image: Any) -> int:
+def _count_channels(image: Any) -> int:
     """Return how many channels the pixels of an image object have."""
     return CHANNELS.get(image.mode, 1)
 
 
-def _wide(where: str, image: Any) -> array[float]:
+def _read_wide(where: str, image: Any) -> array[float]:
     """Return the grey numbers of an image object as 0 … 1, those of mode F as they are."""
     values = array(WIDE[image.mode], image.tobytes())
     if image.mode == "F":
@@ -181,7 +185,7 @@ def _with_channels(where: str, pixels: HostArray, channels: int) -> HostArray:
     """
     if channels == 4:
         return pixels
-    red, green, blue, alpha = (bytes(pixels.data[place::4]) for place in range(4))
+    red, green, blue, alpha = (bytes(pixels.data[channel::4]) for channel in range(4))
     if channels in (1, 3) and alpha.count(255) < len(alpha):
         raise DataError(
             "NNM702",
@@ -194,40 +198,40 @@ def _with_channels(where: str, pixels: HostArray, channels: int) -> HostArray:
         luma = [(r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16 for r, g, b in colours]
         planes = [bytes(luma), alpha][:channels]
     data = bytearray(channels * len(red))
-    for place, plane in enumerate(planes):
-        data[place::channels] = plane
+    for channel, plane in enumerate(planes):
+        data[channel::channels] = plane
     return HostArray("uint8", (*pixels.shape[:3], channels), data)
 
 
-def joined_pictures(images: Sequence[Any]) -> HostArray | None:
+def concatenate_pictures(images: Sequence[Any]) -> HostArray | None:
     """Return a list of arrays or image objects as rows, None for nested lists of numbers."""
     if not images or not _is_picture(images[0]):
         return None
-    rows = [_image(f"image {row}", upright(image)) for row, image in enumerate(images)]
+    rows = [_read_image(f"image {row}", rotate_upright(image)) for row, image in enumerate(images)]
     for row, values in enumerate(rows):
         if (values.dtype, values.shape) != (rows[0].dtype, rows[0].shape):
-            found = [f"{some.dtype}{show(some.shape[1:])}" for some in (values, rows[0])]
+            types = [f"{some.dtype}{show(some.shape[1:])}" for some in (values, rows[0])]
             raise DataError(
                 "NNM702",
-                f"image {row} is {found[0]}, image 0 {found[1]}",
+                f"image {row} is {types[0]}, image 0 {types[1]}",
                 hint="bring all images to one size and mode",
             )
     return concatenate(rows)
 
 
-def _image(where: str, image: Any) -> HostArray:
+def _read_image(where: str, image: Any) -> HostArray:
     """Return an array or an image object as one row."""
     if hasattr(image, "width") and hasattr(image, "data") and not hasattr(image, "mode"):
         data = image.data.to_py() if hasattr(image.data, "to_py") else image.data
         return HostArray("uint8", (1, image.height, image.width, 4), data)
     if not hasattr(image, "mode"):
-        values = pixels_of(image)
+        values = to_pixels(image)
         return HostArray(values.dtype, (1, *values.shape), values.data)
     width, height = image.size
     if image.mode == "1":  # a bit per pixel: black and white
         image = image.convert("L")
     if image.mode in WIDE:
-        return HostArray("float32", (1, height, width), _wide(where, image))
+        return HostArray("float32", (1, height, width), _read_wide(where, image))
     channels = CHANNELS.get(image.mode)
     if channels is None:
         raise DataError(

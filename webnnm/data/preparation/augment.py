@@ -12,15 +12,15 @@ from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import show
 from webnnm.data.batch import Batch, take
 from webnnm.data.field import Field
-from webnnm.data.intake import finite
-from webnnm.data.series.sequences import like
+from webnnm.data.intake import require_finite
+from webnnm.data.series.sequences import restore_sequences
 
 Arrays = dict[str, HostArray]
 Augmentation = Callable[[Arrays, Arrays, Stream, int], tuple[Mapping[str, Any], Mapping[str, Any]]]
 """`function(inputs, outputs, stream, epoch) -> (inputs, outputs)`, see `Dataset.augment`."""
 
 
-def augmented(
+def augment_batches(
     batches: Iterable[Batch],
     function: Augmentation,
     fields: tuple[Mapping[str, Field], Mapping[str, Field]],
@@ -36,7 +36,7 @@ def augment_batch(
     batch: Batch,
     function: Augmentation,
     fields: tuple[Mapping[str, Field], Mapping[str, Field]],
-    place: tuple[int, int, int],
+    key: tuple[int, int, int],
 ) -> Batch:
     """Return a batch as changed by a function.
 
@@ -48,18 +48,18 @@ def augment_batch(
     [6.0, 0.0]
 
     The function gets the valid rows, without padding rows, and a stream of random numbers that
-    depends only on `place`: seed, epoch and number of the batch. `fields` are the inputs and
+    depends only on `key`: seed, epoch and number of the batch. `fields` are the inputs and
     outputs of the dataset. Raises `DataError` NNM702 for another shape, NNM707 for a number that
     is not finite, NNM710 for an unknown block.
     """
-    seed, epoch, number = place
+    seed, epoch, number = key
     stream = Stream(seed, Purpose.SHUFFLING, epoch, "augment", number)
     valid = range(batch.valid_count)
-    given = [
+    arguments = [
         {block: values.rows(valid) for block, values in side.items()}
         for side in (batch.inputs, batch.outputs)
     ]
-    changed = function(given[0], given[1], stream, epoch)
+    changed = function(arguments[0], arguments[1], stream, epoch)
     try:
         inputs, outputs = changed
     except (TypeError, ValueError) as error:
@@ -68,36 +68,38 @@ def augment_batch(
         ) from error
     return replace(
         batch,
-        inputs=_checked("input", inputs, batch.inputs, fields[0], batch),
-        outputs=_checked("output", outputs, batch.outputs, fields[1], batch),
+        inputs=_check_changes("input", inputs, batch.inputs, fields[0], batch),
+        outputs=_check_changes("output", outputs, batch.outputs, fields[1], batch),
     )
 
 
-def _checked(
+def _check_changes(
     role: str,
     changed: Mapping[str, Any],
-    given: Mapping[str, HostArray],
+    before: Mapping[str, HostArray],
     fields: Mapping[str, Field],
     batch: Batch,
 ) -> Arrays:
     """Return what was changed in the form of the batch; blocks left out stay as they were."""
     for block in changed:
-        if block not in given:
-            hint = suggestion(block, given) or f"available: {', '.join(given)}"
+        if block not in before:
+            hint = suggestion(block, before) or f"available: {', '.join(before)}"
             raise DataError("NNM710", f'the augmentation returned an {role} "{block}"', hint=hint)
-    result = dict(given)
+    result = dict(before)
     for block, value in changed.items():
         where = f'augmented {role} "{block}"'
         values = HostArray.of(value, fields[block].dtype)
-        expected = (batch.valid_count, *given[block].shape[1:])
+        expected = (batch.valid_count, *before[block].shape[1:])
         if values.shape != expected:
             raise DataError(
                 "NNM702",
                 f"{where} has the shape {show(values.shape)}, the batch {show(expected)}",
                 hint="augmentation must not change the number of rows or their shape",
             )
-        finite(where, values)
+        require_finite(where, values)
         valid = range(batch.valid_count)
         # Everything after the end of a sequence is zero again.
-        result[block] = take(like(values, given[block].rows(valid)), valid, batch.batch_size)
+        result[block] = take(
+            restore_sequences(values, before[block].rows(valid)), valid, batch.batch_size
+        )
     return result

@@ -31,37 +31,37 @@ def epoch_arrays(
         return dataset.arrays("training")
     order = dataset.order("training", epoch, shuffle, seed)
     places = sorted(range(len(order)), key=order.__getitem__)
-    inputs, outputs = _gathered(dataset.batches("training", epoch, shuffle, seed))
+    inputs, outputs = _concatenate_batches(dataset.batches("training", epoch, shuffle, seed))
     return (
         {block: values.rows(places) for block, values in inputs.items()},
         {block: values.rows(places) for block, values in outputs.items()},
     )
 
 
-def augmented_rows(dataset: Dataset, numbers: Sequence[int]) -> tuple[Arrays, Arrays]:
+def augment_rows(dataset: Dataset, numbers: Sequence[int]) -> tuple[Arrays, Arrays]:
     """Return the inputs and outputs of these rows, as a first epoch might deliver them.
 
     >>> from webnnm.data.dataset import Dataset
     >>> data = Dataset([[1.0], [2.0]], [[0.5], [1.5]], split=(1, 0, 0), batch_size=1)
     >>> halved = data.augment(lambda x, y, stream, epoch: (
     ...     {"model": [[value / 2] for value in x["model"].values()]}, y))
-    >>> augmented_rows(halved, [1, 0])[0]["model"].tolist()
+    >>> augment_rows(halved, [1, 0])[0]["model"].tolist()
     [[1.0], [0.5]]
     """
     batches = cut(*dataset.arrays("full"), numbers, dataset.batch_size)
     if dataset.augmentation is not None:
-        from webnnm.data.preparation.augment import augmented
+        from webnnm.data.preparation.augment import augment_batches
 
         fields = dataset.inputs, dataset.outputs
-        batches = augmented(batches, dataset.augmentation, fields, epoch=0, seed=0)
-    return _gathered(batches)
+        batches = augment_batches(batches, dataset.augmentation, fields, epoch=0, seed=0)
+    return _concatenate_batches(batches)
 
 
-def _gathered(batches: Iterable[Batch]) -> tuple[Arrays, Arrays]:
+def _concatenate_batches(batches: Iterable[Batch]) -> tuple[Arrays, Arrays]:
     """Return the rows of batches as whole arrays, without padding rows."""
     every = list(batches)
 
-    def whole(sides: list[Arrays]) -> Arrays:
+    def concatenate_sides(sides: list[Arrays]) -> Arrays:
         result: Arrays = {}
         for block in sides[0]:
             parts = [
@@ -75,4 +75,6 @@ def _gathered(batches: Iterable[Batch]) -> tuple[Arrays, Arrays]:
             result[block] = values
         return result
 
-    return whole([batch.inputs for batch in every]), whole([batch.outputs for batch in every])
+    return concatenate_sides([batch.inputs for batch in every]), concatenate_sides(
+        [batch.outputs for batch in every]
+    )

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 
-COMPARED = 2000
+MAX_ROWS = 2000
 """So many rows are looked at."""
-MOST_COLUMNS = 256
+MAX_COLUMNS = 256
 """Wider rows are pictures or spectra, whose single columns have no meaning of their own."""
-KEPT = 0.95
+MIN_KEPT_SHARE = 0.95
 """If this share of the distinct values is kept, nothing is lost that matters."""
-MANTISSA = 24
+MANTISSA_BITS = 24
 
 
 class Loss(NamedTuple):
@@ -29,31 +29,31 @@ class Loss(NamedTuple):
         """The distance between neighbouring float32 numbers as large as the largest."""
         from math import frexp
 
-        return 2.0 ** (frexp(self.largest)[1] - MANTISSA)
+        return 2.0 ** (frexp(self.largest)[1] - MANTISSA_BITS)
 
 
-def lost_values(before: HostArray, after: HostArray) -> dict[int, Loss]:
+def find_losses(before: HostArray, after: HostArray) -> dict[int, Loss]:
     """Return column → `Loss` for columns of rows whose distinct values do not remain so.
 
     >>> times = HostArray.of([1.7e9 + 60 * k for k in range(200)], "float64")
-    >>> lost_values(times, HostArray.of(times, "float32"))[0][:2]
+    >>> find_losses(times, HostArray.of(times, "float32"))[0][:2]
     (200, 94)
     """
     size, rows = count(before.shape[1:]), before.shape[0]
-    if size > MOST_COLUMNS or not rows or count(before.shape) != count(after.shape):
+    if size > MAX_COLUMNS or not rows or count(before.shape) != count(after.shape):
         return {}
-    chosen = range(0, rows, -(-rows // COMPARED))
+    sample = range(0, rows, -(-rows // MAX_ROWS))
     exact, rounded = before.values(), after.values()
     lost: dict[int, Loss] = {}
-    for place in range(size):
-        values: Sequence[float] = [exact[row * size + place] for row in chosen]
+    for column in range(size):
+        values: Sequence[float] = [exact[row * size + column] for row in sample]
         low, high = min(values), max(values)
         largest = max(abs(low), abs(high))
         # Values that are further apart on average than a few steps of float32 rarely meet.
-        if high - low > largest * 2.0**-MANTISSA * len(values) / (1 - KEPT):
+        if high - low > largest * 2.0**-MANTISSA_BITS * len(values) / (1 - MIN_KEPT_SHARE):
             continue
         distinct = len(set(values))
-        kept = len({rounded[row * size + place] for row in chosen})
-        if kept < KEPT * distinct:
-            lost[place] = Loss(distinct, kept, float(largest))
+        kept = len({rounded[row * size + column] for row in sample})
+        if kept < MIN_KEPT_SHARE * distinct:
+            lost[column] = Loss(distinct, kept, float(largest))
     return lost

@@ -12,14 +12,14 @@ from operator import mul
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
-from webnnm.data.classes import class_of_rows
+from webnnm.data.classes import get_row_classes
 from webnnm.data.field import SUBSETS, Field
-from webnnm.data.preparation.standardize import channel_axis, elements_of, moments
+from webnnm.data.preparation.standardize import compute_moments, find_channel_axis, gather_elements
 from webnnm.data.preparation.statistics import class_counts
-from webnnm.data.protocol import AnyDataset, Arrays, whole_subset
-from webnnm.data.series.sequences import measured
+from webnnm.data.protocol import AnyDataset, Arrays, load_subset
+from webnnm.data.series.sequences import flatten_positions
 
-MOST_ELEMENTS = 10**7
+MAX_ELEMENTS = 10**7
 """For larger inputs only every n-th row is measured, so that it takes seconds."""
 
 EXACT = 1e-4
@@ -101,8 +101,8 @@ class ClassFacts:
         counts = self.counts.get(subset, self.counts["full"])
         return tuple(
             number
-            for number, (here, whole) in enumerate(zip(counts, self.counts["full"], strict=True))
-            if whole and not here
+            for number, (here, total) in enumerate(zip(counts, self.counts["full"], strict=True))
+            if total and not here
         )
 
     def rare(self, limit: int) -> tuple[int, ...]:
@@ -141,7 +141,7 @@ class DataQuality:
         """The features that were standardised with statistics of more than the training rows."""
         return tuple(feature for feature in self.features if feature.foreign)
 
-    def unscaled(self, most_mean: float, stds: tuple[float, float]) -> tuple[FeatureFacts, ...]:
+    def list_unscaled(self, max_mean: float, stds: tuple[float, float]) -> tuple[FeatureFacts, ...]:
         """Return the features whose |mean| is larger, or whose std is outside the limits.
 
         Constant features and those of 0 and 1 are left out.
@@ -151,10 +151,10 @@ class DataQuality:
             for feature in self.features
             if not feature.binary
             and not feature.constant
-            and (abs(feature.mean) > most_mean or not stds[0] <= feature.std <= stds[1])
+            and (abs(feature.mean) > max_mean or not stds[0] <= feature.std <= stds[1])
         )
 
-    def repeated_share(self, subset: str = "testing") -> float:
+    def get_repeated_share(self, subset: str = "testing") -> float:
         """Return the share of the rows of a subset that are also in training."""
         return self.repeated.get(subset, 0) / max(1, self.sizes[subset])
 
@@ -165,14 +165,14 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
     >>> from webnnm.data.dataset import Dataset
     >>> data = Dataset([[1.0, 5.0], [3.0, 5.0], [1.0, 5.0]], [0, 1, 0], split=([0, 1], [], [2]))
     >>> quality = measure_quality(data)
-    >>> [feature.index for feature in quality.constant], quality.repeated_share("testing")
+    >>> [feature.index for feature in quality.constant], quality.get_repeated_share("testing")
     ([1], 1.0)
 
     Raises `DataError` NNM702 for a stream, whose rows come only once.
     """
     sizes: dict[str, int] = {subset: dataset.size(subset) for subset in SUBSETS}
     arrays: dict[str, tuple[Arrays, Arrays]] = {
-        subset: whole_subset(dataset, subset)[:2] for subset, n in sizes.items() if n
+        subset: load_subset(dataset, subset)[:2] for subset, n in sizes.items() if n
     }
     features: list[FeatureFacts] = []
     repeated: dict[str, int] = {}
@@ -180,108 +180,119 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
     if "training" in arrays:
         for block, field in dataset.inputs.items():
             values = arrays["training"][0][block]
-            features += _features(block, field, values, arrays["full"][0][block])
-        known = set(row_marks(*arrays["training"]))
+            features += _measure_features(block, field, values, arrays["full"][0][block])
+        training_keys = set(make_row_keys(*arrays["training"]))
         for subset in ("validation", "testing"):
             if subset in arrays:
-                repeated[subset] = sum([mark in known for mark in row_marks(*arrays[subset])])
+                repeated[subset] = sum(
+                    [key in training_keys for key in make_row_keys(*arrays[subset])]
+                )
         share = max((n / sizes[subset] for subset, n in repeated.items()), default=0.0)
-        coarse = _coarse(dataset, features, len(known))
+        coarse = _is_coarse(dataset, features, len(training_keys))
         if share and not coarse:
             inputs, outputs = arrays["training"]
-            likely = _by_chance(inputs, class_of_rows(dataset.outputs, outputs))
+            likely = _estimate_chance_share(inputs, get_row_classes(dataset.outputs, outputs))
             coarse = share <= LIKELY * likely
     classes = tuple(
-        facts for block in dataset.outputs if (facts := _classes(dataset, block, arrays))
+        facts for block in dataset.outputs if (facts := _measure_classes(dataset, block, arrays))
     )
     method = getattr(dataset, "method", "")
     return DataQuality(sizes, method, classes, tuple(features), repeated, coarse)
 
 
-def _coarse(dataset: AnyDataset, features: Sequence[FeatureFacts], rows: int) -> bool:
+def _is_coarse(dataset: AnyDataset, features: Sequence[FeatureFacts], rows: int) -> bool:
     """Return whether rows of few numbers with few values each may be equal by chance."""
     width = sum(count(field.shape) for field in dataset.inputs.values())
     return width <= NARROW and all(feature.distinct < rows * FEW for feature in features)
 
 
-def _by_chance(inputs: Mapping[str, HostArray], classes: Sequence[int] | None) -> float:
+def _estimate_chance_share(inputs: Mapping[str, HostArray], classes: Sequence[int] | None) -> float:
     """Return the share of rows with an equal one if the numbers of a class were independent."""
     groups: dict[int, list[int]] = defaultdict(list)
     total = len(next(iter(inputs.values())))
     for row in range(total):
         groups[classes[row] if classes else 0].append(row)
-    return math.fsum(len(rows) * _met(inputs, rows) for rows in groups.values()) / total
+    return (
+        math.fsum(
+            len(rows) * _estimate_repeat_probability(inputs, rows) for rows in groups.values()
+        )
+        / total
+    )
 
 
-def _met(inputs: Mapping[str, HostArray], rows: Sequence[int]) -> float:
+def _estimate_repeat_probability(inputs: Mapping[str, HostArray], rows: Sequence[int]) -> float:
     """Return the probability that one of these rows is drawn again if its numbers are drawn."""
-    alike = 1.0
+    probability = 1.0
     for values in inputs.values():
         size, flat = count(values.shape[1:]), values.values()
-        for place in range(size):
-            counts = Counter([flat[row * size + place] for row in rows]).values()
-            alike *= sum(n * n for n in counts) / len(rows) ** 2
-            if alike * len(rows) < 1e-6:
+        for element in range(size):
+            counts = Counter([flat[row * size + element] for row in rows]).values()
+            probability *= sum(n * n for n in counts) / len(rows) ** 2
+            if probability * len(rows) < 1e-6:
                 return 0.0
-    return 1 - (1 - alike) ** len(rows)
+    return 1 - (1 - probability) ** len(rows)
 
 
-def _features(
+def _measure_features(
     block: str, field: Field, training: HostArray, full: HostArray
 ) -> Iterator[FeatureFacts]:
     """Measure the places of a row, or of a position of a sequence, or channels of an image."""
     if field.kind != "continuous" or (field.sequence and field.dtype not in ("float32", "float16")):
         return
-    step = max(1, count(full.shape) // MOST_ELEMENTS)
-    flat, shaped = measured(_every(training, step), field)
+    step = max(1, count(full.shape) // MAX_ELEMENTS)
+    flat, shaped = flatten_positions(_take_every(training, step), field)
     if not len(flat):
         return
-    whole, _ = measured(_every(full, step), field)
-    channel = channel_axis(shaped)
+    full_values, _ = flatten_positions(_take_every(full, step), field)
+    channel = find_channel_axis(shaped)
     size = count(shaped.shape) if channel is None else shaped.shape[channel]
     repeat = 1 if channel is None else count(shaped.shape[channel + 1 :])
     for index in range(size):
-        column = list(elements_of(flat, shaped.shape, index, repeat, size))
+        column = list(gather_elements(flat, shaped.shape, index, repeat, size))
         total, squares = sum(column), sum(map(mul, column, column))
-        mean, std = _moments(column, total, squares)
+        mean, std = _compute_moments(column, total, squares)
         low, high = min(column), max(column)
         if low == high and step > 1:
-            exact = elements_of(measured(training, field)[0], shaped.shape, index, repeat, size)
+            exact = gather_elements(
+                flatten_positions(training, field)[0], shaped.shape, index, repeat, size
+            )
             low, high = min(exact), max(exact)
         foreign = False
         # Only features that are nearly standardised may have been standardised with other rows.
         distinct = len(set(column))
         if low < high and step == 1 and abs(mean) < 1 and 0.3 < std < 3 and distinct > 2:
-            others = list(elements_of(whole, shaped.shape, index, repeat, size))
-            foreign = not _standard(column, mean, std) and _standard(others, *moments(others))
+            others = list(gather_elements(full_values, shaped.shape, index, repeat, size))
+            foreign = not _is_standardized(column, mean, std) and _is_standardized(
+                others, *compute_moments(others)
+            )
         name = shaped.features[index % len(shaped.features)] if shaped.features else ""
         binary = low == 0 and high == 1 and total == squares
         yield FeatureFacts(block, index, name, mean, std, low, high, binary, foreign, distinct)
 
 
-def _every(values: HostArray, step: int) -> HostArray:
+def _take_every(values: HostArray, step: int) -> HostArray:
     return values if step == 1 else values.rows(range(0, len(values), step))
 
 
-def _moments(column: Sequence[float], total: float, squares: float) -> tuple[float, float]:
+def _compute_moments(column: Sequence[float], total: float, squares: float) -> tuple[float, float]:
     """Return mean and deviation from the sums, or exactly if the sums lose too much precision."""
     mean = total / len(column)
     variance = squares / len(column) - mean * mean
     if variance < 1e-6 * mean * mean:
-        return moments(column)
+        return compute_moments(column)
     return mean, math.sqrt(max(0.0, variance))
 
 
-def _standard(column: Sequence[float], mean: float, std: float) -> bool:
+def _is_standardized(column: Sequence[float], mean: float, std: float) -> bool:
     """Return whether values have mean 0 and deviation 1, of a population or of a sample."""
     sample = std * math.sqrt(len(column) / max(1, len(column) - 1))
     return abs(mean) < EXACT and (abs(std - 1) < EXACT or abs(sample - 1) < EXACT)
 
 
-def row_marks(*sides: Mapping[str, HostArray]) -> list[bytes]:
+def make_row_keys(*sides: Mapping[str, HostArray]) -> list[bytes]:
     """Return bytes for every row of inputs, or of inputs and outputs, equal for equal rows.
 
-    >>> a, b, c = row_marks({"x": HostArray.of([[1, 2], [3, 4], [1, 2]])})
+    >>> a, b, c = make_row_keys({"x": HostArray.of([[1, 2], [3, 4], [1, 2]])})
     >>> a == c, a == b
     (True, False)
     """
@@ -297,7 +308,7 @@ def row_marks(*sides: Mapping[str, HostArray]) -> list[bytes]:
     return [blake2b(b"".join(row), digest_size=16).digest() for row in zip(*cut, strict=True)]
 
 
-def _classes(
+def _measure_classes(
     dataset: AnyDataset, block: str, arrays: Mapping[str, tuple[Arrays, Arrays]]
 ) -> ClassFacts | None:
     field = dataset.outputs[block]
@@ -308,7 +319,7 @@ def _classes(
         return None
     in_order = False
     if "training" in arrays:
-        numbers = class_of_rows({block: field}, arrays["training"][1]) or []
+        numbers = get_row_classes({block: field}, arrays["training"][1]) or []
         changes = sum([a != b for a, b in pairwise(numbers)])
         # As many stretches as classes: each class is in one, and not all have a single row.
         in_order = 1 < changes + 1 == len(set(numbers)) < len(numbers)

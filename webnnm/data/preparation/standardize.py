@@ -16,17 +16,17 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, count, show
 from webnnm.data.field import Field
-from webnnm.data.preparation.precision import Loss, lost_values
-from webnnm.data.series.sequences import like, measured
+from webnnm.data.preparation.precision import Loss, find_losses
+from webnnm.data.series.sequences import flatten_positions, restore_sequences
 
-SMALLEST_STD = 1e-8
+MIN_STD = 1e-8
 """A feature that varies less than this is treated as constant: its std counts as 1."""
 
 COARSE = 2.0**-14
 """If a standard deviation is less than this share of the mean, float32 has fewer than about a
 thousand steps in it."""
 
-LOOKED_AT, FAR = 64, 3.0
+MAX_SAMPLE_ROWS, MAX_DEVIATIONS = 64, 3.0
 """How many rows show the units of numbers, and how many deviations from the training rows are too
 many."""
 
@@ -88,17 +88,20 @@ class Standardization:
         `applied` is the result of `apply` for them, if it is already known.
         """
         width = len(self.mean) * self.repeat
-        size = min(count(values.shape), LOOKED_AT * width)
+        size = min(count(values.shape), MAX_SAMPLE_ROWS * width)
         if not size or size % width:
             return False
-        given = values.values()[:size]
+        numbers = values.values()[:size]
 
-        def scaled() -> Sequence[float]:
-            sample = self.apply(HostArray.of(list(given))) if applied is None else applied
+        def scale_sample() -> Sequence[float]:
+            sample = self.apply(HostArray.of(list(numbers))) if applied is None else applied
             return sample.values()[:size]
 
-        said = self._distance(given if own else scaled())
-        return said > FAR and self._distance(scaled() if own else given) <= said / 2
+        distance = self._distance(numbers if own else scale_sample())
+        return (
+            distance > MAX_DEVIATIONS
+            and self._distance(scale_sample() if own else numbers) <= distance / 2
+        )
 
     def _distance(self, flat: Sequence[float]) -> float:
         """Return how far standardised numbers are from the training rows, in deviations."""
@@ -129,7 +132,7 @@ class Unscaled:
     """Fields and arrays as they were given, and which of them are to be scaled and how.
 
     >>> given = Unscaled.of({"x": Field((), "float32")}, {"x": HostArray.of([1, 3, 99])}, True)
-    >>> given.scaled([0, 1])[1]["x"].tolist()
+    >>> given.fit_transform([0, 1])[1]["x"].tolist()
     [-1.0, 1.0, 97.0]
 
     Attributes: `fields`, `arrays`; `chosen`, block → names of the features that are scaled, None
@@ -160,45 +163,46 @@ class Unscaled:
             raise DataError("NNM704", f'unknown scale "{scale}"', hint=hint)
         if isinstance(chosen, str):
             chosen = [chosen]
-        given: Any = chosen  # whatever a caller may have written
-        names = list(given) if hasattr(given, "__iter__") else []
-        strange = not isinstance(given, bool) and not hasattr(given, "__iter__")
+        value: Any = chosen  # whatever a caller may have written
+        names = list(value) if hasattr(value, "__iter__") else []
+        strange = not isinstance(value, bool) and not hasattr(value, "__iter__")
         if strange or not all(isinstance(name, str) for name in names):
             hint = "True for all, or a list of names of fields and features"
             raise DataError("NNM704", f"standardize is {chosen!r}", hint=hint)
-        wanted = set(names)
+        requested = set(names)
         # A feature may have the name of its block.
-        whole = {
-            b for b, field in fields.items() if chosen is True or b in wanted - {*field.features}
+        whole_blocks = {
+            b for b, field in fields.items() if chosen is True or b in requested - {*field.features}
         }
-        known = {*fields, *(name for field in fields.values() for name in field.features)}
-        for name in sorted(wanted - known):
-            hint = suggestion(name, known) or f"available: {', '.join(sorted(known))}"
+        available = {*fields, *(name for field in fields.values() for name in field.features)}
+        for name in sorted(requested - available):
+            hint = suggestion(name, available) or f"available: {', '.join(sorted(available))}"
             raise DataError("NNM710", f'no field or feature "{name}" to standardise', hint=hint)
         scaled = {
-            block: None if block in whole else tuple(sorted(wanted))
+            block: None if block in whole_blocks else tuple(sorted(requested))
             for block, field in fields.items()
-            if field.kind == "continuous" and (block in whole or wanted & {*field.features})
+            if field.kind == "continuous"
+            and (block in whole_blocks or requested & {*field.features})
         }
         rounded, lost = dict(arrays), dict[str, Mapping[int, Loss]]()
         for block, values in arrays.items():
             if block in scaled or fields[block].kind != "continuous" or values.dtype not in EXACT:
                 continue
             narrow = HostArray.of(values, "float32")
-            if found := lost_values(values, narrow):
-                lost[block] = found
+            if losses := find_losses(values, narrow):
+                lost[block] = losses
             if values.dtype == "float64":
-                rounded[block] = like(narrow, values)
+                rounded[block] = restore_sequences(narrow, values)
         return cls(dict(fields), rounded, scaled, scale, lost)
 
-    def renamed(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
+    def rename(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
         """Return the same under other names; `rename` renames the keys of a dict."""
         fields, arrays, chosen, lost = map(
             rename, (self.fields, self.arrays, self.chosen, self.lost)
         )
         return Unscaled(fields, arrays, chosen, self.scale, lost)
 
-    def scaled(
+    def fit_transform(
         self, training: Sequence[int]
     ) -> tuple[dict[str, Field], dict[str, HostArray], dict[str, Standardization]]:
         """Return fields, arrays and the standardisations fitted to the training rows.
@@ -211,9 +215,9 @@ class Unscaled:
         fields, arrays = dict(self.fields), dict(self.arrays)
         fitted: dict[str, Standardization] = {}
         for block, features in self.chosen.items():
-            rows, field = measured(arrays[block].rows(training), fields[block])
+            rows, field = flatten_positions(arrays[block].rows(training), fields[block])
             fitted[block] = fit(rows, field, features, self.scale)
-            arrays[block] = like(fitted[block].apply(arrays[block]), arrays[block])
+            arrays[block] = restore_sequences(fitted[block].apply(arrays[block]), arrays[block])
             fields[block] = replace(fields[block], dtype="float32")
         return fields, arrays, fitted
 
@@ -235,55 +239,55 @@ def fit(
     `chosen` restricts it to features of these names. Images are measured per channel, along the
     dimension called `channels`, or else the smaller of the first and last of three dimensions.
     """
-    channel = channel_axis(field)
+    channel = find_channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])
-    figures = moments if scale == "standard" else extent
+    figures = compute_moments if scale == "standard" else compute_min_and_range
     means, stds = [0.0] * size, [1.0] * size
     for index in range(size):
-        if chosen is not None and _feature(field, index) not in chosen:
+        if chosen is not None and _get_feature_name(field, index) not in chosen:
             continue
-        mean, std = figures(elements_of(values, field.shape, index, repeat, size))
-        means[index], stds[index] = mean, std if std >= SMALLEST_STD else 1.0
+        mean, std = figures(gather_elements(values, field.shape, index, repeat, size))
+        means[index], stds[index] = mean, std if std >= MIN_STD else 1.0
     return Standardization(tuple(means), tuple(stds), repeat, scale)
 
 
-def moments(values: Sequence[float]) -> tuple[float, float]:
+def compute_moments(values: Sequence[float]) -> tuple[float, float]:
     """Return mean and population standard deviation, in float64 with exact summation.
 
-    >>> moments([1.0, 3.0])
+    >>> compute_moments([1.0, 3.0])
     (2.0, 1.0)
     """
     mean = math.fsum(values) / len(values)
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
-def extent(values: Sequence[float]) -> tuple[float, float]:
+def compute_min_and_range(values: Sequence[float]) -> tuple[float, float]:
     """Return the minimum and the range.
 
-    >>> extent([1.0, 3.0])
+    >>> compute_min_and_range([1.0, 3.0])
     (1.0, 2.0)
     """
     low = float(min(values))
     return low, max(values) - low
 
 
-def elements_of(
+def gather_elements(
     values: HostArray, shape: Shape, index: int, repeat: int, size: int
 ) -> Sequence[float]:
     """Return the elements of all rows at one of `size` places, each of `repeat` neighbours."""
     flat, width, period = values.values(), count(shape), size * repeat
     if width == period and repeat == 1:
         return flat[index::width]
-    places = (
+    offsets = (
         first + neighbour
         for first in range(index * repeat, width, period)
         for neighbour in range(repeat)
     )
-    return list(chain.from_iterable(flat[place::width] for place in places))
+    return list(chain.from_iterable(flat[offset::width] for offset in offsets))
 
 
-def channel_axis(field: Field) -> int | None:
+def find_channel_axis(field: Field) -> int | None:
     """Return which dimension of an image holds its channels, None for anything but an image."""
     for axis, name in enumerate(field.names):
         if name in CHANNELS and len(field.shape) > 1:
@@ -294,7 +298,7 @@ def channel_axis(field: Field) -> int | None:
     return 0 if field.shape[0] <= field.shape[2] else 2
 
 
-def _feature(field: Field, index: int) -> str:
+def _get_feature_name(field: Field, index: int) -> str:
     return field.features[index % len(field.features)] if field.features else ""
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
-from webnnm.data.classes import top_classes
+from webnnm.data.classes import argmax
 from webnnm.data.field import Field
-from webnnm.data.preparation.standardize import channel_axis, elements_of, moments
-from webnnm.data.series.sequences import measured
+from webnnm.data.preparation.standardize import compute_moments, find_channel_axis, gather_elements
+from webnnm.data.series.sequences import flatten_positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ def measure(values: HostArray, field: Field) -> FieldStatistics:
     >>> measure(HostArray.of([[1, 0], [3, 0]]), Field((2,), "float32")).mean
     (2.0, 0.0)
     """
-    values, field = measured(values, field)
-    channel = channel_axis(field)
+    values, field = flatten_positions(values, field)
+    channel = find_channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])
-    columns = [elements_of(values, field.shape, index, repeat, size) for index in range(size)]
-    pairs = [moments(column) for column in columns]
+    columns = [gather_elements(values, field.shape, index, repeat, size) for index in range(size)]
+    pairs = [compute_moments(column) for column in columns]
     return FieldStatistics(
         tuple(mean for mean, _ in pairs),
         tuple(std for _, std in pairs),
@@ -68,7 +68,7 @@ def class_counts(values: HostArray, field: Field) -> tuple[int, ...]:
     if field.kind == "classes":
         numbers = list(values.values())
     elif field.kind == "onehot":
-        numbers = top_classes(values)
+        numbers = argmax(values)
     elif field.kind == "multilabel" and field.classes == 1:
         numbers = [int(value) for value in values.values()]
     else:

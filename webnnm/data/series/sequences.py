@@ -38,9 +38,9 @@ class Sequences(HostArray):
     def rows(self, indices: Iterable[int]) -> Sequences:
         """Return the rows at these indices, in this order, with their lengths."""
         indices = list(indices)
-        found = super().rows(indices)
+        selected = super().rows(indices)
         lengths = [self.lengths[index] for index in indices]
-        return Sequences(found.dtype, found.shape, found.data, lengths)
+        return Sequences(selected.dtype, selected.shape, selected.data, lengths)
 
     def copy(self) -> Sequences:
         """Return a read-only copy of the array, with its lengths, in its own memory."""
@@ -48,13 +48,13 @@ class Sequences(HostArray):
 
     def mask(self) -> HostArray:
         """Return float32 `[rows, length]`: 1 for valid positions, 0 for padding."""
-        return mask_of(self.lengths, self.shape[1])
+        return make_mask(self.lengths, self.shape[1])
 
 
-def mask_of(lengths: Iterable[int], length: int) -> HostArray:
+def make_mask(lengths: Iterable[int], length: int) -> HostArray:
     """Return float32 `[rows, length]` with as many ones in each row as its length.
 
-    >>> mask_of([1, 0], 2).tolist()
+    >>> make_mask([1, 0], 2).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
     ones = bytes(HostArray.of([1.0] * length).data) if length else b""
@@ -62,7 +62,7 @@ def mask_of(lengths: Iterable[int], length: int) -> HostArray:
     return HostArray("float32", (len(rows), length), b"".join(rows))
 
 
-def masks_of(arrays: Iterable[Mapping[str, HostArray]]) -> dict[str, HostArray]:
+def make_masks(arrays: Iterable[Mapping[str, HostArray]]) -> dict[str, HostArray]:
     """Return block → mask of the arrays whose rows have different lengths."""
     return {
         block: values.mask()
@@ -72,10 +72,10 @@ def masks_of(arrays: Iterable[Mapping[str, HostArray]]) -> dict[str, HostArray]:
     }
 
 
-def lengths_of(arrays: Iterable[Mapping[str, HostArray]]) -> dict[str, list[int]]:
+def get_lengths(arrays: Iterable[Mapping[str, HostArray]]) -> dict[str, list[int]]:
     """Return block → lengths of the arrays whose rows have different lengths.
 
-    >>> lengths_of([{"x": Sequences("int32", (2, 2), bytes(16), [2, 1])}, {}])
+    >>> get_lengths([{"x": Sequences("int32", (2, 2), bytes(16), [2, 1])}, {}])
     {'x': [2, 1]}
     """
     return {
@@ -91,7 +91,7 @@ def check_shared(inputs: Mapping[str, HostArray], outputs: Mapping[str, HostArra
 
     Raises `DataError` NNM702.
     """
-    lengths, own = lengths_of([inputs]), lengths_of([outputs])
+    lengths, own = get_lengths([inputs]), get_lengths([outputs])
     for block in own:
         if block in inputs and own[block] != lengths.get(block):
             raise DataError(
@@ -107,14 +107,14 @@ def is_ragged(value: Any) -> bool:
     >>> is_ragged([[1, 2], [3]]), is_ragged([[1], [2]]), is_ragged([1, 2])
     (True, False, False)
     """
-    rows = _listed(value)
-    return rows is not None and len({_size(row) for row in rows} - {None}) > 1
+    rows = _to_list(value)
+    return rows is not None and len({_get_size(row) for row in rows} - {None}) > 1
 
 
-def padded_size(where: str, length: Length, lengths: Sequence[int], *, first: int = 0) -> int:
+def resolve_length(where: str, length: Length, lengths: Sequence[int], *, first: int = 0) -> int:
     """Return how many positions the padded rows have.
 
-    >>> padded_size("x", "bucket", [3, 5]), padded_size("x", "max", [3, 5])
+    >>> resolve_length("x", "bucket", [3, 5]), resolve_length("x", "max", [3, 5])
     (8, 5)
 
     `first` is the number of the first row. Raises `DataError` NNM711 for a row longer than a given
@@ -144,21 +144,21 @@ def padded_size(where: str, length: Length, lengths: Sequence[int], *, first: in
     return int(length)
 
 
-def positions_of(
+def flatten_rows(
     where: str, value: Any, dtype: DataType | None = None, *, first: int = 0
 ) -> tuple[HostArray, list[int]]:
     """Return the concatenated positions of all rows, and how many each row has.
 
-    >>> flat, lengths = positions_of("x", [[1, 2], [3]])
+    >>> flat, lengths = flatten_rows("x", [[1, 2], [3]])
     >>> flat.tolist(), lengths
     ([1.0, 2.0, 3.0], [2, 1])
 
     `first` is the number of the first row. Raises `DataError` NNM702 for rows that are not arrays,
     or whose positions differ in shape.
     """
-    given = _listed(value)
-    if given is None or not is_ragged(given):
-        values = _row(where, value, dtype, copy=True)
+    items = _to_list(value)
+    if items is None or not is_ragged(items):
+        values = _to_array(where, value, dtype, copy=True)
         if len(values.shape) < 2:
             raise DataError(
                 "NNM702",
@@ -167,27 +167,29 @@ def positions_of(
             )
         rows, size = values.shape[:2]
         return HostArray(values.dtype, (rows * size, *values.shape[2:]), values.data), [size] * rows
-    found = [_row(f"{where}, row {index}", row, dtype) for index, row in enumerate(given, first)]
-    shapes = [values.shape for values in found]
+    arrays = [
+        _to_array(f"{where}, row {index}", row, dtype) for index, row in enumerate(items, first)
+    ]
+    shapes = [values.shape for values in arrays]
     # A row without positions has no shape of its own.
     rest = next((shape[1:] for shape in shapes if shape and shape[0]), ())
     for index, shape in enumerate(shapes, first):
         if not shape or (shape[0] and shape[1:] != rest):
             what = f"positions of {show(shape[1:])}" if shape else "a single number"
             raise DataError("NNM702", f"{where}: row {index} has {what}, others {show(rest)}")
-    types = {values.dtype for values in found}
-    wide = "float64" if "float64" in types else highest(types)
-    if wide not in FORMATS:  # 4-bit rows may share a byte
-        wide = "int8" if wide == "int4" else "uint8"
+    types = {values.dtype for values in arrays}
+    dtype_of_all = "float64" if "float64" in types else highest(types)
+    if dtype_of_all not in FORMATS:  # 4-bit rows may share a byte
+        dtype_of_all = "int8" if dtype_of_all == "int4" else "uint8"
     lengths = [shape[0] for shape in shapes]
-    data = b"".join(HostArray.of(values, wide).data for values in found)
-    return HostArray(wide, (sum(lengths), *rest), data), lengths
+    data = b"".join(HostArray.of(values, dtype_of_all).data for values in arrays)
+    return HostArray(dtype_of_all, (sum(lengths), *rest), data), lengths
 
 
-def padded(flat: HostArray, lengths: Sequence[int], size: int, *, fill: bytes = b"\0") -> HostArray:
+def pad(flat: HostArray, lengths: Sequence[int], size: int, *, fill: bytes = b"\0") -> HostArray:
     """Return concatenated positions as `[rows, size, …]`.
 
-    >>> padded(HostArray.of([1, 2, 3], "int32"), [2, 1], 2, fill=b"\\xff").tolist()
+    >>> pad(HostArray.of([1, 2, 3], "int32"), [2, 1], 2, fill=b"\\xff").tolist()
     [[1, 2], [3, -1]]
 
     `fill` is the byte after the end of a row. If no padding is needed, a plain array is returned.
@@ -202,11 +204,11 @@ def padded(flat: HostArray, lengths: Sequence[int], size: int, *, fill: bytes = 
     return Sequences(flat.dtype, shape, b"".join(parts), lengths)
 
 
-def measured(values: HostArray, field: Field) -> tuple[HostArray, Field]:
+def flatten_positions(values: HostArray, field: Field) -> tuple[HostArray, Field]:
     """Return the values that statistics are computed from: valid positions, not rows (spec G.4).
 
     >>> words = Field((2,), "int32", sequence="words")
-    >>> measured(Sequences("int32", (2, 2), bytes(16), [2, 1]), words)[0].shape
+    >>> flatten_positions(Sequences("int32", (2, 2), bytes(16), [2, 1]), words)[0].shape
     (3,)
     """
     if not field.sequence:
@@ -219,10 +221,11 @@ def measured(values: HostArray, field: Field) -> tuple[HostArray, Field]:
     return flat, field.of_position()
 
 
-def like(values: HostArray, before: HostArray) -> HostArray:
+def restore_sequences(values: HostArray, before: HostArray) -> HostArray:
     """Return values as sequences again, with zeros after their ends, if they were sequences before.
 
-    >>> like(HostArray.of([[5, 5]]), Sequences("int32", (1, 2), bytes(8), [1])).tolist()
+    >>> before = Sequences("int32", (1, 2), bytes(8), [1])
+    >>> restore_sequences(HostArray.of([[5, 5]]), before).tolist()
     [[5.0, 0.0]]
     """
     if not isinstance(before, Sequences):
@@ -236,32 +239,32 @@ def like(values: HostArray, before: HostArray) -> HostArray:
     return Sequences(values.dtype, values.shape, b"".join(parts), before.lengths)
 
 
-def spot(place: int, width: int, lengths: Sequence[int] = (), first: int = 0) -> str:
-    """Return where an element is, in words: its row, position (given `lengths`) and number.
+def describe_position(index: int, width: int, lengths: Sequence[int] = (), first: int = 0) -> str:
+    """Return where an element is: its row, position (given `lengths`) and number.
 
-    >>> spot(7, 3), spot(2, 1, [2, 1])
+    >>> describe_position(7, 3), describe_position(2, 1, [2, 1])
     ('row 2, element 1', 'row 1, position 0')
 
     `width` is the elements of a row or position, `first` the number of the first row.
     """
-    number, element = divmod(place, width)
+    number, element = divmod(index, width)
     if not lengths:
         return f"row {first + number}, element {element}"
     ends = list(accumulate(lengths))
     row = bisect_right(ends, number)
     position = number - (ends[row] - lengths[row])
-    at = f"row {first + row}, position {position}"
-    return at if width == 1 else f"{at}, element {element}"
+    position_text = f"row {first + row}, position {position}"
+    return position_text if width == 1 else f"{position_text}, element {element}"
 
 
-def _listed(value: Any) -> list[Any] | None:
+def _to_list(value: Any) -> list[Any] | None:
     """Return the rows of a list, or of a NumPy array of objects, None for anything else."""
     if str(getattr(value, "dtype", "")) == "object":
         value = value.tolist()
     return list(value) if isinstance(value, (list, tuple)) else None
 
 
-def _size(row: Any) -> int | None:
+def _get_size(row: Any) -> int | None:
     if isinstance(row, str):
         return None
     try:
@@ -270,7 +273,7 @@ def _size(row: Any) -> int | None:
         return None
 
 
-def _row(where: str, value: Any, dtype: DataType | None, *, copy: bool = False) -> HostArray:
+def _to_array(where: str, value: Any, dtype: DataType | None, *, copy: bool = False) -> HostArray:
     try:
         return HostArray.of(value, dtype, copy=copy)
     except DataError as error:

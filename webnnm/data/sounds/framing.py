@@ -9,12 +9,12 @@ from webnnm.core.arrays import HostArray
 from webnnm.graph.builder import GraphBuilder
 
 
-def framed_product(b: GraphBuilder, signal: Any, frames: int, parts: Sequence[HostArray]) -> Any:
+def multiply_frames(b: GraphBuilder, signal: Any, frames: int, parts: Sequence[HostArray]) -> Any:
     """Return `[batch, frames, n]`: the products of frames of a signal with a matrix.
 
     >>> b = GraphBuilder()
     >>> parts = [HostArray.of([[1.0], [1.0]]), HostArray.of([[1.0]])]  # the sums of three samples
-    >>> framed_product(b, b.input("x", "float32", [1, 7]), 3, parts).shape
+    >>> multiply_frames(b, b.input("x", "float32", [1, 7]), 3, parts).shape
     (1, 3, 1)
 
     The distance between frames is the row count of the first part. The matrix is divided into parts
@@ -29,9 +29,9 @@ def framed_product(b: GraphBuilder, signal: Any, frames: int, parts: Sequence[Ho
     elif length > size:
         signal = b.slice(signal, (0, 0), (batch, size))
     rows = b.reshape(signal, new_shape=(batch, size // hop, hop))
-    found: Any = None
-    for place, matrix in enumerate(parts):
-        part = b.slice(rows, (0, place, 0), (batch, frames, matrix.shape[0]))
+    total: Any = None
+    for index, matrix in enumerate(parts):
+        part = b.slice(rows, (0, index, 0), (batch, frames, matrix.shape[0]))
         product = b.matmul(part, b.constant(matrix))
-        found = product if found is None else found + product
-    return found
+        total = product if total is None else total + product
+    return total

@@ -12,10 +12,10 @@ from functools import cache
 
 from webnnm.backends.base import Backend
 from webnnm.core.arrays import HostArray
-from webnnm.data.sounds.framing import framed_product
+from webnnm.data.sounds.framing import multiply_frames
 from webnnm.graph.builder import GraphBuilder
 
-MOST_TERMS = 1000
+MAX_DENOMINATOR = 1000
 """The largest denominator of a ratio of two rates; other ratios are rounded to the nearest such
 ratio, less than a thousandth away. All usual rates have smaller denominators."""
 CROSSINGS = 32
@@ -26,36 +26,36 @@ CHUNK = 160_000
 """About how many samples a graph returns per run."""
 
 
-async def resampled(samples: HostArray, rate: int, wanted: int, backend: Backend) -> HostArray:
+async def resample(samples: HostArray, rate: int, target_rate: int, backend: Backend) -> HostArray:
     """Return samples, float32 `[length]`, resampled from one rate to another.
 
     >>> import asyncio
     >>> from webnnm import backend
     >>> async def halved(values):
     ...     device = await backend("numpy")
-    ...     return await resampled(HostArray.of(values), 16_000, 8_000, device)
+    ...     return await resample(HostArray.of(values), 16_000, 8_000, device)
     >>> asyncio.run(halved([1.0] * 400)).shape
     (200,)
     """
-    length, ratio = samples.shape[0], Fraction(wanted, rate).limit_denominator(MOST_TERMS)
+    length, ratio = samples.shape[0], Fraction(target_rate, rate).limit_denominator(MAX_DENOMINATOR)
     if ratio == 1 or not length:
         return samples
-    front, parts = _filter(ratio)
+    front, parts = _design_filter(ratio)
     hop, count = parts[0].shape
     blocks = -(-length // hop)
     rows = max(1, min(blocks, CHUNK // count))
     size = (rows + len(parts) - 1) * hop
     b = GraphBuilder()
-    found = framed_product(b, b.input("samples", "float32", [1, size]), rows, parts)
-    executable = await backend.compile(b.build({"found": found}))
+    output = multiply_frames(b, b.input("samples", "float32", [1, size]), rows, parts)
+    executable = await backend.compile(b.build({"output": output}))
     data, behind = memoryview(bytes(4 * front) + bytes(samples.data)), bytes(4 * size)
     pieces: list[bytes] = []
     try:
         for start in range(0, 4 * hop * blocks, 4 * hop * rows):
             part = bytes(data[start : start + 4 * size]) + behind
-            given = HostArray("float32", [1, size], part[: 4 * size])
-            answer = await executable.run_host({"samples": given})
-            pieces.append(bytes(answer["found"].data))
+            chunk = HostArray("float32", [1, size], part[: 4 * size])
+            result = await executable.run_host({"samples": chunk})
+            pieces.append(bytes(result["output"].data))
     finally:
         backend.release(executable)
     exact = math.ceil(length * ratio)
@@ -63,7 +63,7 @@ async def resampled(samples: HostArray, rate: int, wanted: int, backend: Backend
 
 
 @cache
-def _filter(ratio: Fraction) -> tuple[int, list[HostArray]]:
+def _design_filter(ratio: Fraction) -> tuple[int, list[HostArray]]:
     """Return how many zeros precede the samples, and the matrices that resample blocks of them."""
     cutoff = ROLL_OFF * min(1.0, float(ratio))
     reach = math.ceil(CROSSINGS / cutoff)
@@ -71,13 +71,13 @@ def _filter(ratio: Fraction) -> tuple[int, list[HostArray]]:
     hop, count = ratio.denominator * times, ratio.numerator * times
     length = hop + 2 * reach
     values = array("f", bytes(4 * length * count))
-    for place in range(count):
-        middle = reach + place * hop / count
+    for index in range(count):
+        middle = reach + index * hop / count
         for sample in range(math.floor(middle) - reach + 1, math.floor(middle) + reach + 1):
             angle = math.pi * cutoff * (sample - middle)
             sinc = math.sin(angle) / angle if angle else 1.0
             window = math.cos(angle / (2 * CROSSINGS)) ** 2
-            values[sample * count + place] = cutoff * sinc * window
-    whole = HostArray("float32", [length, count], values)
+            values[sample * count + index] = cutoff * sinc * window
+    matrix = HostArray("float32", [length, count], values)
     starts = range(0, length, hop)
-    return reach, [whole.part(start, min(start + hop, length)) for start in starts]
+    return reach, [matrix.part(start, min(start + hop, length)) for start in starts]

@@ -45,20 +45,20 @@ class Sound:
     def __init__(self, samples: Any, rate: int) -> None:
         if not is_integer(rate) or rate < 1:
             raise DataError("NNM704", f"rate is {rate!r}", hint="samples per second, at least 1")
-        found = HostArray.of(samples)
-        if not is_float(found.dtype):
+        values = HostArray.of(samples)
+        if not is_float(values.dtype):
             hint = "divide them by the value that stands for 1, such as 32768"
             raise DataError(
-                "NNM702", f"samples are {found.dtype}, not numbers from −1 to 1", hint=hint
+                "NNM702", f"samples are {values.dtype}, not numbers from −1 to 1", hint=hint
             )
-        found = HostArray.of(found, "float32")
-        _check_samples(found)
-        if len(found.shape) not in (1, 2):
+        values = HostArray.of(values, "float32")
+        _check_samples(values)
+        if len(values.shape) not in (1, 2):
             hint = "samples are [length] or [length, channels]"
-            raise DataError("NNM702", f"sound of the shape {show(found.shape)}", hint=hint)
-        if len(found.shape) == 2:
-            found = _mixed(found)
-        self.samples, self.rate = found, rate
+            raise DataError("NNM702", f"sound of the shape {show(values.shape)}", hint=hint)
+        if len(values.shape) == 2:
+            values = _mix_channels(values)
+        self.samples, self.rate = values, rate
 
     @property
     def seconds(self) -> float:
@@ -91,11 +91,11 @@ async def load_sound(source: Any) -> Sound:
     if wav.is_wav(view):
         file = wav.read(view)
         shape = [len(file.samples) // file.channels, file.channels]
-        whole = HostArray("float32", shape, file.samples)
-        return Sound(_mixed(whole, 1), file.rate)
+        frames = HostArray("float32", shape, file.samples)
+        return Sound(_mix_channels(frames, 1), file.rate)
     if pyodide_host.in_browser():
-        return await _decoded(view)
-    return _by_soundfile(view)
+        return await _decode_in_page(view)
+    return _read_by_soundfile(view)
 
 
 class Microphone:
@@ -178,7 +178,7 @@ def _check_samples(samples: HostArray) -> None:
         )
 
 
-def _mixed(array_: HostArray, axis: int | None = None) -> HostArray:
+def _mix_channels(array_: HostArray, axis: int | None = None) -> HostArray:
     """Return the mean of the channels, by default along the shorter axis."""
     rows, columns = array_.shape
     axis = int(columns <= rows) if axis is None else axis
@@ -188,16 +188,16 @@ def _mixed(array_: HostArray, axis: int | None = None) -> HostArray:
         return HostArray("float32", [rows * columns], array_.data)
     size = array_.shape[1 - axis]
     parts = [
-        values[place::count] if axis else values[place * size : (place + 1) * size]
-        for place in range(count)
+        values[channel::count] if axis else values[channel * size : (channel + 1) * size]
+        for channel in range(count)
     ]
     if not parts:
         raise DataError("NNM702", "the sound has no channels")
-    mean = array("f", (sum(each) / count for each in zip(*parts, strict=True)))
+    mean = array("f", (sum(frame) / count for frame in zip(*parts, strict=True)))
     return HostArray("float32", [size], mean)
 
 
-async def _decoded(data: memoryview[int]) -> Sound:
+async def _decode_in_page(data: memoryview[int]) -> Sound:
     """Return a file as decoded by the browser."""
     module = await pyodide_host.load_module("page/sounds")
     try:
@@ -209,7 +209,7 @@ async def _decoded(data: memoryview[int]) -> Sound:
     return Sound(samples.to_py(), RATE)
 
 
-def _by_soundfile(data: memoryview[int]) -> Sound:
+def _read_by_soundfile(data: memoryview[int]) -> Sound:
     try:
         package: Any = importlib.import_module("soundfile")
     except (ImportError, OSError) as error:  # it is installed, but the library that it loads is not
@@ -223,4 +223,4 @@ def _by_soundfile(data: memoryview[int]) -> Sound:
     except Exception as error:  # the package has no common base class for its exceptions
         message = f"this sound cannot be read: {str(error)[:200]}"
         raise DataError("NNM802", message, hint="check what the path leads to") from error
-    return Sound(_mixed(HostArray.of(samples, "float32"), 1), rate)
+    return Sound(_mix_channels(HostArray.of(samples, "float32"), 1), rate)

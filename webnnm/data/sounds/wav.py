@@ -16,10 +16,10 @@ from webnnm.core.errors import DataError
 from webnnm.formats.cursor import Cursor
 
 PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
-MOST_CHANNELS = 64
+MAX_CHANNELS = 64
 UNKNOWN = (0, 0xFFFFFFFF)
 """Sizes of data whose length was not known when the file was begun: they end with the file."""
-PIECE = 3 << 16
+CHUNK_BYTES = 3 << 16
 """How many bytes are read in one go, a multiple of all sample sizes."""
 
 
@@ -58,10 +58,10 @@ def read(data: Any) -> File:
             if form is None:
                 raise _invalid("its data come before the format")
             left = len(view) - cursor.place
-            return _samples(form, cursor.take(left if size in UNKNOWN else size, what))
+            return _read_samples(form, cursor.take(left if size in UNKNOWN else size, what))
         part = cursor.take(size, what)
         cursor.take(min(size % 2, len(view) - cursor.place), "padding")
-        form = _form(part) if name == b"fmt " else form
+        form = _read_form(part) if name == b"fmt " else form
     raise _invalid("it has no data")
 
 
@@ -84,34 +84,34 @@ class _Form:
     rate: int
 
 
-def _form(data: memoryview[int]) -> _Form:
+def _read_form(data: memoryview[int]) -> _Form:
     cursor = Cursor(data)
     code, channels, rate, _, block, bits = (
-        cursor.number(each, "its format") for each in ("H", "H", "I", "I", "H", "H")
+        cursor.number(type_code, "its format") for type_code in ("H", "H", "I", "I", "H", "H")
     )
     if code == EXTENSIBLE:
         cursor.take(8, "its format")
         code = cursor.number("H", "its format")
     reader = _READERS.get((code, bits))
     if reader is None:
-        told = f"samples of kind {code} with {bits} bits"
+        description = f"samples of kind {code} with {bits} bits"
         raise _invalid(
-            f"{told} are not supported", "save it as PCM with 8, 16, 24 or 32 bits, or float"
+            f"{description} are not supported", "save it as PCM with 8, 16, 24 or 32 bits, or float"
         )
-    if not 0 < channels <= MOST_CHANNELS or not rate or block != channels * bits // 8:
+    if not 0 < channels <= MAX_CHANNELS or not rate or block != channels * bits // 8:
         raise _invalid(f"{channels} channels, {rate} samples a second, {block} bytes for each")
     return _Form(reader, bits // 8, channels, rate)
 
 
-def _samples(form: _Form, data: memoryview[int]) -> File:
-    whole = len(data) - len(data) % (form.size * form.channels)
-    found = array("f")
-    for start in range(0, whole, PIECE):
-        found.extend(form.read(bytes(data[start : min(start + PIECE, whole)])))
-    return File(form.rate, form.channels, found)
+def _read_samples(form: _Form, data: memoryview[int]) -> File:
+    size = len(data) - len(data) % (form.size * form.channels)
+    samples = array("f")
+    for start in range(0, size, CHUNK_BYTES):
+        samples.extend(form.read(bytes(data[start : min(start + CHUNK_BYTES, size)])))
+    return File(form.rate, form.channels, samples)
 
 
-def _integers(code: str) -> Callable[[bytes], array[float]]:
+def _make_integer_reader(code: str) -> Callable[[bytes], array[float]]:
     scale = 1 << (8 * array(code).itemsize - 1)
 
     def read(data: bytes) -> array[float]:
@@ -120,23 +120,23 @@ def _integers(code: str) -> Callable[[bytes], array[float]]:
     return read
 
 
-def _bytes(data: bytes) -> array[float]:
+def _read_uint8(data: bytes) -> array[float]:
     return array("f", [(number - 128) / 128 for number in data])
 
 
-def _three(data: bytes) -> array[float]:
+def _read_int24(data: bytes) -> array[float]:
     """Return three-byte numbers."""
     wide = bytearray(len(data) // 3 * 4)
-    for place in range(3):
-        wide[place + 1 :: 4] = data[place::3]
-    return _integers("i")(bytes(wide))
+    for byte in range(3):
+        wide[byte + 1 :: 4] = data[byte::3]
+    return _make_integer_reader("i")(bytes(wide))
 
 
 _READERS: Mapping[tuple[int, int], Callable[[bytes], array[float]]] = {
-    (PCM, 8): _bytes,
-    (PCM, 16): _integers("h"),
-    (PCM, 24): _three,
-    (PCM, 32): _integers("i"),
+    (PCM, 8): _read_uint8,
+    (PCM, 16): _make_integer_reader("h"),
+    (PCM, 24): _read_int24,
+    (PCM, 32): _make_integer_reader("i"),
     (FLOAT, 32): lambda data: array("f", data),
     (FLOAT, 64): lambda data: array("f", array("d", data)),
 }

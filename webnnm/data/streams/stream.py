@@ -14,17 +14,17 @@ from webnnm.core.naming import by_javascript_name
 from webnnm.core.shapes import is_integer
 from webnnm.data.binding.decode import decode
 from webnnm.data.field import SUBSETS, Field, Kind
-from webnnm.data.intake import listed, per_block, take_all
-from webnnm.data.preparation.row_weights import require_weights
+from webnnm.data.intake import list_available, per_block, read_fields
+from webnnm.data.preparation.row_weights import require_nonnegative
 from webnnm.data.streams.stream_items import (
     SAMPLE_WEIGHT,
-    gathered,
+    concatenate_sequences,
+    convert_rows,
     has_weights,
     iterate,
-    part_of,
-    parts_of,
-    rows_of,
-    together,
+    slice_rows,
+    stack_rows,
+    unpack_item,
 )
 
 Arrays = dict[str, HostArray]
@@ -32,7 +32,7 @@ Items = Literal["rows", "blocks"]
 Source = Callable[[str, int], Any]
 """`source(subset, epoch)` → iterable or async iterable of inputs, outputs, optional weights."""
 
-MEASURED = 1024
+MAX_DETECTION_ROWS = 1024
 """How many of the first training rows are used to detect fields."""
 
 
@@ -83,9 +83,9 @@ class StreamDataset:
         labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._source = source
-        self._items = _checked_items(items)
+        self._items = _check_items(items)
         self.weighted = weighted
-        self._rows = _checked_rows(rows)
+        self._rows = _check_rows(rows)
         self.name = name
         self.inputs = dict(inputs)
         self.outputs = dict(outputs)
@@ -114,15 +114,15 @@ class StreamDataset:
         rows may contain further classes. Raises the errors of `Dataset`, and `DataError` NNM705 if
         there are no training rows.
         """
-        _checked_items(items)
+        _check_items(items)
         seen: list[tuple[dict[str, Any], ...]] = []
         weighted = False
         iterator = iterate(source("training", 0))
         try:
             async for item in iterator:
                 weighted = weighted or (not seen and has_weights(item))
-                seen.append(parts_of(item, len(seen), weighted=weighted))
-                if len(seen) == (MEASURED if items == "rows" else 1):
+                seen.append(unpack_item(item, len(seen), weighted=weighted))
+                if len(seen) == (MAX_DETECTION_ROWS if items == "rows" else 1):
                     break
         finally:
             await iterator.aclose()
@@ -132,13 +132,13 @@ class StreamDataset:
             )
         first = seen[0]
         if items == "rows":
-            first = gathered([x for x, *_ in seen]), gathered([y for _, y, _ in seen])
-        known = per_block(labels, first[1], "labels")
+            first = stack_rows([x for x, *_ in seen]), stack_rows([y for _, y, _ in seen])
+        label_names = per_block(labels, first[1], "labels")
         for size in length.values() if isinstance(length, Mapping) else [length]:
             if size is not None and not is_integer(size):
                 raise DataError("NNM704", f"length is {size!r}", hint="streams need an integer")
         options_of = {"kinds": kinds, "names": names, "length": length}
-        (inputs, _), (outputs, _) = take_all(first[0], first[1], known, options_of)
+        (inputs, _), (outputs, _) = read_fields(first[0], first[1], label_names, options_of)
         options = {"labels": labels, "weighted": weighted, **options}
         return cls(source, rows=rows, inputs=inputs, outputs=outputs, items=items, **options)
 
@@ -159,7 +159,7 @@ class StreamDataset:
 
     def labels(self, block: str | None = None) -> list[str] | None:
         """Return the class names of an output, by default the only one; None without names."""
-        names = self._labels.get(self._output_block(block))
+        names = self._labels.get(self._resolve_output(block))
         return None if names is None else list(names)
 
     def size(self, subset: str = "full") -> int:
@@ -176,27 +176,29 @@ class StreamDataset:
 
         Raises `DataError` NNM710 for unknown fields and duplicate names.
         """
-        known = {*self.inputs, *self.outputs}
+        names = {*self.inputs, *self.outputs}
         for name in to_model:
-            if name not in known:
+            if name not in names:
                 raise DataError(
-                    "NNM710", f'no field "{name}"', hint=suggestion(name, known) or listed(known)
+                    "NNM710",
+                    f'no field "{name}"',
+                    hint=suggestion(name, names) or list_available(names),
                 )
         other = copy.copy(self)
 
-        def renamed(members: Mapping[str, Any]) -> dict[str, Any]:
+        def rename(members: Mapping[str, Any]) -> dict[str, Any]:
             return {to_model.get(block, block): value for block, value in members.items()}
 
-        other.inputs, other.outputs = renamed(self.inputs), renamed(self.outputs)
-        other._labels = renamed(self._labels)
-        other._blocks = (renamed(self._blocks[0]), renamed(self._blocks[1]))
+        other.inputs, other.outputs = rename(self.inputs), rename(self.outputs)
+        other._labels = rename(self._labels)
+        other._blocks = (rename(self._blocks[0]), rename(self._blocks[1]))
         if len(other.inputs) < len(self.inputs) or len(other.outputs) < len(self.outputs):
             raise DataError("NNM710", "two fields would have one name")
         return other
 
     def decode(self, block: str | None, values: Any) -> Any:
         """Convert predictions to class names, or to class numbers if there are no names."""
-        block = self._output_block(block)
+        block = self._resolve_output(block)
         return decode(values, self.outputs[block], self._labels.get(block))
 
     async def blocks(
@@ -223,7 +225,7 @@ class StreamDataset:
         iterator = iterate(self._source(subset, epoch))
         try:
             async for item in iterator:
-                sides = self._taken(item, seen)
+                sides = self._convert_item(item, seen)
                 more = len(next(iter(sides[0].values())))
                 held, seen = held + more, seen + more
                 if seen > expected:
@@ -237,16 +239,19 @@ class StreamDataset:
                         kept.setdefault(block, []).append(values)
                 if held < rows:
                     continue
-                whole = [{b: together(parts) for b, parts in kept.items()} for kept in waiting]
+                merged = [
+                    {b: concatenate_sequences(parts) for b, parts in kept.items()}
+                    for kept in waiting
+                ]
                 for start in range(0, held - held % rows, rows):
                     part = range(start, start + rows)
-                    yield tuple(part_of(side, part) for side in whole)
+                    yield tuple(slice_rows(side, part) for side in merged)
                     await asyncio.sleep(0)  # other tasks run even if the source never waits
                 rest = range(held - held % rows, held)
                 held %= rows
-                for kept, side in zip(waiting, whole, strict=True):
+                for kept, side in zip(waiting, merged, strict=True):
                     kept.clear()
-                    kept.update({b: [v] for b, v in part_of(side, rest).items()} if held else {})
+                    kept.update({b: [v] for b, v in slice_rows(side, rest).items()} if held else {})
         finally:
             await iterator.aclose()
         if seen < expected:
@@ -256,12 +261,14 @@ class StreamDataset:
                 hint="set rows= to the number of rows that the source yields",
             )
         if held:
-            yield tuple({b: together(parts) for b, parts in kept.items()} for kept in waiting)
+            yield tuple(
+                {b: concatenate_sequences(parts) for b, parts in kept.items()} for kept in waiting
+            )
 
     async def collect(self, subset: str, epoch: int = 0) -> tuple[Arrays, ...]:
         """Return what `blocks` yields of a whole subset that fits into memory."""
-        (whole,) = [both async for both in self.blocks(subset, epoch, self.size(subset))]
-        return whole
+        (arrays,) = [arrays async for arrays in self.blocks(subset, epoch, self.size(subset))]
+        return arrays
 
     subset_size = size
 
@@ -269,51 +276,53 @@ class StreamDataset:
         """Return a method by its name in JavaScript (spec H)."""
         return by_javascript_name(self, name, {"mapOutputToLabels": "decode"})
 
-    def _taken(self, item: Any, first: int) -> tuple[Arrays, ...]:
+    def _convert_item(self, item: Any, first: int) -> tuple[Arrays, ...]:
         """Return what the source yielded as arrays of rows, checked against the fields."""
         result: tuple[Arrays, ...] = ({}, {}, {})
         counts: dict[str, int] = {}
         sides = zip(
             ("input", "output", "weights"),
-            parts_of(item, first, weighted=self.weighted),
+            unpack_item(item, first, weighted=self.weighted),
             (self.inputs, self.outputs, self._weights),
             (*self._blocks, {SAMPLE_WEIGHT: SAMPLE_WEIGHT}),
             result,
             strict=True,
         )
-        for role, given, fields, blocks, found in sides:
+        for role, values, fields, blocks, arrays in sides:
             for block, field in fields.items():
                 where = f'{role} "{blocks[block]}"'
-                if blocks[block] not in given:
-                    raise DataError("NNM701", f"row {first} has no {where}", hint=listed(given))
-                value = given[blocks[block]]
+                if blocks[block] not in values:
+                    raise DataError(
+                        "NNM701", f"row {first} has no {where}", hint=list_available(values)
+                    )
+                value = values[blocks[block]]
                 if self._items == "rows":
                     value = [value]
-                found[block] = rows_of(where, value, field, first)
-                counts[where] = len(found[block])
+                arrays[block] = convert_rows(where, value, field, first)
+                counts[where] = len(arrays[block])
         if len(set(counts.values())) != 1:
             sizes = ", ".join(f"{where} {size}" for where, size in counts.items())
             raise DataError("NNM702", f"the block from row {first} on has unequal rows: {sizes}")
         for weights in result[2].values():
-            require_weights(weights, first)
+            require_nonnegative(weights, first)
         return result[: 2 + self.weighted]
 
-    def _output_block(self, block: str | None) -> str:
+    def _resolve_output(self, block: str | None) -> str:
         if block is None and len(self.outputs) == 1:
             return next(iter(self.outputs))
         if block not in self.outputs:
-            hint = suggestion(str(block), self.outputs) or listed(self.outputs)
+            hint = suggestion(str(block), self.outputs) or list_available(self.outputs)
             raise DataError("NNM710", f'no output "{block}"', hint=hint)
         return block
 
 
-def _checked_items(items: Items) -> Items:
+def _check_items(items: Items) -> Items:
     if items not in ("rows", "blocks"):
         raise DataError("NNM704", f'items is "{items}"', hint='"rows" or "blocks"')
     return items
 
 
-def _checked_rows(rows: Mapping[str, int]) -> dict[str, int]:
+def _check_rows(rows: Mapping[str, int]) -> dict[str, int]:
     for subset, size in rows.items():
         _check_subset(subset, SUBSETS[:3])
         if not is_integer(size) or size < 0:
@@ -321,7 +330,7 @@ def _checked_rows(rows: Mapping[str, int]) -> dict[str, int]:
     return dict(rows)
 
 
-def _check_subset(subset: str, known: Sequence[str] = SUBSETS) -> None:
-    if subset not in known:
-        hint = suggestion(str(subset), known) or f"one of {', '.join(known)}"
+def _check_subset(subset: str, subsets: Sequence[str] = SUBSETS) -> None:
+    if subset not in subsets:
+        hint = suggestion(str(subset), subsets) or f"one of {', '.join(subsets)}"
         raise DataError("NNM705", f'unknown subset "{subset}"', hint=hint)

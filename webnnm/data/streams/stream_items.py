@@ -12,8 +12,14 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
 from webnnm.data.classes import detect_kind
 from webnnm.data.field import Field
-from webnnm.data.intake import by_block, finite
-from webnnm.data.series.sequences import Sequences, padded, padded_size, positions_of, spot
+from webnnm.data.intake import by_block, require_finite
+from webnnm.data.series.sequences import (
+    Sequences,
+    describe_position,
+    flatten_rows,
+    pad,
+    resolve_length,
+)
 
 Arrays = dict[str, HostArray]
 
@@ -22,36 +28,36 @@ SAMPLE_WEIGHT = "sample_weight"
 _PLAIN = (list, tuple, int, float, str)
 
 
-async def iterate(given: Any) -> AsyncGenerator[Any]:
+async def iterate(iterable: Any) -> AsyncGenerator[Any]:
     """Yield what an iterable or async iterable yields, and close it if iteration ends early."""
-    if inspect.isawaitable(given):
-        given = await given
+    if inspect.isawaitable(iterable):
+        iterable = await iterable
     try:
-        if hasattr(given, "__aiter__"):
-            async for item in given:
+        if hasattr(iterable, "__aiter__"):
+            async for item in iterable:
                 yield item
-        elif hasattr(given, "__iter__"):
-            for item in given:
+        elif hasattr(iterable, "__iter__"):
+            for item in iterable:
                 yield item
         else:
             raise DataError(
                 "NNM702",
-                f"the source returned a {type(given).__name__}",
+                f"the source returned a {type(iterable).__name__}",
                 hint="return an iterator, a generator or an async iterator",
             )
     finally:
-        if hasattr(given, "aclose"):
-            await given.aclose()
-        elif hasattr(given, "close"):
-            given.close()
+        if hasattr(iterable, "aclose"):
+            await iterable.aclose()
+        elif hasattr(iterable, "close"):
+            iterable.close()
 
 
-def parts_of(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ...]:
+def unpack_item(item: Any, row: int, *, weighted: bool) -> tuple[dict[str, Any], ...]:
     """Return inputs, outputs and weights, name → array, from what the source yielded at a row.
 
-    >>> parts_of(([1, 2], {"y": 0.5}), 0, weighted=False)
+    >>> unpack_item(([1, 2], {"y": 0.5}), 0, weighted=False)
     ({'model': [1, 2]}, {'y': 0.5}, {})
-    >>> parts_of(([1, 2], [0.5], 3), 0, weighted=True)
+    >>> unpack_item(([1, 2], [0.5], 3), 0, weighted=True)
     ({'model': [1, 2]}, {'model': [0.5]}, {'sample_weight': 3})
 
     Raises `DataError` NNM702 for anything else.
@@ -79,10 +85,10 @@ def has_weights(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and len(cast("Sequence[Any]", item)) == 3
 
 
-def gathered(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def stack_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return block → all rows, as one array if they have the same shape and type.
 
-    >>> gathered([{"x": 1.5}, {"x": 2.5}])
+    >>> stack_rows([{"x": 1.5}, {"x": 2.5}])
     {'x': [1.5, 2.5]}
     """
     result: dict[str, Any] = {}
@@ -99,10 +105,10 @@ def gathered(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def rows_of(where: str, value: Any, field: Field, first: int) -> HostArray:
+def convert_rows(where: str, value: Any, field: Field, first: int) -> HostArray:
     """Return rows in the form of their field; `first` is the number of the first row.
 
-    >>> rows_of("x", [[1], [2]], Field((), "float32"), 0).tolist()
+    >>> convert_rows("x", [[1], [2]], Field((), "float32"), 0).tolist()
     [1.0, 2.0]
 
     Raises `DataError` NNM702, NNM706, NNM707 and NNM711 as `StreamDataset.blocks` does.
@@ -110,15 +116,15 @@ def rows_of(where: str, value: Any, field: Field, first: int) -> HostArray:
     # 4-bit rows may share a byte, which slices of rows could not.
     dtype = field.dtype if field.dtype in FORMATS else "int8"
     if field.sequence:
-        values, lengths = positions_of(where, value, dtype, first=first)
+        values, lengths = flatten_rows(where, value, dtype, first=first)
         shape = field.shape[1:]
     else:
         lengths, shape = (), field.shape
         try:
             values = HostArray.of(value, dtype, copy=True)  # a source may reuse one array
         except DataError as error:
-            at = f"{where}, from row {first} on"
-            raise DataError(error.code, f"{at}: {error.message}", hint=error.hint) from error
+            position = f"{where}, from row {first} on"
+            raise DataError(error.code, f"{position}: {error.message}", hint=error.hint) from error
     if values.shape[1:] != shape:
         if count(values.shape[1:]) != 1 or count(shape) != 1:
             what = "positions" if field.sequence else "rows"
@@ -128,15 +134,15 @@ def rows_of(where: str, value: Any, field: Field, first: int) -> HostArray:
                 f"expected {show(shape)}",
             )
         values = HostArray(values.dtype, (len(values), *shape), values.data)
-    finite(where, values, lengths, first=first)
+    require_finite(where, values, lengths, first=first)
     if field.kind in ("classes", "onehot"):
         _check_classes(where, values, field, lengths, first)
     if not field.sequence:
         return values
-    size = padded_size(where, field.shape[0], lengths, first=first)
+    size = resolve_length(where, field.shape[0], lengths, first=first)
     fill = b"\xff" if field.kind == "classes" else b"\0"
-    found = padded(values, lengths, size, fill=fill)
-    return Sequences(found.dtype, found.shape, found.data, lengths)
+    rows = pad(values, lengths, size, fill=fill)
+    return Sequences(rows.dtype, rows.shape, rows.data, lengths)
 
 
 def _check_classes(
@@ -146,27 +152,29 @@ def _check_classes(
     if field.kind == "onehot":
         for row in range(len(values)):
             if detect_kind(values.rows([row])) != "onehot":
-                at = spot(row * width, width, lengths, first).rsplit(", element", 1)[0]
-                raise DataError("NNM706", f"{where}: {at} is not one-hot")
+                position = describe_position(row * width, width, lengths, first).rsplit(
+                    ", element", 1
+                )[0]
+                raise DataError("NNM706", f"{where}: {position} is not one-hot")
         return
     # A row or position that does not count has a negative class.
-    for place, number in enumerate(values.values()):
+    for index, number in enumerate(values.values()):
         if not number < field.classes:
-            at = spot(place, width, lengths, first)
+            position = describe_position(index, width, lengths, first)
             raise DataError(
                 "NNM706",
-                f"{where}: {at} has class {number}",
+                f"{where}: {position} has class {number}",
                 hint=f"classes are 0 … {field.classes - 1}; set labels= or Field(classes=…)",
             )
 
 
-def together(parts: list[HostArray]) -> HostArray:
+def concatenate_sequences(parts: list[HostArray]) -> HostArray:
     """Return arrays concatenated, sequences with their lengths."""
-    found = concatenate(parts)
+    result = concatenate(parts)
     lengths = [n for part in parts if isinstance(part, Sequences) for n in part.lengths]
-    return Sequences(found.dtype, found.shape, found.data, lengths) if lengths else found
+    return Sequences(result.dtype, result.shape, result.data, lengths) if lengths else result
 
 
-def part_of(arrays: Arrays, rows: range) -> Arrays:
+def slice_rows(arrays: Arrays, rows: range) -> Arrays:
     """Return some rows of every array."""
     return {block: values.rows(rows) for block, values in arrays.items()}

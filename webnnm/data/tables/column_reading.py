@@ -51,18 +51,18 @@ class Column:
     number_format: NumberFormat = PLAIN
     note: str = ""
 
-    def known_words(self, rows: Sequence[int]) -> list[str]:
+    def get_words(self, rows: Sequence[int]) -> list[str]:
         """Return the words of some rows, without missing cells."""
-        return [word for row in rows if (word := self.words[row]) is not None]
+        return [text for row in rows if (text := self.words[row]) is not None]
 
-    def of_rows(self, rows: Sequence[int]) -> Column:
+    def take(self, rows: Sequence[int]) -> Column:
         """Return the column of some rows, in ascending order."""
         missing = set(self.missing)
         return Column(
             self.name,
             self.numbers and array("d", [self.numbers[row] for row in rows]),
             [self.words[row] for row in rows] if self.words else (),
-            [place for place, row in enumerate(rows) if row in missing],
+            [index for index, row in enumerate(rows) if row in missing],
             self.number_format,
             self.note,
         )
@@ -87,39 +87,39 @@ def read_column(
     """
     name, cells = table.names[index], table.columns[index]
     if numeric is False:
-        return _of_words(table, index)
-    numbers, number_format, note = _all_numbers(cells), PLAIN, ""
+        return _read_as_words(table, index)
+    numbers, number_format, note = _read_plain_numbers(cells), PLAIN, ""
     if numbers is None or _needs_care(cells, table.dialect, like):
         number_format, note = _find_format(table, index, numeric, like)
         if number_format is None:
-            return _of_words(table, index)
-        known = dict[str, float | None]()
-        found = [_parse(cell, number_format, known) for cell in cells]
-        words = [row for row, number in enumerate(found) if number is None]
-        gaps = sum([number != number for number in found])
-        count = len(found) - len(words) - gaps
+            return _read_as_words(table, index)
+        parsed = dict[str, float | None]()
+        values = [_parse(cell, number_format, parsed) for cell in cells]
+        words = [row for row, number in enumerate(values) if number is None]
+        missing_count = sum([number != number for number in values])
+        count = len(values) - len(words) - missing_count
         if numeric is None and count <= len(words):
             _check_dates(name, [cells[row] for row in words])
-            _check_gaps(name, cells, found)
-            return _of_words(table, index)
+            _check_gaps(name, cells, values)
+            return _read_as_words(table, index)
         if words:
             raise DataError(
                 "NNM713",
                 f'{table.place(words[0], index)} is "{cells[words[0]]}", not a number',
-                hint=_remedy(str(cells[words[0]]), count / len(cells)),
+                hint=_suggest_fix(str(cells[words[0]]), count / len(cells)),
             )
-        numbers = array("d", [math.nan if number is None else number for number in found])
+        numbers = array("d", [math.nan if number is None else number for number in values])
     _check_finite(table, index, numbers)
     missing = [row for row, number in enumerate(numbers) if number != number]
     if numeric is None and len(missing) == len(numbers):  # nothing says what it is
-        return _of_words(table, index)
+        return _read_as_words(table, index)
     return Column(name, numbers, (), missing, number_format, note)
 
 
 def _needs_care(cells: Sequence[Any], dialect: Dialect | None, like: NumberFormat | None) -> bool:
     """Return whether cells that `float` reads may mean something else."""
     commas = (dialect and dialect.decimal == ",") or (like and like.decimal == ",")
-    texts = _texts(cells)
+    texts = _select_texts(cells)
     if dialect and dialect.missing_values:
         return bool(texts)
     if commas and any("." in text for text in texts):
@@ -131,7 +131,7 @@ def _needs_care(cells: Sequence[Any], dialect: Dialect | None, like: NumberForma
     )
 
 
-def _texts(cells: Sequence[Any]) -> Sequence[str]:
+def _select_texts(cells: Sequence[Any]) -> Sequence[str]:
     """Return the cells that are text."""
     if {*map(type, cells)} == {str}:
         return cast("Sequence[str]", cells)
@@ -143,43 +143,45 @@ def _find_format(
 ) -> tuple[NumberFormat | None, str]:
     """Return how the numbers of a column are written, None for words, with a note."""
     cells, dialect = table.columns[index], table.dialect
-    texts = _texts(cells)
-    told = dialect is not None and "decimal" in dialect.told
+    texts = _select_texts(cells)
+    forced = dialect is not None and "decimal" in dialect.told
     decimal = dialect.decimal if dialect else ""
-    if like is not None and not told:
+    if like is not None and not forced:
         decimal = like.decimal
-    words = missing_words(dialect) | {*(like.missing if like else ())}
-    found = detect_numbers(texts, words, decimal=decimal, told=told)
-    if found.problem:
-        hint = found.hint
+    words = get_missing_markers(dialect) | {*(like.missing if like else ())}
+    detection = detect_numbers(texts, words, decimal=decimal, forced=forced)
+    if detection.problem:
+        hint = detection.hint
         if numeric is None:
             hint += "; categorical=[column] takes the cells as words"
-        raise DataError("NNM713", f"column {table.names[index]}: {found.problem}", hint=hint)
-    own = tuple(sorted(words - MISSING))
-    if found.number_format is not None:
-        extra = found.number_format.missing
-        return replace(found.number_format, missing=tuple(sorted({*own, *extra}))), found.note
-    known = [text for text in texts if text.strip().lower() not in words]
-    if numeric is None and known and len(texts) == len(cells) and is_code(known):
+        raise DataError("NNM713", f"column {table.names[index]}: {detection.problem}", hint=hint)
+    declared = tuple(sorted(words - MISSING))
+    if detection.number_format is not None:
+        extra = detection.number_format.missing
+        return replace(
+            detection.number_format, missing=tuple(sorted({*declared, *extra}))
+        ), detection.note
+    present = [text for text in texts if text.strip().lower() not in words]
+    if numeric is None and present and len(texts) == len(cells) and is_code(present):
         return None, ""
-    return replace(PLAIN, missing=own), ""
+    return replace(PLAIN, missing=declared), ""
 
 
-def _parse(cell: Any, number_format: NumberFormat, known: dict[str, float | None]) -> float | None:
-    """Return the number in a cell; `known` are those that were read before."""
+def _parse(cell: Any, number_format: NumberFormat, parsed: dict[str, float | None]) -> float | None:
+    """Return the number in a cell; `parsed` are those that were read before."""
     if not isinstance(cell, str):
         return as_number(cell)
-    if cell not in known:
+    if cell not in parsed:
         number = number_format.parse(cell)
         if number is None and (number_format.decimal == "." or cell.strip().lower() in MISSING):
             number = as_number(cell)
-        known[cell] = number
-    return known[cell]
+        parsed[cell] = number
+    return parsed[cell]
 
 
-def missing_words(dialect: Dialect | None) -> frozenset[str]:
+def get_missing_markers(dialect: Dialect | None) -> frozenset[str]:
     """Return the words, in lower case, that stand for missing numbers."""
-    return MISSING | {word.strip().lower() for word in (dialect.missing_values if dialect else ())}
+    return MISSING | {text.strip().lower() for text in (dialect.missing_values if dialect else ())}
 
 
 def _check_finite(table: Table, index: int, numbers: array[float]) -> None:
@@ -207,14 +209,14 @@ def _check_dates(name: str, cells: Sequence[Any]) -> None:
         )
 
 
-def _check_gaps(name: str, cells: Sequence[Any], found: Sequence[float | None]) -> None:
+def _check_gaps(name: str, cells: Sequence[Any], values: Sequence[float | None]) -> None:
     """Refuse numbers among very few words, which may stand for missing ones (NNM713)."""
     words = Counter(
-        [str(c).strip() for c, number in zip(cells, found, strict=True) if number is None]
+        [str(c).strip() for c, number in zip(cells, values, strict=True) if number is None]
     )
-    numbers = {number for number in found if number is not None and number == number}
+    numbers = {number for number in values if number is not None and number == number}
     if len(words) <= FEW_WORDS and len(numbers) >= MANY_NUMBERS:
-        shown = ", ".join(f'"{word}" ({times})' for word, times in words.most_common())
+        shown = ", ".join(f'"{text}" ({times})' for text, times in words.most_common())
         raise DataError(
             "NNM713",
             f"column {name} has {len(numbers)} different numbers, and {shown}",
@@ -223,35 +225,35 @@ def _check_gaps(name: str, cells: Sequence[Any], found: Sequence[float | None]) 
         )
 
 
-def _all_numbers(cells: Sequence[Any]) -> array[float] | None:
+def _read_plain_numbers(cells: Sequence[Any]) -> array[float] | None:
     """Read cells at full speed, None if one of them is not a number in plain spelling."""
     try:
         numbers = array("d", map(float, cells))
     except (OverflowError, TypeError, ValueError):
         return None
-    return None if "_" in "".join(_texts(cells)) else numbers
+    return None if "_" in "".join(_select_texts(cells)) else numbers
 
 
-def _of_words(table: Table, index: int) -> Column:
-    gone = {word.strip() for word in table.dialect.missing_values} if table.dialect else ()
-    words = [_word(cell) for cell in table.columns[index]]
-    if gone:
-        words = [None if word in gone else word for word in words]
+def _read_as_words(table: Table, index: int) -> Column:
+    markers = {text.strip() for text in table.dialect.missing_values} if table.dialect else ()
+    words = [_to_word(cell) for cell in table.columns[index]]
+    if markers:
+        words = [None if text in markers else text for text in words]
     check_writable(words, lambda row: table.place(row, index))
-    missing = [row for row, word in enumerate(words) if word is None]
+    missing = [row for row, text in enumerate(words) if text is None]
     return Column(table.names[index], None, words, missing)
 
 
-def _word(cell: Any) -> str | None:
-    word = str(cell).strip()
+def _to_word(cell: Any) -> str | None:
+    text = str(cell).strip()
     # NaN, None and the like are values that libraries use; as text they may be words.
-    gone = not word or (not isinstance(cell, str) and word.lower() in MISSING)
-    return None if gone else word
+    is_missing = not text or (not isinstance(cell, str) and text.lower() in MISSING)
+    return None if is_missing else text
 
 
-def _remedy(word: str, numbers: float) -> str:
-    if as_number(word.replace(",", ".")) is not None:
+def _suggest_fix(text: str, number_share: float) -> str:
+    if as_number(text.replace(",", ".")) is not None:
         return "write numbers with a decimal point"
-    if numbers > MOSTLY_NUMBERS:
+    if number_share > MOSTLY_NUMBERS:
         return "leave cells without a number empty, and set missing='mean'"
     return "correct the cell; categorical=[column] treats all cells of a column as categories"

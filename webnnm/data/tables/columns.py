@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"})
 """What stands for a missing number, in lower case. Among words only empty cells are missing."""
 
-NAMED = 20
+MAX_LISTED = 20
 """The maximum number of columns that a message lists."""
 
 HALF = re.compile(r"[\ud800-\udfff]")
 """Halves of characters, which represent bytes that are not text."""
 
-MOST_COLUMNS = 100_000
+MAX_COLUMNS = 100_000
 """A table with more columns is one whose rows or cells are separated differently."""
 
 
@@ -69,16 +69,19 @@ class Table:
             return self.names.index(str(column))
         if is_integer(column) and -len(self.names) <= column < len(self.names):
             return column % len(self.names)
-        hint = suggestion(str(column), self.names) or f"available: {', '.join(self.names[:NAMED])}"
+        hint = (
+            suggestion(str(column), self.names)
+            or f"available: {', '.join(self.names[:MAX_LISTED])}"
+        )
         raise DataError("NNM710", f'no column "{column}"', hint=hint)
 
 
-def table_of(value: Any) -> Table:
+def as_table(value: Any) -> Table:
     """Return a table of columns: a dict, or an object with `columns` and `value[column]` (pandas).
 
-    >>> table_of({"width": [1, 2], "kind": ["a", "b"]}).names
+    >>> as_table({"width": [1, 2], "kind": ["a", "b"]}).names
     ('width', 'kind')
-    >>> table_of([{"width": 1, "kind": "a"}, {"width": 2, "kind": "b"}]).columns[0]
+    >>> as_table([{"width": 1, "kind": "a"}, {"width": 2, "kind": "b"}]).columns[0]
     [1, 2]
 
     Rows count from 0. Raises `DataError` NNM702 for columns of unequal lengths, or for something
@@ -90,9 +93,9 @@ def table_of(value: Any) -> Table:
     if hasattr(value, "to_py"):  # a proxy of JavaScript
         value = value.to_py()
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
-        value = _columns_of(cast("Sequence[Any]", value))
+        value = _dicts_to_columns(cast("Sequence[Any]", value))
     source: Any = value
-    keys = source if isinstance(value, Mapping) else column_keys(source)
+    keys = source if isinstance(value, Mapping) else get_column_keys(source)
     if keys is None:
         raise DataError(
             "NNM702",
@@ -102,10 +105,10 @@ def table_of(value: Any) -> Table:
         )
     keys = list(keys)
     names = tuple(map(str, keys))
-    check_writable(names, lambda place: f"the name of column {place}")
-    if twice := repeated(names):
-        raise DataError("NNM702", f'two columns are called "{twice[0]}"')
-    columns = tuple(_cells(name, source[key]) for name, key in zip(names, keys, strict=True))
+    check_writable(names, lambda index: f"the name of column {index}")
+    if duplicates := find_duplicates(names):
+        raise DataError("NNM702", f'two columns are called "{duplicates[0]}"')
+    columns = tuple(_to_cells(name, source[key]) for name, key in zip(names, keys, strict=True))
     for name, cells in zip(names, columns, strict=True):
         if len(cells) != len(columns[0]):
             raise DataError(
@@ -121,18 +124,18 @@ def table_of(value: Any) -> Table:
     return Table(names, columns)
 
 
-def _columns_of(rows: Sequence[Any]) -> dict[Any, list[Any]]:
+def _dicts_to_columns(rows: Sequence[Any]) -> dict[Any, list[Any]]:
     """Return name → cells of rows that are dicts. Raises `DataError` NNM702 if names differ."""
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping) or row.keys() != rows[0].keys():
-            found = ", ".join(map(str, row)) if isinstance(row, Mapping) else repr(row)
+            actual = ", ".join(map(str, row)) if isinstance(row, Mapping) else repr(row)
             raise DataError(
-                "NNM702", f"row {number} has {found}, row 0 has {', '.join(map(str, rows[0]))}"
+                "NNM702", f"row {number} has {actual}, row 0 has {', '.join(map(str, rows[0]))}"
             )
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def column_keys(value: Any) -> Sequence[Any] | None:
+def get_column_keys(value: Any) -> Sequence[Any] | None:
     """Return the column keys of a data frame, None for anything but a data frame.
 
     Raises `DataError` NNM702 for a lazy one, whose rows are still to be computed.
@@ -161,27 +164,27 @@ def as_number(cell: Any) -> float | None:
     return math.nan if str(cell).strip().lower() in MISSING else None
 
 
-def repeated(names: Sequence[str]) -> list[str]:
+def find_duplicates(names: Sequence[str]) -> list[str]:
     """Return the names that occur more than once in a list.
 
-    >>> repeated(["a", "b", "a"])
+    >>> find_duplicates(["a", "b", "a"])
     ['a']
     """
     return [name for name, times in Counter(names).items() if times > 1]
 
 
-def check_writable(words: Sequence[str | None], place: Callable[[int], str]) -> None:
+def check_writable(texts: Sequence[str | None], describe: Callable[[int], str]) -> None:
     """Refuse half a character (a lone surrogate), which no file can hold (NNM713)."""
-    for number, word in enumerate(words):
-        if word and not word.isascii() and HALF.search(word):
+    for number, text in enumerate(texts):
+        if text and not text.isascii() and HALF.search(text):
             raise DataError(
                 "NNM713",
-                f"{place(number)} has an unpaired surrogate: {word!r}",
+                f"{describe(number)} has an unpaired surrogate: {text!r}",
                 hint="read the file in the encoding that it was written in",
             )
 
 
-def _cells(name: str, column: Any) -> list[Any]:
+def _to_cells(name: str, column: Any) -> list[Any]:
     if str(getattr(column, "dtype", "")).startswith(("datetime64", "timedelta64")):
         column = column.astype(str)  # tolist() would give nanoseconds
     for method in ("tolist", "to_list", "to_pylist", "to_py"):

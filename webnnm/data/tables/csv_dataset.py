@@ -11,7 +11,7 @@ from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.csv_table import Header, read_csv
-from webnnm.data.tables.table_dataset import Missing, TableDataset, Task, chosen_columns
+from webnnm.data.tables.table_dataset import Missing, TableDataset, Task, as_column_list
 
 
 @require_await_of_methods("dataset")
@@ -64,12 +64,12 @@ class CSVDataset(TableDataset):
         if text is None:
             text = await read_bytes(sources[0])
             name = name or PurePosixPath(str(sources[0])).stem
-        known = [*chosen_columns("features", features), *([] if label is None else [label])]
+        required = [*as_column_list("features", features), *([] if label is None else [label])]
         table = read_csv(
             text,
             delimiter=delimiter,
             header=header,
-            known=known,
+            known=required,
             encoding=encoding,
             quote=quote,
             comment=comment,

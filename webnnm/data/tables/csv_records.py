@@ -51,7 +51,7 @@ class RecordReader:
                 return
             begins: Sequence[int] = range(line, line + len(rows))
             if reader.line_num - line + 1 != len(rows):
-                begins = _beginnings(rows, line)
+                begins = _find_first_lines(rows, line)
             line = reader.line_num + 1
             if min(map(len, rows)) < 2 and any(map(_is_blank, rows)):
                 kept = [k for k, row in enumerate(rows) if not _is_blank(row)]
@@ -123,7 +123,7 @@ def _is_blank(row: list[str]) -> bool:
     return len(row) < 2 and not (row and row[0].strip())
 
 
-def _beginnings(rows: Rows, line: int) -> list[int]:
+def _find_first_lines(rows: Rows, line: int) -> list[int]:
     """Return the lines in which rows begin, some of which take several."""
     begins: list[int] = []
     for row in rows:
@@ -136,7 +136,7 @@ def _quote_error(
     record: str, dialect: Dialect, line: int, number: int, error: csv.Error
 ) -> DataError:
     where = f"row {number}" if line == number else f"row {number} (line {line})"
-    column, cause = _quoting_fault(record, dialect.delimiter, dialect.quote)
+    column, cause = _find_quoting_fault(record, dialect.delimiter, dialect.quote)
     quote = dialect.quote
     hint = f"a quoted cell is {quote}…{quote} from end to end, and a quote inside it is doubled"
     if not cause and "limit" in str(error):
@@ -145,19 +145,19 @@ def _quote_error(
     return DataError("NNM713", f"{where}, column {column}: {cause or error}", hint=hint)
 
 
-def _quoting_fault(record: str, delimiter: str, quote: str) -> tuple[int, str]:
+def _find_quoting_fault(record: str, delimiter: str, quote: str) -> tuple[int, str]:
     """Return the number of the column whose quotes are wrong, and what is wrong."""
     blanks = "" if delimiter == " " else " *"
     quoted = re.compile(f"{blanks}{quote}[^{quote}]*(?:{quote}{quote}[^{quote}]*)*({quote}?)")
-    place, column = 0, 1
+    offset, column = 0, 1
     while True:
-        found = quoted.match(record, place)
-        if found and not found[1]:
+        match = quoted.match(record, offset)
+        if match and not match[1]:
             return column, "its quote is not closed"
-        if found and record[found.end() :][:1] not in ("", delimiter, "\r", "\n"):
-            return column, f'"{record[found.end()]}" follows the closing quote'
-        begin = found.end() if found else place
-        place = record.find(delimiter, begin) + 1
-        if not place or (not found and place - begin > csv.field_size_limit()):
+        if match and record[match.end() :][:1] not in ("", delimiter, "\r", "\n"):
+            return column, f'"{record[match.end()]}" follows the closing quote'
+        begin = match.end() if match else offset
+        offset = record.find(delimiter, begin) + 1
+        if not offset or (not match and offset - begin > csv.field_size_limit()):
             return column, ""
         column += 1

@@ -11,13 +11,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from webnnm.core.errors import DataError
-from webnnm.data.tables.column_reading import DATE, missing_words
-from webnnm.data.tables.columns import MOST_COLUMNS, Table, as_number, check_writable, repeated
+from webnnm.data.tables.column_reading import DATE, get_missing_markers
+from webnnm.data.tables.columns import (
+    MAX_COLUMNS,
+    Table,
+    as_number,
+    check_writable,
+    find_duplicates,
+)
 from webnnm.data.tables.csv_records import RecordReader
 from webnnm.data.tables.dialect import Dialect, check_missing_values, check_options
-from webnnm.data.tables.dialect_detection import find_layout, separator_line, split
-from webnnm.data.tables.number_detection import EXTRA_MISSING, decimal_mark
-from webnnm.data.tables.number_format import shape_of
+from webnnm.data.tables.dialect_detection import find_layout, read_separator_line, split
+from webnnm.data.tables.number_detection import EXTRA_MISSING, find_decimal_mark
+from webnnm.data.tables.number_format import parse_shape
 from webnnm.data.tables.table_bytes import check_text, decode_table
 
 Header = bool | Literal["auto"]
@@ -90,9 +96,9 @@ def read_slices(
     if not isinstance(header, bool) and header != "auto":
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
     check_options(delimiter, quote, comment, decimal)
-    words = check_missing_values(missing_values)
+    missing = check_missing_values(missing_values)
     names = [name for name in known if isinstance(name, str)]
-    told = frozenset(
+    explicit = frozenset(
         name
         for name, value in (("delimiter", delimiter), ("encoding", encoding), ("quote", quote),
                             ("comment", comment), ("decimal", decimal))
@@ -100,20 +106,20 @@ def read_slices(
     )  # fmt: skip
     if like is not None:
         decimal = like.decimal if decimal == "auto" and "decimal" in like.told else decimal
-        words = words or like.missing_values
+        missing = missing or like.missing_values
         comment = like.comment if comment == "auto" and "comment" in like.told else comment
     dialect = Dialect(
         delimiter=delimiter,
         quote=quote,
         comment=comment,
         decimal="" if decimal == "auto" else decimal,
-        missing_values=words,
-        told=told | (like.told & {"decimal", "comment"} if like else frozenset()),
+        missing_values=missing,
+        told=explicit | (like.told & {"decimal", "comment"} if like else frozenset()),
     )
-    text, dialect = _text_of(source, encoding, dialect, like)
+    text, dialect = _decode_source(source, encoding, dialect, like)
     if '="' in text and dialect.quote in ("auto", '"'):
         text = _FORMULA_TEXT.sub(r'\1"\2"', text)
-    separator, text = separator_line(text)
+    separator, text = read_separator_line(text)
     if separator and delimiter == "auto":
         dialect = replace(dialect, delimiter=separator)
     layout = find_layout(text, dialect, names, like=like)
@@ -121,7 +127,7 @@ def read_slices(
         dialect, delimiter=layout.delimiter, quote=layout.quote, comment=layout.comment
     )
     records = RecordReader(text, dialect, layout.is_comment)
-    columns = _Columns(header, names, dialect, _commented_names(text, dialect, layout.width))
+    columns = _Columns(header, names, dialect, _read_commented_names(text, dialect, layout.width))
     for rows, lines in records:
         columns.add(rows, lines)
         yield len(columns.lines)
@@ -132,7 +138,7 @@ _FORMULA_TEXT = re.compile(r'(^|[,;\t|])="([^"\r\n]*)"(?=[,;\t|\r\n]|\Z)', re.MU
 """Matches cells that a spreadsheet is to take as text, ="12.5", which stand for what is quoted."""
 
 
-def _text_of(
+def _decode_source(
     source: Any, encoding: str, dialect: Dialect, like: Dialect | None
 ) -> tuple[str, Dialect]:
     """Return the text of a source, and how it was encoded."""
@@ -190,10 +196,10 @@ class _Columns:
     def _begin(self, rows: list[list[str]], lines: Sequence[int]) -> None:
         """Decide by the first rows how wide the table is, and whether it has a header."""
         first = rows[0]
-        if len(first) > MOST_COLUMNS:
+        if len(first) > MAX_COLUMNS:
             raise DataError(
                 "NNM713",
-                f"row 1 has {len(first):,} cells, more than {MOST_COLUMNS:,}",
+                f"row 1 has {len(first):,} cells, more than {MAX_COLUMNS:,}",
                 hint="a row ends at the end of its line; delimiter= sets what separates cells",
             )
         self.width = len(first)
@@ -212,24 +218,28 @@ class _Columns:
             self.names = self.commented
         else:
             self.commented = []
-        if twice := repeated([name for name in self.names if name]):
-            places = [str(place) for place, name in enumerate(self.names, 1) if name == twice[0]]
-            raise DataError("NNM713", f'row 1 names columns {" and ".join(places)} "{twice[0]}"')
-        check_writable(self.names, lambda place: f"row 1, column {place + 1}")
+        if duplicates := find_duplicates([name for name in self.names if name]):
+            positions = [
+                str(index) for index, name in enumerate(self.names, 1) if name == duplicates[0]
+            ]
+            raise DataError(
+                "NNM713", f'row 1 names columns {" and ".join(positions)} "{duplicates[0]}"'
+            )
+        check_writable(self.names, lambda index: f"row 1, column {index + 1}")
         self.columns = [[] for _ in range(self.width)]
 
     def _refuse(self, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
         """Say which row has another number of cells than the first."""
-        table = Table(self._all_names(), (), self.first_row, [*self.lines, *lines])
+        table = Table(self._fill_names(), (), self.first_row, [*self.lines, *lines])
         _check_widths(table, rows, len(self.lines), self.dialect)
 
-    def _all_names(self) -> tuple[str, ...]:
+    def _fill_names(self) -> tuple[str, ...]:
         names = self.names or [""] * self.width
-        return tuple(name or f"column_{place}" for place, name in enumerate(names, 1))
+        return tuple(name or f"column_{index}" for index, name in enumerate(names, 1))
 
     def table(self, comments: int) -> Table:
         """Return the table of all rows."""
-        names, columns = self._all_names(), self.columns
+        names, columns = self._fill_names(), self.columns
         notes: list[str] = []
         ends = self.trailing
         if (
@@ -240,7 +250,7 @@ class _Columns:
         ):
             if self.commented:  # its words are no names
                 self.names, self.commented = list[str](), list[str]()
-                names = self._all_names()
+                names = self._fill_names()
             names, columns, ends = names[:-1], columns[:-1], True
         if ends:
             notes.append("rows end in a delimiter")
@@ -254,14 +264,14 @@ class _Columns:
             header=self.first_row == 2,
             notes=tuple(notes),
         )
-        dialect = replace(dialect, decimal=dialect.decimal or _decimal_of(columns, dialect))
+        dialect = replace(dialect, decimal=dialect.decimal or _detect_decimal(columns, dialect))
         lines = self.lines
         if lines and lines[-1] - lines[0] + 1 == len(lines):
             lines = range(lines[0], lines[-1] + 1)
         return Table(names, tuple(map(tuple, columns)), self.first_row, lines, dialect)
 
 
-def _commented_names(text: str, dialect: Dialect, width: int) -> list[str]:
+def _read_commented_names(text: str, dialect: Dialect, width: int) -> list[str]:
     """Return the names in the last of the comment lines at the beginning, if it has them."""
     from io import StringIO
 
@@ -271,31 +281,31 @@ def _commented_names(text: str, dialect: Dialect, width: int) -> list[str]:
             if line.strip() and not line.startswith(dialect.comment):
                 break
             last = line if line.strip() else last
-    words = last.removeprefix(dialect.comment).strip()
-    cells = split([words], dialect.delimiter, dialect.quote) if words else []
-    for names in (*cells, words.split()):
+    comment = last.removeprefix(dialect.comment).strip()
+    cells = split([comment], dialect.delimiter, dialect.quote) if comment else []
+    for names in (*cells, comment.split()):
         names = [name.strip() for name in names]
-        if len(names) == width > 1 and all(names) and not any(map(shape_of, names)):
+        if len(names) == width > 1 and all(names) and not any(map(parse_shape, names)):
             return names
     return []
 
 
-def _decimal_of(columns: Sequence[Sequence[str]], dialect: Dialect) -> str:
+def _detect_decimal(columns: Sequence[Sequence[str]], dialect: Dialect) -> str:
     """Return the decimal mark that columns of numbers have, "" if they differ or are plain."""
     samples = [column[:MARK_ROWS] for column in columns]
     if not any("," in cell for sample in samples for cell in sample):
         return ""
-    words = missing_words(dialect)
-    marks = {decimal_mark(sample, words) for sample in samples} - {""}
+    words = get_missing_markers(dialect)
+    marks = {find_decimal_mark(sample, words) for sample in samples} - {""}
     return marks.pop() if len(marks) == 1 else ""
 
 
-def _number(cell: str) -> float | None:
+def _parse_number(cell: str) -> float | None:
     """Return a number written in any way, NaN for a missing one, None for a word; 0 for a date."""
     if cell.strip().lower() in EXTRA_MISSING:
         return math.nan
     number = as_number(cell)
-    if number is None and (shape_of(cell) is not None or DATE.fullmatch(cell.strip())):
+    if number is None and (parse_shape(cell) is not None or DATE.fullmatch(cell.strip())):
         return 0.0
     return number
 
@@ -305,12 +315,12 @@ def _is_header(rows: Sequence[Sequence[str]], known: Collection[Any]) -> bool:
     names = [name for name in known if isinstance(name, str)]
     if names and all(name in first for name in names):
         return True
-    below = [[_number(cell) for cell in row] for row in rows[1:]]
+    below = [[_parse_number(cell) for cell in row] for row in rows[1:]]
     if below and not any(n is None or n == n for row in below for n in row):  # all is missing
         named = first[:-1] if len(first) > 1 and not first[-1] else first
-        return all(cell and _number(cell) is None for cell in named)
+        return all(cell and _parse_number(cell) is None for cell in named)
     for column, cell in enumerate(first):
-        if _number(cell) is not None:
+        if _parse_number(cell) is not None:
             continue
         numbers = [row[column] for row in below if column < len(row)]
         numbers = [number for number in numbers if number == number]  # NaN: missing
@@ -326,7 +336,7 @@ def _is_header(rows: Sequence[Sequence[str]], known: Collection[Any]) -> bool:
 
 def _is_above_labels(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Return whether cells are above words that are repeated, and are not repeated themselves."""
-    if any(not cell or _number(cell) is not None for cell in first):
+    if any(not cell or _parse_number(cell) is not None for cell in first):
         return False
     again = False
     for column, cell in enumerate(first):

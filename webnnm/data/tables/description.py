@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 from webnnm.core.errors import DataError
 from webnnm.data.tables.column_reading import Column, read_column
-from webnnm.data.tables.columns import MISSING, Table, as_number, table_of
+from webnnm.data.tables.columns import MISSING, Table, as_number, as_table
 from webnnm.data.tables.number_detection import detect_numbers
 from webnnm.data.tables.number_format import PLAIN
 
 Content = Literal["number", "category", "text", "empty"]
 
-MOST_VALUES = 50
+MAX_VALUES = 50
 """Words with more distinct values than this are texts."""
-DOUBTED = 1000
+MAX_DOUBTED = 1000
 """So many cells show whether a point may also mark thousands."""
 REPEATED = 2
 """Words that occur less often than this on average are texts, or names of single rows."""
@@ -57,7 +57,7 @@ class ColumnDescription:
         if self.content == "number":
             parts.append(f"{self.low:g} … {self.high:g}")
         if self.content == "category":
-            parts += [f"{word} ({times})" for word, times in self.values]
+            parts += [f"{category} ({times})" for category, times in self.values]
         if self.content == "text":
             parts.append(f"{len(self.values)} different")
         if self.missing:
@@ -85,7 +85,7 @@ def describe_table(table: Any) -> list[ColumnDescription]:
     units, brackets for negative ones, and words for missing ones. Digits with leading zeros, such
     as post codes, are words.
     """
-    table = table_of(table)
+    table = as_table(table)
     return [describe_column(table, index) for index in range(len(table.names))]
 
 
@@ -98,33 +98,33 @@ def describe_column(table: Table, index: int) -> ColumnDescription:
         column, problem = read_column(table, index, False), f"{error.message}{hint}"
     name, missing = column.name, len(column.missing)
     if column.numbers is not None:
-        known = [number for number in column.numbers if number == number]
-        if not known:
+        numbers = [number for number in column.numbers if number == number]
+        if not numbers:
             problem = f"column {name} has no value in any row"
             return ColumnDescription(name, "empty", missing, problem=problem)
         written = "" if column.number_format == PLAIN else str(column.number_format)
-        note = column.note or _other_reading(table.columns[index][:DOUBTED])
+        note = column.note or _find_other_reading(table.columns[index][:MAX_DOUBTED])
         return ColumnDescription(
-            name, "number", missing, min(known), max(known), written=written, note=note
+            name, "number", missing, min(numbers), max(numbers), written=written, note=note
         )
-    return _of_words(column, missing, problem)
+    return _describe_words(column, missing, problem)
 
 
-def _other_reading(cells: Sequence[Any]) -> str:
+def _find_other_reading(cells: Sequence[Any]) -> str:
     """Return another way to read numbers that have a decimal point, or ""."""
     return detect_numbers([cell for cell in cells if isinstance(cell, str)], MISSING).note
 
 
-def _of_words(column: Column, missing: int, problem: str) -> ColumnDescription:
-    words = [word for word in column.words if word is not None]
+def _describe_words(column: Column, missing: int, problem: str) -> ColumnDescription:
+    words = [text for text in column.words if text is not None]
     if all(number != number for number in map(as_number, words)):  # marks for missing values
         problem = f"column {column.name} has no value in any row"
         return ColumnDescription(column.name, "empty", len(column.words), problem=problem)
     counts = tuple(Counter(words).most_common())
     note = ""
-    if not problem and all(as_number(word) is not None for word in words):
+    if not problem and all(as_number(text) is not None for text in words):
         note = f"{words[0]} is taken as a word: its digits are a code"
-    repeats = len(counts) <= MOST_VALUES and len(words) >= REPEATED * len(counts)
+    repeats = len(counts) <= MAX_VALUES and len(words) >= REPEATED * len(counts)
     content: Content = "category" if repeats else "text"
     return ColumnDescription(
         column.name, content, missing, values=counts, problem=problem, note=note

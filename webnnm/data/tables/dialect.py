@@ -113,8 +113,8 @@ def check_options(delimiter: Any, quote: Any, comment: Any, decimal: Any) -> Non
 
 def check_missing_values(words: Any) -> tuple[str, ...]:
     """Return the words that stand for missing cells; refuse anything but texts (NNM704)."""
-    given: Sequence[Any] = [words] if isinstance(words, str) else words
-    if not hasattr(given, "__iter__") or not all(isinstance(word, str) for word in given):
+    items: Sequence[Any] = [words] if isinstance(words, str) else words
+    if not hasattr(items, "__iter__") or not all(isinstance(item, str) for item in items):
         hint = 'a list of words, such as ["-", "k.A."]'
         raise DataError("NNM704", f"missing_values is {words!r}", hint=hint)
-    return tuple(given)
+    return tuple(items)

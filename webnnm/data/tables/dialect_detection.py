@@ -12,7 +12,7 @@ from io import StringIO
 from itertools import islice
 
 from webnnm.data.tables.dialect import Dialect
-from webnnm.data.tables.number_format import shape_of
+from webnnm.data.tables.number_format import parse_shape
 
 DELIMITERS = ",;\t|"
 """Common separators of cells."""
@@ -47,19 +47,19 @@ class Layout:
     width: int
 
 
-def separator_line(text: str) -> tuple[str, str]:
+def read_separator_line(text: str) -> tuple[str, str]:
     """Return what Excel's first line says to separate cells, and the text after it.
 
-    >>> separator_line("sep=;\\na;b")
+    >>> read_separator_line("sep=;\\na;b")
     (';', 'a;b')
     """
-    found = _SEPARATOR.match(text)
-    return (found[1], text[found.end() :]) if found else ("", text)
+    match = _SEPARATOR.match(text)
+    return (match[1], text[match.end() :]) if match else ("", text)
 
 
 def find_layout(
     text: str,
-    told: Dialect,
+    dialect: Dialect,
     known: Collection[str] = (),
     *,
     like: Dialect | None = None,
@@ -69,40 +69,40 @@ def find_layout(
     >>> find_layout("width;kind\\n1,5;a\\n2,5;b", Dialect(delimiter="auto", quote="auto")).delimiter
     ';'
 
-    `told` has "auto" for what is to be found; `known` are names that a header must have; `like` is
-    how a table was written to which this one probably is similar.
+    `dialect` has "auto" for what is to be found; `known` are names that a header must have; `like`
+    is how a table was written to which this one probably is similar.
     """
-    lines = _sample(text)
-    signs = SIGNS if told.comment == "auto" else tuple(filter(None, [told.comment]))
+    lines = _sample_lines(text)
+    signs = SIGNS if dialect.comment == "auto" else tuple(filter(None, [dialect.comment]))
     plain = [line for line in lines if not line.startswith(signs)] if signs else lines
-    delimiter, quote, width = _best(plain, told, known, like)
-    if width == 1 and told.comment == "auto" and len(plain) < len(lines):
-        delimiter, quote, width = _best(lines, told, known, like)
-    if told.comment != "auto":
-        return Layout(delimiter, quote, told.comment, lambda line: True, width)
+    delimiter, quote, width = _find_best(plain, dialect, known, like)
+    if width == 1 and dialect.comment == "auto" and len(plain) < len(lines):
+        delimiter, quote, width = _find_best(lines, dialect, known, like)
+    if dialect.comment != "auto":
+        return Layout(delimiter, quote, dialect.comment, lambda line: True, width)
     for sign in SIGNS:
         if text.startswith(sign) or f"\n{sign}" in text or f"\r{sign}" in text:
-            signed = [line for line in _lines(text) if line.startswith(sign)]
+            signed = [line for line in _iterate_lines(text) if line.startswith(sign)]
             signed = [line for line in signed if not line.startswith(SPREADSHEET_ERRORS)]
             if not signed:
                 continue
             rows = _are_rows(sign, signed, plain, delimiter, quote, width)
             return Layout(
-                delimiter, quote, sign, _decision(sign, rows, delimiter, quote, width), width
+                delimiter, quote, sign, _make_is_comment(sign, rows, delimiter, quote, width), width
             )
     return Layout(delimiter, quote, "", lambda line: False, width)
 
 
-def _sample(text: str) -> list[str]:
+def _sample_lines(text: str) -> list[str]:
     """Return the first lines that are not blank, without one that is cut."""
     part = text[:TRIED_CHARACTERS]
-    lines = [line for line in islice(_lines(part), TRIED_LINES) if line.strip(" \r\n")]
+    lines = [line for line in islice(_iterate_lines(part), TRIED_LINES) if line.strip(" \r\n")]
     if len(part) < len(text) and len(lines) > 1 and not lines[-1].endswith(("\r", "\n")):
         lines.pop()
     return lines
 
 
-def _lines(text: str) -> Iterator[str]:
+def _iterate_lines(text: str) -> Iterator[str]:
     return iter(StringIO(text, newline=""))
 
 
@@ -117,34 +117,34 @@ def split(lines: Iterable[str], delimiter: str, quote: str) -> list[list[str]]:
     return rows
 
 
-def _best(
-    lines: list[str], told: Dialect, known: Collection[str], like: Dialect | None
+def _find_best(
+    lines: list[str], dialect: Dialect, known: Collection[str], like: Dialect | None
 ) -> tuple[str, str, int]:
     """Return the delimiter and the quote with which rows are most alike, and how wide they are."""
-    delimiters = [*DELIMITERS] if told.delimiter == "auto" else [told.delimiter]
-    if like is not None and told.delimiter == "auto" and like.delimiter not in delimiters:
+    delimiters = [*DELIMITERS] if dialect.delimiter == "auto" else [dialect.delimiter]
+    if like is not None and dialect.delimiter == "auto" and like.delimiter not in delimiters:
         delimiters.append(like.delimiter)
-    quotes = ['"', "'"] if told.quote == "auto" else [told.quote]
+    quotes = ['"', "'"] if dialect.quote == "auto" else [dialect.quote]
     if "'" in quotes and len(quotes) > 1 and sum([line.count("'") for line in lines]) < 4:
         quotes.remove("'")
     best: tuple[float, str, str, int] = (-1.0, delimiters[0], quotes[0], 1)
     for quote in quotes:
         for delimiter in delimiters:
-            score, width = _score(split(lines, delimiter, quote), quote, known)
+            score, width = _score_rows(split(lines, delimiter, quote), quote, known)
             if like is not None and (delimiter, quote) == (like.delimiter, like.quote):
                 score += 0.01
             if score > best[0] + 1e-9:
                 best = (score, delimiter, quote, width)
-    if best[3] == 1 and told.delimiter == "auto":
+    if best[3] == 1 and dialect.delimiter == "auto":
         rows = split(lines, " ", '"')
-        score, width = _score(rows, '"', known)
-        numbers = [shape_of(cell) for row in rows for cell in row]
+        score, width = _score_rows(rows, '"', known)
+        numbers = [parse_shape(cell) for row in rows for cell in row]
         if score > 0.999 and width > 1 and 2 * len([one for one in numbers if one]) > len(numbers):
             return " ", '"', width
     return best[1], best[2], best[3]
 
 
-def _score(rows: list[list[str]], quote: str, known: Collection[str]) -> tuple[float, int]:
+def _score_rows(rows: list[list[str]], quote: str, known: Collection[str]) -> tuple[float, int]:
     """Return how well rows are divided, and how many cells most have."""
     if not rows:
         return 0.0, 1
@@ -168,7 +168,7 @@ def _is_clean(cell: str, quote: str) -> bool:
         return False
     if not cell or len(cell) > LONGEST_CELL or not _OTHER.search(cell):
         return True
-    return shape_of(cell) is not None
+    return parse_shape(cell) is not None
 
 
 def _are_rows(
@@ -177,20 +177,20 @@ def _are_rows(
     """Return whether lines that begin with a comment sign are rows, as far as they are as wide."""
     if width == 1:
         return any(line[len(sign) : len(sign) + 1].strip() for line in signed)
-    full = [line for line in signed[:TRIED_LINES] if _width(line, delimiter, quote) == width]
+    full = [line for line in signed[:TRIED_LINES] if _count_cells(line, delimiter, quote) == width]
     if not full:
         return False
     others = [row[0] for row in split(plain, delimiter, quote) if len(row) == width]
-    numbers = [cell for cell in others if shape_of(cell)]
+    numbers = [cell for cell in others if parse_shape(cell)]
     return not (numbers and 2 * len(numbers) >= len(others) - 1)  # the first may be a name
 
 
-def _width(line: str, delimiter: str, quote: str) -> int:
+def _count_cells(line: str, delimiter: str, quote: str) -> int:
     rows = split([line], delimiter, quote)
     return len(rows[0]) if rows else 0
 
 
-def _decision(
+def _make_is_comment(
     sign: str, rows: bool, delimiter: str, quote: str, width: int
 ) -> Callable[[str], bool]:
     """Return what says whether a line that begins with a comment sign is left out."""
@@ -202,7 +202,7 @@ def _decision(
         if line.startswith(SPREADSHEET_ERRORS):
             return False
         # A narrow line without a blank after the sign is a row that lacks cells.
-        narrow = width > 1 and _width(line, delimiter, quote) != width
+        narrow = width > 1 and _count_cells(line, delimiter, quote) != width
         return (narrow or width == 1) and line[len(sign) : len(sign) + 1] in after
 
     return is_comment

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast, get_args
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.data.tables.column_reading import Column, read_column
-from webnnm.data.tables.columns import Table, as_number, table_of
+from webnnm.data.tables.columns import Table, as_number, as_table
 from webnnm.data.tables.number_format import PLAIN, NumberFormat, format_from_dict, format_to_dict
 
 Unknown = Literal["error", "zeros"]
@@ -19,10 +19,10 @@ Unknown = Literal["error", "zeros"]
 
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 
-MOST_CATEGORIES = 1000
+MAX_CATEGORIES = 1000
 """More distinct words than this are not categories but names or numbers of single rows."""
 
-NAMED = 8
+MAX_LISTED = 8
 """The maximum number of words that a message lists."""
 
 
@@ -46,16 +46,16 @@ class NumberEncoder:
         """The names of the resulting features."""
         return (self.name,)
 
-    def encode(self, column: Column, place: str = "row") -> list[array[float]]:
+    def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
         """Return one number per row. Raises `DataError` NNM713 if one is missing without `fill`."""
         numbers = array("d", column.numbers or ())
         if column.missing and self.fill is None:
-            raise _absent(place, column)
+            raise _missing_cell_error(prefix, column)
         for row in column.missing:
             numbers[row] = self.fill or 0.0
         return [numbers]
 
-    def filled(self, shares: Sequence[float]) -> NumberEncoder:
+    def with_fill(self, shares: Sequence[float]) -> NumberEncoder:
         """Return the same encoder with the mean of the training rows for missing numbers."""
         return replace(self, fill=shares[0])
 
@@ -88,8 +88,8 @@ class OneHotEncoder:
         """
         if unknown not in UNKNOWN:
             raise DataError("NNM704", f'unknown="{unknown}"', hint=f"one of {', '.join(UNKNOWN)}")
-        categories = sorted_words(words)
-        if len(categories) > MOST_CATEGORIES:
+        categories = sort_categories(words)
+        if len(categories) > MAX_CATEGORIES:
             raise DataError(
                 "NNM713",
                 f"column {name} has {len(categories)} different words, such as "
@@ -103,27 +103,29 @@ class OneHotEncoder:
         """The names of the resulting features."""
         return tuple(f"{self.name}={category}" for category in self.categories)
 
-    def encode(self, column: Column, place: str = "row") -> list[array[float]]:
+    def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
         """Return for each category 0 or 1 per row.
 
         Raises `DataError` NNM706 for an unknown word if that is an error, NNM713 for a missing
         word.
         """
         if column.missing and not self.fill:
-            raise _absent(place, column)
+            raise _missing_cell_error(prefix, column)
         numbers = {category: number for number, category in enumerate(self.categories)}
         result = [array("f", bytes(4 * len(column.words))) for _ in self.categories]
-        for row, word in enumerate(column.words):
-            if word in numbers:
-                result[numbers[word]][row] = 1.0
-            elif word is not None and self.unknown == "error":
-                raise _unknown(f"{place} {row}, column {self.name}", word, self.categories)
+        for row, category in enumerate(column.words):
+            if category in numbers:
+                result[numbers[category]][row] = 1.0
+            elif category is not None and self.unknown == "error":
+                raise _unknown_category_error(
+                    f"{prefix} {row}, column {self.name}", category, self.categories
+                )
         for row in column.missing:
             for values, share in zip(result, self.fill, strict=True):
                 values[row] = share
         return result
 
-    def filled(self, shares: Sequence[float]) -> OneHotEncoder:
+    def with_fill(self, shares: Sequence[float]) -> OneHotEncoder:
         """Return the same encoder with the shares of the categories for missing words."""
         return replace(self, fill=tuple(shares))
 
@@ -151,14 +153,14 @@ class LabelEncoder:
     @classmethod
     def fit(cls, name: str, words: Iterable[str]) -> LabelEncoder:
         """Take the classes. Raises `DataError` NNM706 for a single one, or more than 1000."""
-        classes = sorted_words(words)
+        classes = sort_categories(words)
         if len(classes) < 2:
             raise DataError(
                 "NNM706",
                 f'column {name} has the same label in all rows, "{"".join(classes)}"',
                 hint="label= names the column of the labels",
             )
-        if len(classes) > MOST_CATEGORIES:
+        if len(classes) > MAX_CATEGORIES:
             raise DataError(
                 "NNM706",
                 f"column {name} has {len(classes)} different labels: too many for classes",
@@ -166,14 +168,16 @@ class LabelEncoder:
             )
         return cls(name, classes)
 
-    def encode(self, words: Iterable[str], place: str = "row") -> list[int]:
+    def encode(self, labels: Iterable[str], prefix: str = "row") -> list[int]:
         """Return the number of each class. Raises `DataError` NNM706 for an unknown word."""
-        numbers = {word: number for number, word in enumerate(self.classes)}
+        numbers = {label: number for number, label in enumerate(self.classes)}
         result: list[int] = []
-        for row, word in enumerate(words):
-            if word not in numbers:
-                raise _unknown(f"{place} {row}, column {self.name}", word, self.classes)
-            result.append(numbers[word])
+        for row, label in enumerate(labels):
+            if label not in numbers:
+                raise _unknown_category_error(
+                    f"{prefix} {row}, column {self.name}", label, self.classes
+                )
+            result.append(numbers[label])
         return result
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
@@ -197,49 +201,49 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
     """
     names = tuple(encoder.name for encoder in encoders)
     if isinstance(rows, (list, tuple)):
-        given = cast("Sequence[Sequence[Any]]", rows)
-        for number, row in enumerate(given):
+        items = cast("Sequence[Sequence[Any]]", rows)
+        for number, row in enumerate(items):
             if not isinstance(row, (list, tuple)) or len(row) != len(names):
                 raise DataError(
                     "NNM702",
                     f"row {number} is {row!r}",
                     hint=f"a row has {len(names)} cells: {', '.join(names)}",
                 )
-        table = Table(names, tuple(zip(*given, strict=True)) or ((),) * len(names))
+        table = Table(names, tuple(zip(*items, strict=True)) or ((),) * len(names))
     else:
-        table = table_of(rows)
-    places = {name: place for place, name in enumerate(table.names)}
+        table = as_table(rows)
+    index_by_name = {name: index for index, name in enumerate(table.names)}
     values: list[array[float]] = []
     for encoder in encoders:
-        place = places.get(encoder.name)
-        place = table.index(encoder.name) if place is None else place
+        index = index_by_name.get(encoder.name)
+        index = table.index(encoder.name) if index is None else index
         if isinstance(encoder, NumberEncoder):
-            column = read_column(table, place, True, encoder.number_format)
+            column = read_column(table, index, True, encoder.number_format)
         else:
-            column = read_column(table, place, False)
+            column = read_column(table, index, False)
         values += encoder.encode(column)
-    return side_by_side(values, table.row_count)
+    return stack_columns(values, table.row_count)
 
 
-def side_by_side(columns: Sequence[array[float]], rows: int) -> HostArray:
+def stack_columns(columns: Sequence[array[float]], rows: int) -> HostArray:
     """Return columns as float64 `[rows, columns]`."""
     flat = array("d", bytes(8 * len(columns) * rows))
-    for place, values in enumerate(columns):
-        flat[place :: len(columns)] = values if values.typecode == "d" else array("d", values)
+    for index, values in enumerate(columns):
+        flat[index :: len(columns)] = values if values.typecode == "d" else array("d", values)
     return HostArray("float64", (rows, len(columns)), flat)
 
 
-def sorted_words(words: Iterable[str]) -> tuple[str, ...]:
+def sort_categories(texts: Iterable[str]) -> tuple[str, ...]:
     """Return distinct words in order: numbers by value, other words by code point.
 
-    >>> sorted_words(["b", "a", "b"]), sorted_words(["10", "9"])
+    >>> sort_categories(["b", "a", "b"]), sort_categories(["10", "9"])
     (('a', 'b'), ('9', '10'))
     """
-    different = sorted(set(words))
-    values = [as_number(word) for word in different]
+    distinct = sorted(set(texts))
+    values = [as_number(text) for text in distinct]
     if all(value is not None and math.isfinite(value) for value in values):
-        different.sort(key=float)
-    return tuple(different)
+        distinct.sort(key=float)
+    return tuple(distinct)
 
 
 def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
@@ -278,16 +282,20 @@ def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
     return NumberEncoder(name, record["fill"], format_from_dict(record.get("format", {})))
 
 
-def _absent(place: str, column: Column) -> DataError:
+def _missing_cell_error(prefix: str, column: Column) -> DataError:
     return DataError(
         "NNM713",
-        f"{place} {column.missing[0]}, column {column.name} is empty",
+        f"{prefix} {column.missing[0]}, column {column.name} is empty",
         hint="give a value: no cell was empty when the encoder was fitted",
     )
 
 
-def _unknown(where: str, word: str, known: Sequence[str]) -> DataError:
-    shown = ", ".join(known[:NAMED]) + (f" … ({len(known)} in all)" if len(known) > NAMED else "")
+def _unknown_category_error(where: str, category: str, categories: Sequence[str]) -> DataError:
+    shown = ", ".join(categories[:MAX_LISTED]) + (
+        f" … ({len(categories)} in all)" if len(categories) > MAX_LISTED else ""
+    )
     return DataError(
-        "NNM706", f'{where} is "{word}"', hint=suggestion(word, known) or f"known: {shown}"
+        "NNM706",
+        f'{where} is "{category}"',
+        hint=suggestion(category, categories) or f"known: {shown}",
     )

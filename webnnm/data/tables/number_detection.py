@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from webnnm.data.tables.number_format import NumberFormat, NumberShape, shape_of
+from webnnm.data.tables.number_format import NumberFormat, NumberShape, parse_shape
 
 UNITS = frozenset(
     (
@@ -84,7 +84,7 @@ WORDS = Detection(None)
 
 
 def detect_numbers(
-    cells: Iterable[str], missing: Collection[str], *, decimal: str = "", told: bool = False
+    cells: Iterable[str], missing: Collection[str], *, decimal: str = "", forced: bool = False
 ) -> Detection:
     """Find how the numbers in cells are written.
 
@@ -95,10 +95,10 @@ def detect_numbers(
     >>> detect_numbers(["red", "12"], {""}).number_format
 
     `missing` are the words of cells without a value, in lower case; `decimal` is the decimal mark
-    of other columns, or the only one that is possible if it was `told`.
+    of other columns, and overrides what the digits suggest if it is `forced`.
     """
     texts = [text for text in dict.fromkeys(cells) if text.strip().lower() not in missing]
-    shapes = {text: shape_of(text) for text in texts}
+    shapes = {text: parse_shape(text) for text in texts}
     numbers = {text: shape for text, shape in shapes.items() if shape is not None}
     others = {text.strip().lower() for text, shape in shapes.items() if shape is None}
     if not numbers or not _are_numbers(numbers, others):
@@ -106,11 +106,11 @@ def detect_numbers(
     if is_code(numbers):
         return WORDS
     extra = tuple(sorted(others & EXTRA_MISSING))
-    marks = _affixes(numbers)
+    marks = _find_affixes(numbers)
     if isinstance(marks, Detection):
         return marks
     unit, currency = marks
-    decided = _marks(numbers, decimal, told=told, currency=currency)
+    decided = _decide_marks(numbers, decimal, forced=forced, currency=currency)
     if isinstance(decided, Detection):
         return decided
     point, thousands, note = decided
@@ -118,25 +118,25 @@ def detect_numbers(
     return Detection(number_format, note=note)
 
 
-def decimal_mark(cells: Iterable[str], missing: Collection[str]) -> str:
+def find_decimal_mark(cells: Iterable[str], missing: Collection[str]) -> str:
     """Return the decimal mark that numbers surely have, "" if they are words or have none.
 
-    >>> decimal_mark(["1,5"], ()), decimal_mark(["1.234.567"], ()), decimal_mark(["1,234"], ())
-    (',', ',', '')
+    >>> [find_decimal_mark([cell], ()) for cell in ("1,5", "1.234.567", "1,234")]
+    [',', ',', '']
     """
     texts = [text for text in dict.fromkeys(cells) if text.strip().lower() not in missing]
-    shapes = [shape_of(text) for text in texts]
+    shapes = [parse_shape(text) for text in texts]
     numbers = {text: shape for text, shape in zip(texts, shapes, strict=True) if shape}
     if 2 * len(numbers) <= len(texts) or is_code(numbers):
         return ""
-    known = _known_mark(_gather(numbers))
-    return known if isinstance(known, str) else ""
+    mark = _prove_mark(_gather_evidence(numbers))
+    return mark if isinstance(mark, str) else ""
 
 
 def _are_numbers(numbers: dict[str, NumberShape], others: Collection[str]) -> bool:
     """Return whether nearly all words beside the numbers may stand for missing ones."""
-    words = [word for word in others if word not in EXTRA_MISSING]
-    return len(numbers) > len(words)
+    texts = [text for text in others if text not in EXTRA_MISSING]
+    return len(numbers) > len(texts)
 
 
 def is_code(texts: Collection[str]) -> bool:
@@ -158,7 +158,7 @@ def is_code(texts: Collection[str]) -> bool:
     )
 
 
-def _affixes(numbers: dict[str, NumberShape]) -> tuple[str, str] | Detection:
+def _find_affixes(numbers: dict[str, NumberShape]) -> tuple[str, str] | Detection:
     """Return the unit and the currency of all numbers."""
     units = {shape.unit: text for text, shape in numbers.items()}
     nonzero = {shape.unit for shape in numbers.values() if shape.body.strip("0.,")} or {*units}
@@ -207,7 +207,7 @@ class _Evidence:
     words: bool = False
 
 
-def _gather(numbers: dict[str, NumberShape]) -> _Evidence:
+def _gather_evidence(numbers: dict[str, NumberShape]) -> _Evidence:
     """Look at the marks of all numbers."""
     evidence = _Evidence(_Examples(), _Examples())
     by_mark = {",": evidence.commas, ".": evidence.points}
@@ -220,7 +220,7 @@ def _gather(numbers: dict[str, NumberShape]) -> _Evidence:
             else:
                 evidence.long = evidence.long or text
             continue
-        parts = _parts(body, marks, bool(shape.exponent))
+        parts = _split_marks(body, marks, bool(shape.exponent))
         if parts is None:
             evidence.words = True
             continue
@@ -238,7 +238,7 @@ def _gather(numbers: dict[str, NumberShape]) -> _Evidence:
     return evidence
 
 
-def _known_mark(evidence: _Evidence) -> str | Detection:
+def _prove_mark(evidence: _Evidence) -> str | Detection:
     """Return the decimal mark that the digits prove, or ""; a detection if they contradict."""
     commas, points = evidence.commas, evidence.points
     for one in (commas, points):
@@ -255,22 +255,22 @@ def _known_mark(evidence: _Evidence) -> str | Detection:
     return _conflict(commas.either, points.either) if commas.either and points.either else ""
 
 
-def _marks(
-    numbers: dict[str, NumberShape], decimal: str, *, told: bool, currency: str
+def _decide_marks(
+    numbers: dict[str, NumberShape], decimal: str, *, forced: bool, currency: str
 ) -> tuple[str, str, str] | Detection:
     """Return the decimal mark, the thousands mark and a note."""
-    evidence = _gather(numbers)
-    known = _known_mark(evidence)
-    if isinstance(known, Detection):
-        return known
+    evidence = _gather_evidence(numbers)
+    proven = _prove_mark(evidence)
+    if isinstance(proven, Detection):
+        return proven
     commas, points = evidence.commas, evidence.points
-    if told and known not in ("", decimal):
-        one = commas if known == "," else points
-        other = points if known == "," else commas
+    if forced and proven not in ("", decimal):
+        one = commas if proven == "," else points
+        other = points if proven == "," else commas
         return _conflict(one.decimal or other.thousands, f'decimal="{decimal}"')
-    settled, note = known or (decimal if told else ""), ""
+    settled, note = proven or (decimal if forced else ""), ""
     if not settled and (commas.either or points.either):
-        choice = _choose(evidence, decimal, currency)
+        choice = _choose_decimal(evidence, decimal, currency)
         if isinstance(choice, Detection):
             return choice
         settled, note = choice
@@ -281,7 +281,9 @@ def _marks(
     return WORDS if evidence.spaced else (settled, grouping, note)
 
 
-def _choose(evidence: _Evidence, decimal: str, currency: str) -> tuple[str, str] | Detection:
+def _choose_decimal(
+    evidence: _Evidence, decimal: str, currency: str
+) -> tuple[str, str] | Detection:
     """Return the decimal mark of numbers such as 1,234 or 1.234, with a note."""
     mark = "," if evidence.commas.either else "."
     example = (evidence.commas.either or evidence.points.either).strip()
@@ -301,7 +303,7 @@ def _choose(evidence: _Evidence, decimal: str, currency: str) -> tuple[str, str]
             "" if evidence.long else f'{example} is read as decimals; decimal="," reads thousands'
         )
         return ".", note
-    shape = shape_of(example)
+    shape = parse_shape(example)
     body = shape.body if shape else example
     return Detection(
         None,
@@ -319,7 +321,7 @@ def _conflict(one: str, other: str) -> Detection:
     )
 
 
-def _parts(body: str, marks: Sequence[str], scaled: bool) -> tuple[str, str, str] | None:
+def _split_marks(body: str, marks: Sequence[str], scaled: bool) -> tuple[str, str, str] | None:
     """Return the decimal mark, the thousands mark and the mark that may be either, of one number.
 
     None if it is none, such as an address 10.0.0.1 or a date.
@@ -331,19 +333,19 @@ def _parts(body: str, marks: Sequence[str], scaled: bool) -> tuple[str, str, str
         mark = min(marks, key=body.rfind)
         if point not in ",." or body.count(point) > 1 or body.find(point) < body.rfind(mark):
             return None
-        return (point, mark, "") if _grouped(body.partition(point)[0], mark) else None
+        return (point, mark, "") if _is_grouped(body.partition(point)[0], mark) else None
     (mark,) = marks
     if mark in "' " or body.count(mark) > 1:
-        return ("", mark, "") if _grouped(body, mark) else None
+        return ("", mark, "") if _is_grouped(body, mark) else None
     before, _, after = body.partition(mark)
     if scaled or len(after) != 3 or not 0 < len(before) < 4 or before[0] == "0":
         return mark, "", ""
     return "", "", mark
 
 
-def _grouped(whole: str, mark: str) -> bool:
+def _is_grouped(digits: str, mark: str) -> bool:
     """Return whether a mark divides digits into groups of three, or as in India: 12,34,567."""
-    first, *groups = whole.split(mark)
+    first, *groups = digits.split(mark)
     if not first or not first.isdigit() or first[0] == "0" or len(first) > 3:
         return False
     sizes = [len(group) for group in groups]

@@ -42,7 +42,7 @@ _SHAPE = re.compile(
 class NumberShape:
     """The parts of a number as it is written.
 
-    >>> shape_of("-$1,200.50")
+    >>> parse_shape("-$1,200.50")
     NumberShape(negative=True, body='1,200.50', exponent='', unit='', currency='$')
 
     Attributes: whether it is `negative`; its digits with their marks (`body`); the `exponent`, the
@@ -56,13 +56,13 @@ class NumberShape:
     currency: str
 
 
-def shape_of(cell: str) -> NumberShape | None:
+def parse_shape(cell: str) -> NumberShape | None:
     """Return the parts of a number with any decimal and thousands marks, None for a word.
 
-    >>> shape_of("(1.234,5 €)").negative, shape_of("1.2.3.4 a 5")
+    >>> parse_shape("(1.234,5 €)").negative, parse_shape("1.2.3.4 a 5")
     (True, None)
     """
-    match = _SHAPE.fullmatch(_in_ascii(cell.translate(SAME)).strip())
+    match = _SHAPE.fullmatch(_to_ascii_digits(cell.translate(SAME)).strip())
     if match is None:
         return None
     signs = [match[part] for part in ("sign", "inner", "after") if match[part]]
@@ -79,7 +79,7 @@ def shape_of(cell: str) -> NumberShape | None:
     return NumberShape(brackets or "-" in signs, body, match["exponent"] or "", unit, currency)
 
 
-def _in_ascii(text: str) -> str:
+def _to_ascii_digits(text: str) -> str:
     """Return a text with the digits of other scripts as 0 … 9."""
     return text if text.isascii() else DIGIT.sub(lambda match: str(int(match[0])), text)
 
@@ -110,7 +110,7 @@ class NumberFormat:
         signs = [f'"{sign}"' for sign in (self.currency, self.unit) if sign]
         signs = [f"thousands marked by {mark}", *signs] if self.thousands else signs
         parts += [" and ".join(signs)] if signs else []
-        missing = ", ".join(f'"{word}"' for word in self.missing)
+        missing = ", ".join(f'"{text}"' for text in self.missing)
         return ", ".join([*parts, f"{missing} for missing"] if missing else parts)
 
     @property
@@ -122,8 +122,8 @@ class NumberFormat:
         """Return the number in a cell, NaN for a missing one, None for anything else."""
         if cell.strip().lower() in self.missing:
             return math.nan
-        shape = shape_of(cell)
-        if shape is None or not _body(self.decimal, self.thousands).fullmatch(shape.body):
+        shape = parse_shape(cell)
+        if shape is None or not _compile_body(self.decimal, self.thousands).fullmatch(shape.body):
             return None
         if (shape.unit or self.unit) != self.unit or (shape.currency and not self.currency):
             return None
@@ -137,13 +137,13 @@ PLAIN = NumberFormat()
 
 
 @cache
-def _body(decimal: str, thousands: str) -> re.Pattern[str]:
+def _compile_body(decimal: str, thousands: str) -> re.Pattern[str]:
     """Return what digits with these marks look like; groups may be Indian: 12,34,567."""
     point, mark = re.escape(decimal), re.escape(thousands)
-    whole = rf"(?:\d+|\d{{1,3}}(?:{mark}\d{{3}})+|\d{{1,2}}(?:{mark}\d{{2}})+{mark}\d{{3}})"
+    integer_part = rf"(?:\d+|\d{{1,3}}(?:{mark}\d{{3}})+|\d{{1,2}}(?:{mark}\d{{2}})+{mark}\d{{3}})"
     if not thousands:
-        whole = r"\d+"
-    return re.compile(rf"(?:{whole}(?:{point}\d*)?|{point}\d+)", re.ASCII)
+        integer_part = r"\d+"
+    return re.compile(rf"(?:{integer_part}(?:{point}\d*)?|{point}\d+)", re.ASCII)
 
 
 def format_to_dict(number_format: NumberFormat) -> dict[str, Any]:
@@ -169,6 +169,6 @@ def format_from_dict(record: Mapping[str, Any]) -> NumberFormat:
     decimal, missing = record.get("decimal", "."), tuple(record.get("missing", ()))
     if decimal not in (".", ",") or values["thousands"] not in ("", ",", ".", "'", " "):
         raise ValueError(f"numbers with the marks {decimal!r} and {values['thousands']!r}")
-    if not all(isinstance(word, str) for word in (*values.values(), *missing)):
+    if not all(isinstance(text, str) for text in (*values.values(), *missing)):
         raise ValueError("a unit or a missing value is not a text")
     return NumberFormat(decimal, missing=missing, **values)

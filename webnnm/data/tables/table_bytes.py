@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webnnm.core.errors import DataError
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """A text that gzip unpacks to more than this is none that a table is made from."""
 
 _BOMS = (
@@ -98,10 +98,10 @@ def decode_table(data: bytes, encoding: str = "auto") -> Decoded:
     """
     compressed = data[:2] == b"\x1f\x8b"
     if compressed:
-        data = _unpacked(data)
+        data = _decompress(data)
     _check_format(data)
     if encoding == "auto":
-        text, encoding = _decoded(data)
+        text, encoding = _detect_and_decode(data)
     else:
         try:
             text = data.decode(encoding).removeprefix("\ufeff")
@@ -109,7 +109,7 @@ def decode_table(data: bytes, encoding: str = "auto") -> Decoded:
             hint = '"utf-8", "cp1252", "utf-16" …'
             raise DataError("NNM704", f"unknown encoding {encoding!r}", hint=hint) from error
         except UnicodeDecodeError as error:
-            raise _undecodable(data, error, encoding) from error
+            raise _undecodable_error(data, error, encoding) from error
     check_text(text)
     return Decoded(text, encoding, compressed)
 
@@ -125,9 +125,9 @@ def check_text(text: str) -> None:
         kind = "JSON", "json.loads reads it: TableDataset takes lists of dicts"
     if kind[0]:
         raise DataError("NNM713", f"the table is {kind[0]}, not CSV", hint=kind[1])
-    place = text.find("\0")
-    if place >= 0:
-        line = text.count("\n", 0, place) + 1
+    offset = text.find("\0")
+    if offset >= 0:
+        line = text.count("\n", 0, offset) + 1
         raise DataError(
             "NNM713",
             f"line {line} has a NUL character: this is not the text of a table",
@@ -144,19 +144,19 @@ def _check_format(data: bytes) -> None:
             raise DataError("NNM713", f"the table is {name}, not CSV", hint=remedy)
 
 
-def _unpacked(data: bytes) -> bytes:
+def _decompress(data: bytes) -> bytes:
     import zlib
 
-    found: list[bytes] = []
+    parts: list[bytes] = []
     rest, size = data, 0
     try:
         while rest[:2] == b"\x1f\x8b":  # several parts may follow each other
             unpacker = zlib.decompressobj(wbits=31)
-            found.append(unpacker.decompress(rest, max(1, MOST_BYTES - size)))
-            size += len(found[-1])
+            parts.append(unpacker.decompress(rest, max(1, MAX_BYTES - size)))
+            size += len(parts[-1])
             if unpacker.unconsumed_tail:
                 hint = "train on a part of it, or with StreamDataset"
-                problem = f"gzip unpacks the table to more than {MOST_BYTES / 1e9:.0f} GB"
+                problem = f"gzip unpacks the table to more than {MAX_BYTES / 1e9:.0f} GB"
                 raise DataError("NNM713", problem, hint=hint)
             if not unpacker.eof:
                 raise zlib.error("the end is missing")
@@ -164,36 +164,36 @@ def _unpacked(data: bytes) -> bytes:
     except zlib.error as error:
         hint = "fetch it again, or unpack it with gunzip"
         raise DataError("NNM713", f"gzip cannot unpack the table: {error}", hint=hint) from error
-    return b"".join(found)
+    return b"".join(parts)
 
 
-def _decoded(data: bytes) -> tuple[str, str]:
+def _detect_and_decode(data: bytes) -> tuple[str, str]:
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             try:
                 return data.decode(encoding), encoding
             except UnicodeDecodeError as error:
-                raise _undecodable(data, error, encoding) from error
-    if encoding := _wide(data):
+                raise _undecodable_error(data, error, encoding) from error
+    if encoding := _detect_wide(data):
         return data.decode(encoding), encoding
     if data.isascii():
         return data.decode("ascii"), "ascii"
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        if _mostly_utf8(data, error):
-            raise _undecodable(data, error, "utf-8") from error
+        if _is_mostly_utf8(data, error):
+            raise _undecodable_error(data, error, "utf-8") from error
     for encoding in ("cp1252", "latin-1"):
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if _western(text):
+        if _is_western(text):
             return text, encoding
         break
-    place = next(place for place, byte in enumerate(data) if byte > 127)
-    line = data.count(b"\n", 0, place) + 1
-    shown = data[max(0, place - 8) : place + 8].decode("ascii", "backslashreplace")
+    offset = next(offset for offset, byte in enumerate(data) if byte > 127)
+    line = data.count(b"\n", 0, offset) + 1
+    shown = data[max(0, offset - 8) : offset + 8].decode("ascii", "backslashreplace")
     raise DataError(
         "NNM713",
         f"line {line} has {shown!r}: its encoding is neither UTF-8 nor Windows' cp1252",
@@ -201,18 +201,18 @@ def _decoded(data: bytes) -> tuple[str, str]:
     )
 
 
-def _wide(data: bytes) -> str:
+def _detect_wide(data: bytes) -> str:
     """Return UTF-16 or UTF-32 without a mark: every other byte of Western letters is 0."""
     sample = data[:4096]
     size = len(sample) // 4
-    zeros = [sample[place::4].count(0) for place in range(4)]
+    zeros = [sample[offset::4].count(0) for offset in range(4)]
     for encoding, empty in (
         ("utf-32-le", (1, 2, 3)),
         ("utf-32-be", (0, 1, 2)),
         ("utf-16-le", (1, 3)),
         ("utf-16-be", (0, 2)),
     ):
-        full = [place for place in range(4) if place not in empty]
+        full = [offset for offset in range(4) if offset not in empty]
         if size and all(zeros[k] > 0.7 * size for k in empty) and not any(zeros[k] for k in full):
             try:
                 data.decode(encoding)
@@ -222,7 +222,7 @@ def _wide(data: bytes) -> str:
     return ""
 
 
-def _mostly_utf8(data: bytes, error: UnicodeDecodeError) -> bool:
+def _is_mostly_utf8(data: bytes, error: UnicodeDecodeError) -> bool:
     """Return whether more letters than not are UTF-8: a few bytes are damaged."""
     text = data.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
@@ -230,7 +230,7 @@ def _mostly_utf8(data: bytes, error: UnicodeDecodeError) -> bool:
     return right > 3 * wrong
 
 
-def _western(text: str) -> bool:
+def _is_western(text: str) -> bool:
     """Return whether letters beyond ASCII stand as they do in words of Western Europe."""
     text = text[:SAMPLE]
     strange = len(re.findall(r"[\x80-\x9f]", text))
@@ -239,15 +239,15 @@ def _western(text: str) -> bool:
         strange += sum([not sign.isalpha() and sign not in usual for sign in pattern.findall(text)])
     strange += len(_CAPITAL.findall(text))
     # Words have the accents of several languages, and one follows the other.
-    for word in _WORD.findall(text):
-        accents = {letter for letter in word.lower() if letter > "\x7f"}
+    for token in _WORD.findall(text):
+        accents = {letter for letter in token.lower() if letter > "\x7f"}
         strange += not any(accents.issubset(alphabet) for alphabet in ALPHABETS)
     long = sum([len(run) for run in _RUN.findall(text) if len({*run}) > 1])
     others = re.findall(r"[^\x00-\x7f]", text)
     return 10 * strange <= len(others) and 2 * long <= len(others)
 
 
-def _undecodable(data: bytes, error: UnicodeDecodeError, encoding: str) -> DataError:
+def _undecodable_error(data: bytes, error: UnicodeDecodeError, encoding: str) -> DataError:
     line = data.count(b"\n", 0, error.start) + 1
     byte = data[error.start]
     return DataError(

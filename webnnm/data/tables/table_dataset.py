@@ -16,25 +16,25 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
 from webnnm.data.split import Method, Rows, Split
 from webnnm.data.tables.column_reading import Column, read_column
-from webnnm.data.tables.columns import Table, as_number, table_of
+from webnnm.data.tables.columns import Table, as_number, as_table
 from webnnm.data.tables.encoding import (
     Encoder,
     LabelEncoder,
     NumberEncoder,
     OneHotEncoder,
     encode_rows,
-    side_by_side,
+    stack_columns,
 )
 from webnnm.data.tables.number_detection import is_code
-from webnnm.data.tables.number_format import shape_of
+from webnnm.data.tables.number_format import parse_shape
 
 Task = Literal["auto", "classification", "regression"]
 Missing = Literal["error", "drop", "mean"]
 
-FOUND = {"labels", "kinds"}
+DETERMINED_OPTIONS = {"labels", "kinds"}
 """Options of `Dataset` that are determined by the columns of a table."""
 
-MOST_INTEGER_CLASSES = 20
+MAX_INTEGER_CLASSES = 20
 """Integer labels with more distinct values than this are quantities (spec G.5)."""
 
 
@@ -148,47 +148,47 @@ class TableDataset(Dataset):
         sample_weight: Any = None,
         **options: Any,
     ) -> None:
-        _check_word("task", task, ("auto", "classification", "regression"))
-        _check_word("missing", missing, ("error", "drop", "mean"))
-        for option in FOUND & options.keys():
+        _check_choice("task", task, ("auto", "classification", "regression"))
+        _check_choice("missing", missing, ("error", "drop", "mean"))
+        for option in DETERMINED_OPTIONS & options.keys():
             hint = "Dataset takes arrays together with what they are"
             raise DataError("NNM704", f"a TableDataset determines {option} itself", hint=hint)
-        table = table_of(table)
+        table = as_table(table)
         apart = table.index(sample_weight) if isinstance(sample_weight, (str, int)) else -1
-        target, chosen = _roles(table, features, label, apart)
-        as_words = {table.index(each) for each in chosen_columns("categorical", categorical)}
+        target, chosen = _resolve_roles(table, features, label, apart)
+        as_words = {table.index(column) for column in as_column_list("categorical", categorical)}
         read = [read_column(table, i, False if i in as_words else None) for i in chosen]
         read.append(_label_column(table, target, task))
-        rows = _kept_rows(table, read, [*chosen, target], missing)
+        rows = _select_rows(table, read, [*chosen, target], missing)
         kept = read
         if len(rows) < table.row_count:
-            kept = [column.of_rows(rows) for column in read]
+            kept = [column.take(rows) for column in read]
         *columns, goal = kept
         numbers: list[int] | None = None
         self.label_encoder: LabelEncoder | None = None
         if goal.numbers is None:
-            words = goal.known_words(range(len(rows)))
+            words = goal.get_words(range(len(rows)))
             self.label_encoder = LabelEncoder.fit(goal.name, words)
             numbers = self.label_encoder.encode(words)
         training = Split(split, seed, method).rows(len(rows), numbers)[0]
         self.encoders: tuple[Encoder, ...]
-        self.encoders, self._holes, values = _encoded(columns, training, unknown)
-        reports = _column_reports(read, kept, [*self.encoders, self.label_encoder])
+        self.encoders, self._holes, values = _fit_and_encode(columns, training, unknown)
+        reports = _make_reports(read, kept, [*self.encoders, self.label_encoder])
         self.kept: Sequence[int] = rows
         self.dialect = table.dialect
         self.label_format = goal.number_format
         written = "" if table.dialect is None or table.dialect.usual else str(table.dialect)
         self.report = TableReport(table.row_count, table.row_count - len(rows), reports, written)
-        outputs, kind = _outputs(goal, numbers, self.label_encoder, sparse)
+        outputs, kind = _make_outputs(goal, numbers, self.label_encoder, sparse)
         weights = None
         if sample_weight is not None:
-            from webnnm.data.preparation.row_weights import of_table
+            from webnnm.data.preparation.row_weights import read_table_weights
 
-            weights = of_table(table, sample_weight, rows)
+            weights = read_table_weights(table, sample_weight, rows)
         if options.get("standardize") is True:
-            options["standardize"] = _quantities(columns)
+            options["standardize"] = _list_quantities(columns)
         super().__init__(
-            side_by_side(values, len(rows)),
+            stack_columns(values, len(rows)),
             outputs,
             name=name,
             split=split,
@@ -213,34 +213,34 @@ class TableDataset(Dataset):
         """
         return encode_rows(self.encoders, rows)
 
-    def _divide(self, parts: Rows) -> None:
+    def _apply_split(self, parts: Rows) -> None:
         if self._holes:
-            self._fill(parts[0])
-        super()._divide(parts)
+            self._fill_missing(parts[0])
+        super()._apply_split(parts)
 
-    def _fill(self, training: Sequence[int]) -> None:
+    def _fill_missing(self, training: Sequence[int]) -> None:
         """Fill missing cells with the means of the training rows."""
-        [(block, values)] = self._given_inputs.arrays.items()
+        [(block, values)] = self._unscaled_inputs.arrays.items()
         width = values.shape[1]
         flat = array("d", values.values())
         encoders = list(self.encoders)
         for hole in self._holes:
-            gone = set(hole.rows)
-            known = [row for row in training if row not in gone]
-            if not known:
-                raise _no_value(encoders[hole.encoder].name)
-            places = range(hole.first, hole.first + hole.width)
+            missing = set(hole.rows)
+            present = [row for row in training if row not in missing]
+            if not present:
+                raise _no_value_error(encoders[hole.encoder].name)
+            columns = range(hole.first, hole.first + hole.width)
             shares = [
-                math.fsum([flat[row * width + place] for row in known]) / len(known)
-                for place in places
+                math.fsum([flat[row * width + column] for row in present]) / len(present)
+                for column in columns
             ]
             for row in hole.rows:
-                for place, share in zip(places, shares, strict=True):
-                    flat[row * width + place] = share
-            encoders[hole.encoder] = encoders[hole.encoder].filled(shares)
+                for column, share in zip(columns, shares, strict=True):
+                    flat[row * width + column] = share
+            encoders[hole.encoder] = encoders[hole.encoder].with_fill(shares)
         self.encoders = tuple(encoders)
         filled = HostArray("float64", values.shape, flat)
-        self._given_inputs = replace(self._given_inputs, arrays={block: filled})
+        self._unscaled_inputs = replace(self._unscaled_inputs, arrays={block: filled})
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class _Hole:
     rows: Sequence[int]
 
 
-def _roles(
+def _resolve_roles(
     table: Table, features: Sequence[str | int] | None, label: str | int | None, apart: int
 ) -> tuple[int, list[int]]:
     """Return the label column and the feature columns; by default all except the one `apart`."""
@@ -263,7 +263,7 @@ def _roles(
     if features is None:
         chosen = [index for index in range(len(table.names)) if index not in (target, apart)]
     else:
-        chosen = [table.index(column) for column in chosen_columns("features", features)]
+        chosen = [table.index(column) for column in as_column_list("features", features)]
     if target in chosen or len(set(chosen)) < len(chosen):
         twice = target if target in chosen else max(chosen, key=chosen.count)
         raise DataError("NNM704", f'column "{table.names[twice]}" is used twice')
@@ -276,23 +276,23 @@ def _roles(
     return target, chosen
 
 
-def chosen_columns(option: str, columns: Any) -> list[str | int]:
+def as_column_list(option: str, columns: Any) -> list[str | int]:
     """Return the columns that an option names: a list, or a single one (NNM704).
 
-    >>> chosen_columns("features", "width"), chosen_columns("features", None)
+    >>> as_column_list("features", "width"), as_column_list("features", None)
     (['width'], [])
     """
     if columns is None:
         return []
-    given: list[Any] = [columns] if isinstance(columns, str) or is_integer(columns) else []
-    if isinstance(columns, Iterable) and not given:
-        given = list(cast("Iterable[Any]", columns))
-    elif not given:
-        given = [columns]
-    if not all(isinstance(column, str) or is_integer(column) for column in given):
+    items: list[Any] = [columns] if isinstance(columns, str) or is_integer(columns) else []
+    if isinstance(columns, Iterable) and not items:
+        items = list(cast("Iterable[Any]", columns))
+    elif not items:
+        items = [columns]
+    if not all(isinstance(column, str) or is_integer(column) for column in items):
         hint = "a list of column names or positions"
         raise DataError("NNM704", f"{option} is {columns!r}", hint=hint)
-    return given
+    return items
 
 
 def _label_column(table: Table, index: int, task: Task) -> Column:
@@ -300,34 +300,34 @@ def _label_column(table: Table, index: int, task: Task) -> Column:
     if task == "regression":
         return read_column(table, index, True)
     column = read_column(table, index, False)
-    different = {word for word in column.words if word is not None}
-    values = {word: as_number(word) for word in different}
+    distinct = {label for label in column.words if label is not None}
+    values = {label: as_number(label) for label in distinct}
     if None in values.values():
-        shapes = [shape_of(word) for word in different]
+        shapes = [parse_shape(label) for label in distinct]
         if task == "auto" and all(shape and shape.unit in ("", "%") for shape in shapes):
             return read_column(table, index)  # quantities, as people write them
-        if len(different) <= MOST_INTEGER_CLASSES or task != "auto":
+        if len(distinct) <= MAX_INTEGER_CLASSES or task != "auto":
             return column
         # If most of many labels are numbers, however written, the others are mistakes.
         return read_column(table, index)
-    integers = all(word.lstrip("+-").isdigit() for word in different)
-    if task == "auto" and not (integers and len(different) <= MOST_INTEGER_CLASSES):
+    integers = all(label.lstrip("+-").isdigit() for label in distinct)
+    if task == "auto" and not (integers and len(distinct) <= MAX_INTEGER_CLASSES):
         return read_column(table, index, True)
-    if integers and is_code(different):
+    if integers and is_code(distinct):
         return column
-    names = {word: _number_name(value or 0.0) for word, value in values.items()}
-    words = [None if word is None else names[word] for word in column.words]
-    missing = [row for row, word in enumerate(words) if word is None]
-    return Column(column.name, None, words, missing)
+    names = {label: _format_number(value or 0.0) for label, value in values.items()}
+    labels = [None if label is None else names[label] for label in column.words]
+    missing = [row for row, label in enumerate(labels) if label is None]
+    return Column(column.name, None, labels, missing)
 
 
-def _number_name(value: float) -> str | None:
+def _format_number(value: float) -> str | None:
     if math.isnan(value):
         return None
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def _kept_rows(
+def _select_rows(
     table: Table, columns: Sequence[Column], indices: Sequence[int], missing: Missing
 ) -> Sequence[int]:
     """Return the rows that are left if some have missing cells."""
@@ -352,36 +352,38 @@ def _kept_rows(
     return rows
 
 
-def _fitted(column: Column, training: Sequence[int], unknown: Literal["error", "zeros"]) -> Encoder:
+def _fit_encoder(
+    column: Column, training: Sequence[int], unknown: Literal["error", "zeros"]
+) -> Encoder:
     if column.numbers is not None:
         return NumberEncoder(column.name, number_format=column.number_format)
-    words = column.known_words(training)
+    words = column.get_words(training)
     if training and not words:
-        raise _no_value(column.name)
+        raise _no_value_error(column.name)
     # Without training rows there is nothing to separate: all rows determine the categories.
-    words = words or column.known_words(range(len(column.words)))
+    words = words or column.get_words(range(len(column.words)))
     return OneHotEncoder.fit(column.name, words, unknown)
 
 
-def _encoded(
+def _fit_and_encode(
     columns: Sequence[Column], training: Sequence[int], unknown: Literal["error", "zeros"]
 ) -> tuple[tuple[Encoder, ...], list[_Hole], list[array[float]]]:
     """Fit an encoder to each column; return them, the missing cells, and the encoded columns."""
     encoders: list[Encoder] = []
     holes: list[_Hole] = []
     values: list[array[float]] = []
-    for place, column in enumerate(columns):
-        encoder = _fitted(column, training, unknown)
+    for index, column in enumerate(columns):
+        encoder = _fit_encoder(column, training, unknown)
         width = len(encoder.features)
         if column.missing:
-            holes.append(_Hole(place, len(values), width, column.missing))
-            encoder = encoder.filled([0.0] * width)
+            holes.append(_Hole(index, len(values), width, column.missing))
+            encoder = encoder.with_fill([0.0] * width)
         values += encoder.encode(column)
         encoders.append(encoder)
     return tuple(encoders), holes, values
 
 
-def _column_reports(
+def _make_reports(
     read: Sequence[Column],
     kept: Sequence[Column],
     encoders: Sequence[Encoder | LabelEncoder | None],
@@ -395,14 +397,14 @@ def _column_reports(
         if isinstance(encoder, LabelEncoder):
             report = replace(report, categories=encoder.classes)
         elif isinstance(encoder, OneHotEncoder):
-            known = {*encoder.categories, None}
-            unknown = sum([word not in known for word in left.words])
+            categories = {*encoder.categories, None}
+            unknown = sum([text not in categories for text in left.words])
             report = replace(report, categories=encoder.categories, unknown=unknown)
         reports.append(report)
     return tuple(reports)
 
 
-def _quantities(columns: Sequence[Column]) -> list[str]:
+def _list_quantities(columns: Sequence[Column]) -> list[str]:
     """Return the columns of numbers other than 0 and 1, which answer yes or no."""
     return [
         column.name
@@ -412,7 +414,7 @@ def _quantities(columns: Sequence[Column]) -> list[str]:
     ]
 
 
-def _outputs(
+def _make_outputs(
     goal: Column, numbers: list[int] | None, encoder: LabelEncoder | None, sparse: bool
 ) -> tuple[HostArray, Kind]:
     if numbers is None or encoder is None:
@@ -422,7 +424,7 @@ def _outputs(
     return one_hot(numbers, len(encoder.classes)), "onehot"
 
 
-def _no_value(name: str) -> DataError:
+def _no_value_error(name: str) -> DataError:
     return DataError(
         "NNM713",
         f"column {name} has no value in any training row",
@@ -430,7 +432,7 @@ def _no_value(name: str) -> DataError:
     )
 
 
-def _check_word(option: str, word: str, words: Sequence[str]) -> None:
-    if word not in words:
-        hint = suggestion(str(word), words) or f"one of {', '.join(words)}"
-        raise DataError("NNM704", f'{option}="{word}"', hint=hint)
+def _check_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        hint = suggestion(str(value), choices) or f"one of {', '.join(choices)}"
+        raise DataError("NNM704", f'{option}="{value}"', hint=hint)

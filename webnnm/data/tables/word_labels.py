@@ -12,14 +12,14 @@ UNLABELLED = -1
 """The class of a row without a label, which counts in no loss and no metric (spec D.1)."""
 
 
-def number_words(
+def encode_word_labels(
     where: str, labels: Any, names: Sequence[str] | None = None
 ) -> tuple[list[int], list[str]] | None:
     """Return the class number of each word and the names of the classes, None for other labels.
 
-    >>> number_words("labels", ["b", "a", "", "b"])
+    >>> encode_word_labels("labels", ["b", "a", "", "b"])
     ([1, 0, -1, 1], ['a', 'b'])
-    >>> number_words("labels", [0, 1])
+    >>> encode_word_labels("labels", [0, 1])
 
     Classes are numbered in the order of `names`, or of the alphabet. Rows with None, NaN or an
     empty word have no label. Raises `DataError` NNM706 for a word that is not among `names`.
@@ -30,23 +30,23 @@ def number_words(
             break
     if not isinstance(labels, (list, tuple)):
         return None
-    words: list[str | None] = []
+    texts: list[str | None] = []
     for label in cast("Sequence[Any]", labels):
         if isinstance(label, str):
-            words.append(label or None)
+            texts.append(label or None)
         elif hasattr(label, "__len__"):  # an array of labels
             return None
         elif label is None or label != label:
-            words.append(None)
+            texts.append(None)
         else:
             return None
-    known = [word for word in words if word is not None]
-    if all(as_number(word) is not None for word in known):
+    present = [text for text in texts if text is not None]
+    if all(as_number(text) is not None for text in present):
         return None  # numbers in quotes, which may be measurements
-    order = sorted(set(known)) if names is None else list(names)
-    numbers = {word: number for number, word in enumerate(order)}
-    for row, word in enumerate(words):
-        if word is not None and word not in numbers:
-            hint = suggestion(word, order) or f"known: {', '.join(order[:8])}"
-            raise DataError("NNM706", f'{where}: row {row} is "{word}"', hint=hint)
-    return [UNLABELLED if word is None else numbers[word] for word in words], order
+    order = sorted(set(present)) if names is None else list(names)
+    numbers = {text: number for number, text in enumerate(order)}
+    for row, text in enumerate(texts):
+        if text is not None and text not in numbers:
+            hint = suggestion(text, order) or f"known: {', '.join(order[:8])}"
+            raise DataError("NNM706", f'{where}: row {row} is "{text}"', hint=hint)
+    return [UNLABELLED if text is None else numbers[text] for text in texts], order

@@ -50,9 +50,9 @@ class TextDataset(Dataset):
     ) -> None:
         self.letters: tuple[str, ...] = ()
         if isinstance(tokens, str):
-            tokens, labels = _numbered(tokens, labels)
+            tokens, labels = _encode_characters(tokens, labels)
             self.letters = tuple(labels)
-        values = _flat(tokens)
+        values = _to_flat_ids(tokens)
         step = length if stride is None else stride
         for what, size in (("length", length), ("stride", step)):
             if not is_integer(size) or size < 1:
@@ -64,8 +64,8 @@ class TextDataset(Dataset):
                 f"{total} tokens are too few for a window of {length} and the token after it",
                 hint=f"at most length={max(1, total - 1)}",
             )
-        named = None if labels is None else len(labels)
-        known = _token_count(values.values(), vocabulary or named)
+        label_count = None if labels is None else len(labels)
+        token_count = _count_tokens(values.values(), vocabulary or label_count)
         options.setdefault("method", "sequential" if step < length else "random")
         kinds: dict[str, Kind] = {ONLY_BLOCK: "classes"}
         super().__init__(
@@ -78,45 +78,47 @@ class TextDataset(Dataset):
             **options,
         )
         # The output is also a sequence, even with one position.
-        field = replace(self.outputs[ONLY_BLOCK], shape=(length,), sequence=SEQUENCE, classes=known)
+        field = replace(
+            self.outputs[ONLY_BLOCK], shape=(length,), sequence=SEQUENCE, classes=token_count
+        )
         targets = self._outputs[ONLY_BLOCK]
         targets = HostArray(targets.dtype, (len(targets), length), targets.data)
         self.outputs, self._outputs = {ONLY_BLOCK: field}, {ONLY_BLOCK: targets}
-        self._given_outputs = replace(
-            self._given_outputs, fields=self.outputs, arrays=self._outputs
+        self._unscaled_outputs = replace(
+            self._unscaled_outputs, fields=self.outputs, arrays=self._outputs
         )
 
 
-def _numbered(text: str, labels: Sequence[str] | None) -> tuple[list[int], list[str]]:
+def _encode_characters(text: str, labels: Sequence[str] | None) -> tuple[list[int], list[str]]:
     """Return the number of every character, and the characters by number."""
     letters = sorted(set(text)) if labels is None else list(labels)
     number = {letter: index for index, letter in enumerate(letters)}
-    for place, letter in enumerate(text):
+    for position, letter in enumerate(text):
         if letter not in number:
-            raise DataError("NNM706", f"character {place} {letter!r} is not in labels")
+            raise DataError("NNM706", f"character {position} {letter!r} is not in labels")
     return [number[letter] for letter in text], letters
 
 
-def _token_count(tokens: Sequence[int], known: int | None) -> int:
+def _count_tokens(tokens: Sequence[int], size: int | None) -> int:
     """Return the vocabulary size, by default the highest token + 1."""
     lowest, highest = min(tokens), max(tokens)
-    known = highest + 1 if known is None else known
-    if lowest < 0 or highest >= known:
+    size = highest + 1 if size is None else size
+    if lowest < 0 or highest >= size:
         bad = lowest if lowest < 0 else highest
-        place = next(index for index, token in enumerate(tokens) if token == bad)
-        raise DataError("NNM706", f"token {place} is {bad}, tokens are 0 … {known - 1}")
-    return known
+        index = next(index for index, token in enumerate(tokens) if token == bad)
+        raise DataError("NNM706", f"token {index} is {bad}, tokens are 0 … {size - 1}")
+    return size
 
 
-def _flat(tokens: Any) -> HostArray:
+def _to_flat_ids(tokens: Any) -> HostArray:
     hint = "give a flat list of integers"
     try:
-        found = HostArray.of(tokens, "int32")
+        ids = HostArray.of(tokens, "int32")
     except DataError as error:
         raise DataError("NNM702", f"tokens: {error.message}", hint=hint) from error
-    if len(found.shape) != 1:
-        raise DataError("NNM702", f"tokens are {show(found.shape)}", hint=hint)
-    return found
+    if len(ids.shape) != 1:
+        raise DataError("NNM702", f"tokens are {show(ids.shape)}", hint=hint)
+    return ids
 
 
 def _windows(values: HostArray, length: int, step: int, first: int) -> HostArray:

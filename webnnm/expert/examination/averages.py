@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.columns import SURE
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.facts.facts import Suspicion
@@ -71,11 +71,13 @@ def _means(column: Column, target: Sequence[float], numbers: Sequence[int]) -> i
     grouped = sum(map(len, several.values()))
     if len(several) < VALUES or grouped < GROUPED * len(numbers):
         return 0
-    near = NEAR * moments(values)[1] * column.scale
+    near = NEAR * compute_moments(values)[1] * column.scale
     means = within = 0.0
     for value, some in several.items():
-        mean, std = moments(some)
+        mean, std = compute_moments(some)
         within += len(some) * std**2
         means += len(some) * (abs(mean - column.raw(value)) <= near)
-    varied = math.sqrt(within / grouped) > VARIED * moments([target[row] for row in numbers])[1]
+    varied = (
+        math.sqrt(within / grouped) > VARIED * compute_moments([target[row] for row in numbers])[1]
+    )
     return len(several) if varied and means >= MEANS * grouped else 0

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, pairwise
 
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.data.tables.columns import as_number
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import DEPENDENT, combination, correlation, unit
@@ -192,7 +192,7 @@ def unresolved(rows: Rows) -> Suspicion | None:
     for column in rows.columns:
         if column.block not in rows.came_as_float32:
             continue
-        mean, std = moments(column.of(rows.sample))
+        mean, std = compute_moments(column.of(rows.sample))
         raw, std = column.raw(mean), abs(column.scale) * std
         if not std or not raw:
             continue
@@ -311,7 +311,7 @@ def vocabulary(rows: Rows) -> Suspicion | None:
         return None
     some = rows.columns[:: -(-len(rows.columns) // AMONG) or 1]
     columns = [[column.raw(value) for value in column.of(rows.sample)] for column in some]
-    figures = list(map(moments, columns))
+    figures = list(map(compute_moments, columns))
     middle = math.fsum(mean for mean, _ in figures) / len(figures)
     alike = all(std > SPREAD * size and abs(mean - middle) < std / 2 for mean, std in figures)
     whole = all(abs(value - round(value)) < 1e-3 for values in columns for value in values)
@@ -361,7 +361,7 @@ def scaled_by_hand(rows: Rows) -> bool:
         return False
     scaled = 0
     for column in rows.columns:
-        mean, std = moments(column.of(rows.training))
+        mean, std = compute_moments(column.of(rows.training))
         scaled += abs(mean) < BY_HAND and abs(std - 1) < BY_HAND
     return scaled > len(rows.columns) / 2
 
@@ -374,8 +374,8 @@ def shifted(
     for column in columns:
         if numbers_rows(column):
             continue
-        trained, std = moments(column.of(rows.training))
-        tested, _ = moments(column.of(rows.subsets["testing"]))
+        trained, std = compute_moments(column.of(rows.training))
+        tested, _ = compute_moments(column.of(rows.subsets["testing"]))
         if std and abs(tested - trained) > far * std:
             apart = abs(tested - trained) / std
             found.append((column, column.raw(trained), column.raw(tested), apart))

@@ -8,7 +8,7 @@ from itertools import combinations
 from operator import add, mul, sub
 from typing import NamedTuple
 
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.columns import SURE, identifiers
 from webnnm.expert.examination.neighbours import shift_of_windows
 from webnnm.expert.examination.rows import Column, Rows
@@ -133,7 +133,7 @@ def _total(
             return None
         share = math.fsum(map(mul, rest, whole)) / length**2
         if abs(share) > PART:
-            weights[name] = share / moments(values[place])[1]
+            weights[name] = share / compute_moments(values[place])[1]
     sizes = [abs(weight) for weight in weights.values()]
     first = next(iter(weights.values()), 0.0)
     if len(sizes) < 3 or max(sizes) > EQUAL * min(sizes):

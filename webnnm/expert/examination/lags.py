@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import Rows
 
 TRIED = 60
@@ -35,7 +35,7 @@ def lags(rows: Rows) -> Lags | None:
         return None
     numbers = range(0, size - 1, -(-(size - 1) // TRIED))
     here = {column.name: column.given(numbers) for column in rows.columns}
-    spreads = {name: moments(values)[1] for name, values in here.items()}
+    spreads = {name: compute_moments(values)[1] for name, values in here.items()}
     later = [number + 1 for number in numbers]
     after = {column.name: column.given(later) for column in rows.columns}
     # What hardly changes from row to row is the same as other such columns.

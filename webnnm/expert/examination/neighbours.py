@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.data.preparation.quality import FEW, NARROW, row_marks
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.quality import FEW, NARROW, make_row_keys
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import SAMPLE, Rows
 from webnnm.expert.facts.facts import Suspicion
 
@@ -130,7 +130,7 @@ def points_of(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[floa
         if rows.columns:
             for place in range(size):
                 own = [flat[row * size + place] for row in rows.sample]
-                mean, std = moments(own)
+                mean, std = compute_moments(own)
                 units[place] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
                 if std and len({*own}) == 2:
                     # Another category is as far as one deviation, however rare: rows of one
@@ -178,7 +178,7 @@ def contradictory(rows: Rows) -> Suspicion | None:
     if rows.target is None or not rows.classes:
         return None
     known: dict[bytes, list[int]] = defaultdict(list)
-    for row, mark in enumerate(row_marks(rows.inputs)):
+    for row, mark in enumerate(make_row_keys(rows.inputs)):
         known[mark].append(row)
     narrow = 0 < len(rows.columns) <= NARROW
     if narrow and all(len({*column.values}) < FEW * len(known) for column in rows.columns):

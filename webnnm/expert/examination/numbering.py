@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from itertools import combinations
 
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import correlation, ranks
 from webnnm.expert.facts.facts import Suspicion
@@ -34,7 +34,7 @@ def unordered(rows: Rows) -> Suspicion | None:
     some = {number: own for number, own in kinds.items() if len(own) >= EACH}
     if not KINDS[0] <= len(some) <= KINDS[1] or any(number % 1 for number in kinds):
         return None
-    units = [1 / (moments(column.of(rows.sample))[1] or 1.0) for column in rows.columns]
+    units = [1 / (compute_moments(column.of(rows.sample))[1] or 1.0) for column in rows.columns]
     centres = {
         number: [
             unit * math.fsum(column.of(own)) / len(own)

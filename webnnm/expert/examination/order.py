@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.columns import LOOKED_UP
 from webnnm.expert.examination.neighbours import RANDOM, points_of, three_nearest, voted
 from webnnm.expert.examination.rows import Rows
@@ -144,7 +144,7 @@ def _predicted(
         wanted = [values[one] for one in tried]
         means = [sum([values[n] for n in each]) / len(each) for each in near]
         errors += sum([(a - b) ** 2 for a, b in zip(means, wanted, strict=True)])
-        spread += moments(wanted)[1] ** 2 * len(wanted)
+        spread += compute_moments(wanted)[1] ** 2 * len(wanted)
     return 1 - errors / spread if spread else 0.0
 
 

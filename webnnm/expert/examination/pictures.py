@@ -8,7 +8,7 @@ from operator import sub
 from typing import NamedTuple
 
 from webnnm.core.shapes import count
-from webnnm.data.preparation.standardize import channel_axis, moments
+from webnnm.data.preparation.standardize import compute_moments, find_channel_axis
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
 from webnnm.expert.facts.structure import MOST_CHANNELS
@@ -46,7 +46,7 @@ def reshaped(rows: Rows) -> Suspicion | None:
     """Find pictures that are smoother if their channels are assumed at the other end."""
     for block, values in rows.inputs.items():
         about = rows.fields[block]
-        axis = channel_axis(about)
+        axis = find_channel_axis(about)
         if about.sequence or about.kind != "continuous" or len(about.shape) != 3:
             continue
         if axis not in (0, 2) or not 1 < about.shape[axis] <= MOST_CHANNELS:
@@ -105,7 +105,7 @@ def roughness(pictures: Sequence[Picture], height: int, width: int, *, first: bo
                 down.append(_squares(map(sub, below, line)) / length)
             for one, next_one in _channels(picture, begin, plane, line, step):
                 between.append(_squares(map(sub, next_one, one)) / len(one))
-        seen.append(moments(list(chain.from_iterable(lines)))[1] ** 2)
+        seen.append(compute_moments(list(chain.from_iterable(lines)))[1] ** 2)
     variance = sum(seen) / len(seen) or 1.0
     return Roughness(*(sum(each) / (len(each) or 1) / variance for each in (across, down, between)))
 

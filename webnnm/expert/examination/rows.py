@@ -12,10 +12,10 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
-from webnnm.data.classes import class_of_rows
+from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
-from webnnm.data.preparation.epoch_arrays import Arrays, augmented_rows
+from webnnm.data.preparation.epoch_arrays import Arrays, augment_rows
 from webnnm.data.preparation.precision import Loss
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.split import PARTS
@@ -169,7 +169,7 @@ def rows_of(dataset: Dataset) -> Rows:
     scale, offset = 1.0, 0.0
     if len(outputs) == 1:
         ((block, values),) = outputs.items()
-        target = class_of_rows(dataset.outputs, outputs)
+        target = get_row_classes(dataset.outputs, outputs)
         classes = target is not None
         if target is None and count(values.shape[1:]) == 1 and not dataset.outputs[block].sequence:
             target = values.values()
@@ -194,7 +194,7 @@ def rows_of(dataset: Dataset) -> Rows:
         offset,
         None if dataset.sample_weight is None else dataset.sample_weight.values(),
         getattr(dataset, "report", None),
-        partial(augmented_rows, dataset) if dataset.augmentation else None,
+        partial(augment_rows, dataset) if dataset.augmentation else None,
         dataset.lost_values(),
         dataset.came_as_float32,
     )

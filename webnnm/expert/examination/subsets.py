@@ -8,7 +8,7 @@ from operator import mul
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.columns import COMPARED, scaled_by_hand, shifted
 from webnnm.expert.examination.dates import written
 from webnnm.expert.examination.lags import lags
@@ -114,7 +114,9 @@ def _rescaled(rows: Rows) -> bool:
         if not is_float(values.dtype):
             continue
         trained, tested = (
-            moments([value for row in numbers for value in flat[row * size : (row + 1) * size]])[1]
+            compute_moments(
+                [value for row in numbers for value in flat[row * size : (row + 1) * size]]
+            )[1]
             for numbers in (rows.training, rows.subsets["testing"])
         )
         if max(trained, tested) > RESCALED * min(trained, tested) > 0:
@@ -153,9 +155,9 @@ def drifted(rows: Rows) -> Suspicion | None:
     every = [*trained, *tested]
     left = left_over(target.of(every), [column.of(every) for column in columns], known)
     before, after = left[:known], left[known:]
-    mean, std = moments(target.of(trained))
+    mean, std = compute_moments(target.of(trained))
     off = math.fsum(after) / len(after)
-    spread = moments(before)[1]
+    spread = compute_moments(before)[1]
     memory = independent(before) / known
     error = spread * math.sqrt(1 / (memory * known) + 1 / max(1.0, memory * len(after)))
     if abs(off) < max(MOVED * std, ERRORS * error) or not std:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from webnnm.data.preparation.standardize import moments
+from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import correlation
 from webnnm.expert.facts.facts import Suspicion
@@ -103,7 +103,7 @@ def _degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
     if found is None:
         return ""
     low, high, few = found
-    (cold, spread), (warm, wide) = moments(low), moments(high)
+    (cold, spread), (warm, wide) = compute_moments(low), compute_moments(high)
     times, zero = FAHRENHEIT
     error = times * spread * math.sqrt(1 / len(low) + 1 / len(high))
     slack = DEGREES + ERRORS * math.sqrt(0.5 / len(low) + 0.5 / len(high))
@@ -139,7 +139,7 @@ def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]]
 
 def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
     """Return the factor by which both are the same quantity, as far as that can be determined."""
-    spreads = [moments(each)[1] for each in (low, high)]
+    spreads = [compute_moments(each)[1] for each in (low, high)]
     if min(spreads) * SPREADS < max(spreads):
         return None
     off = high[len(high) // 2] - low[len(low) // 2]
@@ -177,7 +177,11 @@ def _contradicts(
     for kind in (True, False):
         one = [value for value, its in zip(values, few, strict=True) if its is kind]
         two = [value for value, its in zip(other, few, strict=True) if its is kind]
-        related, (_, spread), (_, std) = correlation(one, two), moments(one), moments(two)
+        related, (_, spread), (_, std) = (
+            correlation(one, two),
+            compute_moments(one),
+            compute_moments(two),
+        )
         if abs(related) * math.sqrt(len(one)) < RELATED or not spread:
             return False
         slopes.append(related * std / spread)
@@ -197,6 +201,6 @@ def _differ(values: Sequence[float], few: Sequence[bool]) -> bool:
     """Return whether the few rows have another mean than the others (Welch 1947)."""
     some = [value for value, one in zip(values, few, strict=True) if one]
     most = [value for value, one in zip(values, few, strict=True) if not one]
-    (mean, std), (usual, spread) = moments(some), moments(most)
+    (mean, std), (usual, spread) = compute_moments(some), compute_moments(most)
     error = math.sqrt(max(std, spread / 2) ** 2 / len(some) + spread**2 / len(most))
     return abs(mean - usual) > OF_A_KIND * error

@@ -128,7 +128,7 @@ def _measured(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFa
         features=features,
         class_counts={output_of.get(c.output, c.output): c.counts for c in quality.classes},
         class_names={output_of.get(c.output, c.output): c.names for c in quality.classes},
-        shared_rows=quality.repeated_share(),
+        shared_rows=quality.get_repeated_share(),
         coarse=quality.coarse,
         method=quality.method,
         suspicions={} if bare.non_finite else _suspicions(dataset, failures),

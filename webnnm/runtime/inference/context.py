@@ -14,7 +14,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import by_javascript_name
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count, is_integer
-from webnnm.data.binding.binding import check_numbers, tables
+from webnnm.data.binding.binding import check_ids, find_embedding_tables
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
@@ -70,7 +70,7 @@ class InferenceContext:
         self._seed = seed
         self._input_names = [vertex.block for vertex in network.inputs]
         self._output_names = [output.name for output in network.outputs]
-        self._tables = tables(network)
+        self._tables = find_embedding_tables(network)
         self._types: dict[str, TensorType] = {}
         self._data: dict[str, HostArray] = {}
         self._lengths: dict[str, HostArray] = {}
@@ -176,7 +176,7 @@ class InferenceContext:
             data = self._fitting(name, data, type, raw=raw)
         array = HostArray.of(data, shape=type.shape, copy=True)
         if name in self._tables:
-            check_numbers(f'input "{name}"', array, *self._tables[name])
+            check_ids(f'input "{name}"', array, *self._tables[name])
         self._data[name] = array
         return array.public()
 

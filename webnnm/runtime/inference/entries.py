@@ -10,13 +10,19 @@ from webnnm.core.arrays import HostArray, exact_type
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
-from webnnm.data.binding.binding import all_names
-from webnnm.data.binding.form import Form, is_table, numbers
-from webnnm.data.binding.matching import Binding, Slot, bound
+from webnnm.data.binding.binding import get_complete_names
+from webnnm.data.binding.form import Form, convert_numbers, is_table
+from webnnm.data.binding.matching import Binding, Slot, bind_field
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import Standardization, warn
-from webnnm.data.series.sequences import is_ragged, like, padded, padded_size, positions_of
-from webnnm.data.shaped import rows_of
+from webnnm.data.series.sequences import (
+    flatten_rows,
+    is_ragged,
+    pad,
+    resolve_length,
+    restore_sequences,
+)
+from webnnm.data.shaped import as_rows
 from webnnm.graph.elaboration.vertices import InputVertex
 
 if TYPE_CHECKING:
@@ -81,7 +87,7 @@ class Entrance:
         self._dtype: DataType | None = None if self._scale or special else vertex.dtype
         self._sequence = features.sequence is not None
         self._slot = Slot(
-            sizes, vertex.dtype, () if self._sequence else all_names(features.names, None)
+            sizes, vertex.dtype, () if self._sequence else get_complete_names(features.names, None)
         )
         by_position = self._sequence and form is not None
         self._own = self._field.of_position() if by_position else self._field
@@ -142,7 +148,7 @@ class Entrance:
         shape = self._sizes if self._form is None else self._field.shape[1:]
         dtype = self._dtype if scale is None else exact_type(values)
         array = _one_row_as_rows(where, values, shape, dtype)
-        flat, lengths = positions_of(where, array, dtype)
+        flat, lengths = flatten_rows(where, array, dtype)
         flat = HostArray(flat.dtype, (len(flat), *shape), flat.data) if len(flat) else flat
         if scale is not None:
             flat = _scaled_positions(where, flat, lengths, self._field, scale)
@@ -153,7 +159,7 @@ class Entrance:
         if self._form is None:
             return HostArray.of(rows, self.vertex.dtype)
         if self._binding is None:
-            self._binding = bound(self._where, "", self._own, self._slot)
+            self._binding = bind_field(self._where, "", self._own, self._slot)
         return self._binding.apply(rows)
 
 
@@ -171,7 +177,9 @@ def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | 
         field = form.field
         if features.sequence is not None:
             field = field.of_position()
-        bound(where, "", field, Slot(sizes, vertex.dtype, all_names(features.names, None)))
+        bind_field(
+            where, "", field, Slot(sizes, vertex.dtype, get_complete_names(features.names, None))
+        )
         shapes = [field.shape, form.field.shape, form.field.shape[1:]]
     period = 0 if scale is None else len(scale.mean) * scale.repeat
     if period and all(count(shape) % period for shape in shapes):
@@ -198,21 +206,21 @@ def _rows(
     if field.sequence:  # padded for a model that takes rows of one length
         lead, rest = field.shape[0], field.shape[1:]
         array = _one_row_as_rows(where, values, rest, dtype)
-        flat, lengths = positions_of(where, array, dtype)
-        padded_size(where, lead, lengths)
-        found = padded(HostArray(flat.dtype, (len(flat), *rest), flat.data), lengths, lead)
+        flat, lengths = flatten_rows(where, array, dtype)
+        resolve_length(where, lead, lengths)
+        found = pad(HostArray(flat.dtype, (len(flat), *rest), flat.data), lengths, lead)
     else:
-        found = rows_of(where, numbers(where, values, dtype), field.shape, field.names)
+        found = as_rows(where, convert_numbers(where, values, dtype), field.shape, field.names)
     if scale is None or not len(found):
         return found
-    return like(_scaled(where, found, scale), found)
+    return restore_sequences(_scaled(where, found, scale), found)
 
 
 def _one_row_as_rows(where: str, values: Any, shape: Sequence[int], dtype: Any) -> Any:
     """Return sequences as an array `[rows, length, …]`, or as lists of different lengths."""
     if is_ragged(values):
         return values
-    found = numbers(where, values, dtype)
+    found = convert_numbers(where, values, dtype)
     given, rank = found.shape, len(shape)
     if given[2:] == tuple(shape) and len(given) == rank + 2:
         return found

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
-from webnnm.data.binding.binding import check_numbers, tables
-from webnnm.data.series.sequences import padded, padded_size
+from webnnm.data.binding.binding import check_ids, find_embedding_tables
+from webnnm.data.series.sequences import pad, resolve_length
 from webnnm.evaluation.probabilities import Scale
 from webnnm.graph.elaboration.vertices import InputVertex, Network
 from webnnm.runtime.inference.answers import Answers, predicted, scales
@@ -153,7 +153,9 @@ class Predictor:
                 n <= found[name] <= 4 * n for name, n in free.items()
             ):
                 return found | rows.fixed, masked
-        return longest | {n: padded_size(n, "bucket", [most]) for n, most in free.items()}, masked
+        return longest | {
+            n: resolve_length(n, "bucket", [most]) for n, most in free.items()
+        }, masked
 
     async def _context(self, key: Key) -> InferenceContext:
         context = self._contexts.get(key)
@@ -198,7 +200,7 @@ class _Rows:
                     "NNM702",
                     f'{where}: its rows differ in length from those of other inputs of "{name}"',
                 )
-            padded_size(where, vertex.length or "max", entry.lengths)
+            resolve_length(where, vertex.length or "max", entry.lengths)
             if vertex.length:
                 self.fixed[name] = vertex.length
         self.count = entry.rows
@@ -209,7 +211,7 @@ class _Rows:
         return {
             block: entry.array
             if entry.lengths is None
-            else padded(entry.array, entry.lengths, lengths[str(vertex.features[0].sequence)])
+            else pad(entry.array, entry.lengths, lengths[str(vertex.features[0].sequence)])
             for block, (entry, vertex) in self._entries.items()
         }
 
@@ -222,7 +224,7 @@ class _Reading:
         self.kept = kept = None if raw else about
         self._network = network
         self._entrances = {vertex.block: Entrance(vertex, kept) for vertex in network.inputs}
-        self._tables = tables(network)
+        self._tables = find_embedding_tables(network)
         self.single = self._single()
         self._answers: dict[str, Answers | None] = {}
         for output in network.outputs:
@@ -248,7 +250,7 @@ class _Reading:
             entry = entrance(values)
             if block in self._tables:
                 where = f'input "{block}"'
-                check_numbers(where, entry.array, *self._tables[block], entry.lengths or ())
+                check_ids(where, entry.array, *self._tables[block], entry.lengths or ())
             rows.add(entrance.vertex, entry)
         return rows
 

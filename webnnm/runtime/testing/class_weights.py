@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
-from webnnm.data.protocol import whole_subset
+from webnnm.data.protocol import load_subset
 from webnnm.training.loss_choice import LabelFacts
 from webnnm.training.losses import is_of_labels
 
@@ -73,7 +73,7 @@ def class_weights(
 def shares_of_labels(binding: DataBinding, block: str) -> list[float]:
     """Return the share of training rows, or positions, in which each label of an output is yes."""
     field = binding.outputs[block].field
-    _, outputs, masks = whole_subset(binding.dataset, "training")
+    _, outputs, masks = load_subset(binding.dataset, "training")
     values = outputs[field]
     width = values.shape[-1]
     flat = values.values()

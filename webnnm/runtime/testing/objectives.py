@@ -10,9 +10,9 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.shapes import Shape, show
 from webnnm.data.binding.binding import DataBinding
-from webnnm.data.binding.label_facts import label_facts
+from webnnm.data.binding.label_facts import measure_labels
 from webnnm.data.field import Kind
-from webnnm.data.protocol import whole_subset
+from webnnm.data.protocol import load_subset
 from webnnm.graph.elaboration.loss_words import loss_numbers
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network, Output
@@ -185,13 +185,13 @@ def objectives(
 def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
     if binding is None or binding.streams or not binding.dataset.size("training"):
         return {}
-    _, outputs, masks = whole_subset(binding.dataset, "training")
+    _, outputs, masks = load_subset(binding.dataset, "training")
     fields = binding.dataset.outputs
 
     def facts(name: str) -> LabelFacts:
         # The mask under this name may be that of the input with the same name.
         mask = masks.get(name) if fields[name].sequence else None
-        return label_facts(
+        return measure_labels(
             outputs[name], fields[name], mask, binding.target_standardization.get(name)
         )
 
