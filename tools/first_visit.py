@@ -14,7 +14,6 @@ from typing import Any
 
 from tools.common import ROOT
 
-OPTIMIZERS = ("rlion", "lion", "nesterov", "sgdm", "adam", "adamw")
 HELLO = """
 model:input int32 shape=[5]; model:output float32 shape=[5];
 model:layers add(1, dataType=float16), pow(2);
@@ -27,6 +26,7 @@ async def visit() -> None:
     import trainer  # pyrefly: ignore[missing-import]
 
     import webnnm
+    from webnnm.training.optimizers import OPTIMIZERS
 
     request: dict[str, Any] = {"source": (ROOT / "site" / "iris.nnm").read_text(), "seed": 0}
     for number, optimizer in enumerate(OPTIMIZERS):

@@ -13,6 +13,7 @@ from tools import (
     onnx_document,
     operator_index,
     operators,
+    optimizers,
 )
 from tools.common import ROOT, say
 
@@ -29,6 +30,7 @@ def files() -> dict[Path, str]:
         onnx_document.PAGE: onnx_document.page(),
         operators.PAGE: operators.page(),
         **grammar.files(),
+        **optimizers.files(),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.harness import PyodidePage
+from webnnm.training.optimizers import OPTIMIZERS
 
 ROWS, FEATURES = 50, 4
 
@@ -48,7 +49,8 @@ found
 """
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    **{name: {"optimizer": name} for name in ("rlion", "nesterov", "sgdm", "adam", "adamw")},
+    # The signs that lion takes may hang on rounding errors.
+    **{o.name: {"optimizer": o.name} for o in OPTIMIZERS.values() if o.name != "lion"},
     "scaling": {"gradient_scaling": "on", "growth_interval": 5, "optimizer": "adam"},
     "global clipping": {"gradient_clipping": "global", "optimizer": "sgdm", "lr": 0.1},
     "adaptive clipping": {"gradient_clipping": "agc", "optimizer": "sgdm", "lr": 0.1},

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, show
 from webnnm.eager.array import Array, operand_like
 from webnnm.eager.calls import as_arrays, computed
-from webnnm.eager.creation import zeros, zeros_like
+from webnnm.eager.creation import zeros
 from webnnm.eager.dtypes import float32, int32
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.eager.trees import Structure, flatten, tree_map, unflatten
@@ -19,7 +20,7 @@ from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph, Operand
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import given, resolve
-from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.optimizers import OPTIMIZERS, SlotShape
 from webnnm.training.step_settings import RATE
 from webnnm.training.units import product_units
 from webnnm.training.update import CLOCK, SLOT, UpdateSettings, moved
@@ -33,6 +34,14 @@ COMMON = (
     *("gradient_clipping", "clip_alpha", "clip_epsilon", "agc_lambda"),
 )
 """The hyperparameters that all optimizers read."""
+
+
+class _Slot(NamedTuple):
+    """A slot, the structure of its container, and the positions of the parameters that have it."""
+
+    name: str
+    structure: Structure
+    owners: list[int]
 
 
 def optimizer(
@@ -88,7 +97,8 @@ class ContainerOptimizer:
     """An optimizer over containers of arrays, made by `optimizer`.
 
     Parameters are nested containers of float32 arrays; gradients have the same structure. The state
-    is a dictionary of arrays: `step`, the number of updates so far, and the optimizer's moments.
+    is a dictionary of arrays: `step`, the number of updates so far, and the optimizer's moments,
+    None where a parameter has none of a kind.
     """
 
     def __init__(
@@ -97,7 +107,7 @@ class ContainerOptimizer:
         self._settings, self._rate = settings, rate
         self._decays, self._multipliers = decays, multipliers
         self._optimizer = OPTIMIZERS[settings["optimizer"]]
-        self._graphs: dict[Any, Graph] = {}
+        self._graphs: dict[Any, tuple[Graph, list[_Slot]]] = {}
 
     def init(self, params: Any) -> dict[str, Any]:
         """Return the state before the first update.
@@ -105,7 +115,10 @@ class ContainerOptimizer:
         Raises `ArrayTypeError` for parameters that are not float32.
         """
         device = _parameters(flatten(params)[0])[0].device
-        moments = {slot: tree_map(zeros_like, params) for slot in self._optimizer.slots}
+        moments = {
+            slot: tree_map(partial(_zeros_for, shape_of), params)
+            for slot, shape_of in self._optimizer.slots.items()
+        }
         statistics = {name: zeros((), device=device) for name in self._statistics}
         step = zeros((), dtype=int32, device=device)
         return {"step": step, "moments": moments, "statistics": statistics}
@@ -132,32 +145,43 @@ class ContainerOptimizer:
         rate = self._rate if lr is None else lr
         rate = rate(astype(step, float32)) if callable(rate) else rate
         trees = {PARAMETER_PREFIX: weights, GRADIENT: slopes}
-        for slot, tree in state["moments"].items():
-            trees[f"{SLOT}{slot}/"] = as_arrays(_alike("moments", tree, structure))
         arrays = {f"{name}{at}": x for name, tree in trees.items() for at, x in enumerate(tree)}
+        graph, slots = self._compiled(structure, shapes)
+        for slot, own, owners in slots:
+            moments = as_arrays(_alike("moments", state["moments"][slot], own))
+            arrays |= {f"{SLOT}{slot}/{at}": x for at, x in zip(owners, moments, strict=True)}
         arrays |= {**state["statistics"], RATE: _scalar(rate, weights[0])}
-        made = computed(self._graph(structure, shapes), arrays)
-
-        def container(prefix: str) -> Any:
-            return unflatten(structure, (made[f"{prefix}{at}"] for at in range(len(weights))))
-
-        moments = {slot: container(f"{SLOT}{slot}/") for slot in self._optimizer.slots}
+        made = computed(graph, arrays)
+        moments = {
+            slot: unflatten(own, (made[f"{SLOT}{slot}/{at}"] for at in owners))
+            for slot, own, owners in slots
+        }
         statistics = {name: made[name] for name in self._statistics}
         after = {"step": step, "moments": moments, "statistics": statistics}
-        return container(PARAMETER_PREFIX), after
+        new = (made[f"{PARAMETER_PREFIX}{at}"] for at in range(len(weights)))
+        return unflatten(structure, new), after
 
     @property
     def _statistics(self) -> list[str]:
         """The state that it keeps for all parameters together."""
-        found = [CLOCK + beta for beta in self._optimizer.corrected]
-        return found + [*CLIP_STATE] * (self._settings["gradient_clipping"] == "global")
+        clocks = [CLOCK + name for name in self._optimizer.clocks]
+        return clocks + [*CLIP_STATE] * (self._settings["gradient_clipping"] == "global")
 
-    def _graph(self, structure: Any, shapes: Sequence[Shape]) -> Graph:
-        """Return the graph of one update of parameters of these shapes."""
+    def _compiled(self, structure: Structure, shapes: Sequence[Shape]) -> tuple[Graph, list[_Slot]]:
+        """Return the graph of one update of parameters of these shapes, and their slots."""
         key = structure, tuple(shapes)
         if key not in self._graphs:
-            self._graphs[key] = self._built(structure, shapes)
+            self._graphs[key] = self._built(structure, shapes), self._slots(structure, shapes)
         return self._graphs[key]
+
+    def _slots(self, structure: Structure, shapes: Sequence[Shape]) -> list[_Slot]:
+        slots: list[_Slot] = []
+        for slot, shape_of in self._optimizer.slots.items():
+            has_slot = [shape_of(shape) is not None for shape in shapes]
+            tree = unflatten(structure, (True if has else None for has in has_slot))
+            owners = [at for at, has in enumerate(has_slot) if has]
+            slots.append(_Slot(slot, flatten(tree)[1], owners))
+        return slots
 
     def _built(self, structure: Any, shapes: Sequence[Shape]) -> Graph:
         b, state = GraphBuilder(), dict[str, Operand]()
@@ -215,6 +239,12 @@ def _alike(what: str, tree: Any, structure: Structure) -> list[Any]:
     if same != structure:
         raise ArrayValueError(f"{what} are not structured like the parameters", "check their keys")
     return leaves
+
+
+def _zeros_for(shape_of: SlotShape, parameter: Array) -> Array | None:
+    """Return the first value of a slot of a parameter, None if it has no such slot."""
+    shape = shape_of(parameter.shape)
+    return None if shape is None else zeros(shape, device=parameter.device)
 
 
 def _scalar(rate: float | Array, like: Array) -> Array:

@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 Flag = Literal["on", "off"] | bool
 """What is on or off; a bool stands for the word."""
 
+OptimizerName = Literal[
+    "rlion",
+    "lion",
+    "nesterov",
+    "nag",
+    "sgdm",
+    "adam",
+    "adamw",
+    "sgd",
+    "adafactor",
+]
+"""The optimizers and their aliases: written by `make documents`."""
+
 
 class CreateSettings(TypedDict, total=False):
     """The settings of `NNModel.create`."""
@@ -48,7 +61,7 @@ class Hyperparameters(TypedDict, total=False):
     accumulate: int
     micro_steps: int | Literal["auto"]
     recompute: bool
-    optimizer: Literal["rlion", "lion", "nesterov", "nag", "sgdm", "adam", "adamw"]
+    optimizer: OptimizerName
     lr: float | None
     weight_decay: float | None
     momentum_factor: float | None

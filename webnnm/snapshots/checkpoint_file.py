@@ -16,7 +16,7 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import RESUMABLE, Checkpoint
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import HYPERPARAMETERS
-from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.optimizers import OPTIMIZERS, Optimizer, SlotShape, same_shape
 from webnnm.training.scaling import SCALE_STATE
 from webnnm.training.schedules import DROPS, Schedule
 from webnnm.training.step_settings import ROWS
@@ -105,7 +105,8 @@ def checkpoint_of(
         raise invalid(f"its training state is invalid: {error!r}") from error
     state = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
     trained = [name for name in outputs if name in found.losses]
-    state |= _optimizer_state(tensors, types, trained)
+    optimizer = OPTIMIZERS[found.settings["optimizer"]]
+    state |= _optimizer_state(tensors, types, trained, optimizer)
     for name, array in best.items():
         _check(BEST + PARAMETER_PREFIX + name, name, array, types)
         if array.dtype != types[name].dtype:
@@ -147,7 +148,10 @@ def _read(
 
 
 def _optimizer_state(
-    tensors: Mapping[str, HostArray], types: Mapping[str, TensorType], outputs: Sequence[str]
+    tensors: Mapping[str, HostArray],
+    types: Mapping[str, TensorType],
+    outputs: Sequence[str],
+    optimizer: Optimizer,
 ) -> dict[str, HostArray]:
     """Return the states of a step that a snapshot has as tensors, except parameters."""
     state: dict[str, HostArray] = {}
@@ -156,9 +160,10 @@ def _optimizer_state(
             state |= _task_weights(array, outputs)
             continue
         # opt/v/w1; the weight of an output is also a parameter: opt/v/task/s/out
-        parameter = name.split("/", 2)[-1]
+        slot, _, parameter = name.removeprefix(SLOT).partition("/")
         if not parameter.startswith(TASK_WEIGHT):
-            _check(name, parameter, array, types)
+            own_shape = None if name.startswith(SUMS) else optimizer.slots.get(slot)
+            _check(name, parameter, array, types, own_shape or same_shape)
         state[SUM + parameter if name.startswith(SUMS) else name] = array
     return state
 
@@ -182,11 +187,18 @@ def _task_weights(array: HostArray, outputs: Sequence[str]) -> dict[str, HostArr
     }
 
 
-def _check(where: str, parameter: str, array: HostArray, types: Mapping[str, TensorType]) -> None:
+def _check(
+    where: str,
+    parameter: str,
+    array: HostArray,
+    types: Mapping[str, TensorType],
+    shape_of: SlotShape = same_shape,
+) -> None:
+    """Raise unless a tensor belongs to a parameter, from whose shape its own follows."""
     if parameter not in types:
         raise DataError("NNM805", f'tensor "{where}": the model has no parameter "{parameter}"')
     type = types[parameter]
-    if array.shape != type.shape:
+    if array.shape != shape_of(type.shape):
         raise DataError(
             "NNM806", f'tensor "{where}" is {array.shape}, parameter "{parameter}" is {type}'
         )

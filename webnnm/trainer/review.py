@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 SHOWN = 3
 """The number of findings needing attention that are shown before a training; the rest by id."""
 
-OPTIMIZERS_OWN = ("lr", "weight_decay", "momentum_factor", "beta1", "beta2", "alpha", "epsilon")
+OPTIMIZERS_OWN = frozenset(
+    ("lr", "weight_decay", *(name for each in OPTIMIZERS.values() for name in each.defaults))
+)
 """Settings whose defaults come from the optimizer."""
 
 

@@ -62,11 +62,12 @@ def by_rows(
     From 2000 rows, a tenth is for validation.
 
     Without `epochs`, there are as many as needed for 3000 updates, from 20 to 1000. The rate of
-    adam and adamw falls with the square root of the number of updates, relative to 3000. Decoupled
-    weight decay λ averages gradients over 1/(lr·λ) updates: it is lowered if these would be less
-    than 8 epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
+    adaptive optimizers falls with the square root of the number of updates, relative to 3000.
+    Decoupled weight decay λ averages gradients over 1/(lr·λ) updates: it is lowered if these would
+    be less than 8 epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
     """
     found = dict(settings)
+    optimizer = OPTIMIZERS[found["optimizer"]]
     if found["validation_split"] is None:
         found["validation_split"] = HELD_BACK if divisible and rows >= ENOUGH else 0.0
     rows -= int(rows * found["validation_split"])
@@ -74,11 +75,11 @@ def by_rows(
     if found["epochs"] is None:
         wanted = min(-(-UPDATES // updates), MOST_EPOCHS) if rows else LEAST_EPOCHS
         found["epochs"] = max(wanted, LEAST_EPOCHS, 2 * found["warmup_epochs"])
-    if "lr" not in given and rows and found["optimizer"] in ("adam", "adamw"):
+    if "lr" not in given and rows and optimizer.adaptive:
         rate = found["lr"] * math.sqrt(UPDATES / (updates * found["epochs"]))
         most = MOST_RATE if parameters <= SMALL else found["lr"]
         found["lr"] = float(f"{min(max(rate, LEAST_RATE), most):.2g}")
-    if "weight_decay" not in given and OPTIMIZERS[found["optimizer"]].decoupled:
+    if "weight_decay" not in given and optimizer.decoupled:
         most = 1 / (DECAY_EPOCHS * updates * found["lr"])
         found["weight_decay"] = min(found["weight_decay"], float(f"{most:.2g}"))
     return found

@@ -146,7 +146,11 @@ HYPERPARAMETERS: Mapping[str, Hyperparameter] = {
         "auto", "auto, or an integer from 1 to below 2**64", _number_of_steps, ("microSteps",)
     ),
     "recompute": _flag(False),
-    "optimizer": _word("adamw", (o.name for o in OPTIMIZERS.values()), nag="nesterov"),
+    "optimizer": _word(
+        "adamw",
+        (o.name for o in OPTIMIZERS.values()),
+        **{name: o.name for name, o in OPTIMIZERS.items()},
+    ),
     "lr": _number(None, 0, above=True),
     "weight_decay": _number(None, 0, "weightDecay"),
     "momentum_factor": _number(None, 0, "momentumFactor", "mu", "momentum", below=1),

@@ -207,7 +207,11 @@ def training_steps(
 
 
 def _vector(network: Network, settings: StepSettings) -> Vector | None:
-    """Return the vector of the small trainable parameters, None if there are fewer than two."""
+    """Return the vector of the small trainable parameters, None if there are fewer than two, or if
+    the optimizer needs to know what belongs to the same parameter.
+    """
+    if not settings.optimizer.elementwise:
+        return None
     multipliers = settings.update.multipliers
     shapes: dict[str, Shape] = {
         p.name: tuple(p.features[0].sizes())

@@ -239,22 +239,23 @@ def _optimize(
 ) -> None:
     """Put the next values of parameters, and of the optimizer's own states, into `state`."""
     s = settings
-    corrections = _corrections(b, optimizer, s, state)
+    clocks = _advance_clocks(b, optimizer, s, state)
 
     def move(
         name: str, w: Operand, g: Operand, multiplier: Operand | float, decay: Operand | float
     ) -> None:
-        slots = [_slot_name(slot, name) for slot in optimizer.slots]
-        moments = [b.input(slot, "float32", w.shape) for slot in slots]
+        slots = {
+            slot: b.input(_slot_name(slot, name), "float32", shape)
+            for slot, shape in optimizer.slot_shapes(w.shape).items()
+        }
         numbers = Numbers(
             rate=rate if multiplier == 1 else rate * multiplier,
             decay=decay,
             settings=s.numbers,
-            corrections=corrections,
+            clocks=clocks,
         )
-        new, moved = optimizer.update(b, w, g, moments, numbers)
-        state[_state_name(name)] = new
-        state.update(zip(slots, moved, strict=True))
+        state[_state_name(name)], next_slots = optimizer.update(b, w, g, slots, numbers)
+        state.update({_slot_name(slot, name): value for slot, value in next_slots.items()})
 
     multipliers = {name: s.multipliers.get(name, 1.0) for name in targets}
     decays = {name: s.weight_decay if s.decays.get(name) else 0.0 for name in targets}
@@ -273,16 +274,16 @@ def _optimize(
             )
 
 
-def _corrections(
+def _advance_clocks(
     b: GraphBuilder, optimizer: Optimizer, settings: UpdateSettings, state: dict[str, Operand]
 ) -> dict[str, Operand]:
-    """Return 1 − βᵗ for the optimizer's bias corrections, updated in `state`."""
-    found: dict[str, Operand] = {}
-    for name in optimizer.corrected:
-        # With c ← βc + (1 − β), which remains exact where a power would cancel.
-        before, beta = b.input(CLOCK + name, "float32", []), settings.numbers[name]
-        found[name] = state[CLOCK + name] = before * beta + (1 - beta)
-    return found
+    """Return the values of the optimizer's clocks in this update, and put them into `state`."""
+    clocks = {
+        name: advance(b.input(CLOCK + name, "float32", []), settings.numbers)
+        for name, advance in optimizer.clocks.items()
+    }
+    state.update({CLOCK + name: value for name, value in clocks.items()})
+    return clocks
 
 
 def _accumulated(

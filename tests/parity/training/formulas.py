@@ -1,4 +1,4 @@
-"""The optimizers that PyTorch has not, as formulas in NumPy (spec E.2)."""
+"""The optimizers that PyTorch has not, or otherwise, as formulas in NumPy (spec E.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIRECTIONS: Mapping[str, Direction] = {
 """How far a parameter goes for c = β1·v + (1 − β1)·g: sign c, or αc/(1 + |αc|)."""
 
 
-FORMULAS = frozenset(DIRECTIONS)
+FORMULAS = frozenset((*DIRECTIONS, "adafactor"))
 """The optimizers that are formulas here."""
 
 NARROW = 2e-6
@@ -46,3 +46,42 @@ class Lion:
         self._v = s["beta2"] * v + (1 - s["beta2"]) * g
         decay = s["weight_decay"] if w.ndim > 1 else 0.0
         return w - s["lr"] * (self._direction(c, s) + decay * w)
+
+
+class Adafactor:
+    """The updates of one parameter by "adafactor" (Shazeer & Stern 2018, algorithms 4 and 5)."""
+
+    margin = float("inf")
+
+    def __init__(self, settings: Mapping[str, float]) -> None:
+        self._settings = settings
+        self._t = 0
+        self._means: tuple[Any, ...] = (0.0, 0.0)
+
+    def step(self, w: Any, g: Any) -> Any:
+        """Return w − η(u + λw), u being g/√v with a root mean square of at most 1."""
+        s = self._settings
+        self._t += 1
+        beta = 1 - self._t**-0.8
+        square = g * g + s["epsilon"]
+        squares = (square.mean(-1), square.mean(-2)) if w.ndim > 1 else (square,)
+        self._means = tuple(
+            beta * before + (1 - beta) * new
+            for before, new in zip(self._means, squares, strict=False)
+        )
+        if w.ndim > 1:
+            row, column = self._means
+            ratio = row / row.mean(-1, keepdims=True)
+            v = ratio[..., :, None] * column[..., None, :]
+        else:
+            (v,) = self._means
+        u = g / np.sqrt(v)
+        u = u / max(1.0, float(np.sqrt(np.mean(u * u))))
+        decay = s["weight_decay"] if w.ndim > 1 else 0.0
+        return w - s["lr"] * (u + decay * w)
+
+
+def formula(settings: Mapping[str, Any]) -> Lion | Adafactor:
+    """Return the updates of one parameter by the optimizer that settings name."""
+    name = settings["optimizer"]
+    return Adafactor(settings) if name == "adafactor" else Lion(name, settings)

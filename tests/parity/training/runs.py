@@ -110,6 +110,8 @@ OPTIMIZERS: Mapping[str, Mapping[str, float]] = {
     "adamw": {"lr": 0.01, "beta1": 0.8, "beta2": 0.99, "epsilon": 1e-3, "weight_decay": 0.1},
     "lion": {"lr": 2e-3, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1},
     "rlion": {"lr": 0.01, "beta1": 0.9, "beta2": 0.99, "alpha": 10.0, "weight_decay": 0.1},
+    "sgd": {"lr": 0.05, "weight_decay": 0.01},
+    "adafactor": {"lr": 0.01, "epsilon": 1e-30, "weight_decay": 0.1},
 }
 TRAININGS = tuple(
     Run(
@@ -124,7 +126,7 @@ TRAININGS = tuple(
     for name, network in (("mlp", MLP), ("cnn", CNN))
     for optimizer, settings in OPTIMIZERS.items()
 )
-"""A hundred steps of every optimizer; PyTorch has not lion and rlion: they are formulas."""
+"""A hundred steps of every optimizer; lion, rlion and adafactor are formulas."""
 
 DESCENT = {"optimizer": "sgdm", "lr": 1.0, "momentum_factor": 0.0, "weight_decay": 0.0}
 """With it the change of a parameter is the gradient, but for its sign."""

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from tests.parity.training.formulas import FORMULAS, Lion
+from tests.parity.training.formulas import FORMULAS, Adafactor, Lion, formula
 from tests.parity.training.runs import BATCH, CNN, Outcome, Run, data, starts
 
 Array = torch.Tensor
@@ -122,28 +122,28 @@ def _label_shape(run: Run) -> tuple[int, ...]:
     return features[:-1] if run.labels.startswith("classes") else features
 
 
-def _stepper(run: Run, w: Weights) -> tuple[Callable[[], object], list[Lion]]:
+def _stepper(run: Run, w: Weights) -> tuple[Callable[[], object], list[Lion | Adafactor]]:
     """Return what makes a step with the gradients that `w` have then."""
     s = run.settings
     if s["optimizer"] in FORMULAS:
-        lions = {name: Lion(s["optimizer"], s) for name in w}
+        formulas = {name: formula(s) for name in w}
 
         def step() -> None:
             for name, value in w.items():
                 assert value.grad is not None
-                moved = lions[name].step(value.detach().numpy(), value.grad.numpy())
+                moved = formulas[name].step(value.detach().numpy(), value.grad.numpy())
                 value.data = torch.from_numpy(moved.astype(np.float32))
 
-        return step, list(lions.values())
+        return step, list(formulas.values())
     groups = [
         {"params": [value for value in w.values() if value.ndim > 1]},
         {"params": [value for value in w.values() if value.ndim == 1], "weight_decay": 0.0},
     ]
-    if s["optimizer"] in ("sgdm", "nesterov"):
+    if s["optimizer"] in ("sgd", "sgdm", "nesterov"):
         made: torch.optim.Optimizer = torch.optim.SGD(
             groups,
             lr=s["lr"],
-            momentum=s["momentum_factor"],
+            momentum=s.get("momentum_factor", 0.0),
             weight_decay=s["weight_decay"],
             nesterov=s["optimizer"] == "nesterov",
         )

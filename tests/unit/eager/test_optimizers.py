@@ -35,6 +35,8 @@ CASES = [
     ("rlion", "onecycle", {"alpha": 4.0}),
     ("nesterov", "step", {"regularization": "L1+L2", "lambda1": 0.01, "lambda2": 0.02}),
     ("sgdm", "constant", {"warmup_epochs": 2}),
+    ("sgd", "constant", {"weight_decay": 0.1}),
+    ("adafactor", "cosine", {"weight_decay": 0.1}),
 ]
 
 
@@ -112,6 +114,20 @@ def test_decay_and_multipliers_are_said_leaf_by_leaf() -> None:
     assert after(multipliers=(2, [1, 1])) == [0.9, 1.0, 1.0]
 
 
+def test_states_have_the_shapes_of_their_slots() -> None:
+    """None stands where a parameter has no such slot."""
+    params = {"w": xp.ones((3, 4)), "b": xp.ones(2)}
+    adafactor = optimizer("adafactor")
+    _, state = adafactor.update(params, adafactor.init(params), params)
+    for moments in (adafactor.init(params)["moments"], state["moments"]):
+        shapes = tree_map(lambda x: str(x.shape), moments)
+        assert shapes == {
+            "row": {"w": "(3,)", "b": None},
+            "column": {"w": "(4,)", "b": None},
+            "v": {"w": None, "b": "(2,)"},
+        }
+
+
 def test_units_are_clipped_one_by_one() -> None:
     """A column of norm 1 whose gradient has norm 3 is moved by 0.5 with agc_lambda 0.5."""
     params = {"w": xp.asarray([[1.0, 1.0], [0.0, 0.0]])}
@@ -155,6 +171,8 @@ def test_wrong_calls_say_what_is_wrong() -> None:
         adam.update({"v": xp.ones(2)}, state, params)
     with pytest.raises(ArrayValueError, match=r"a gradient is \[3\], its parameter \[2\]"):
         adam.update({"w": xp.ones(3)}, state, params)
+    with pytest.raises(ArrayValueError, match="moments are not structured"):
+        adam.update(params, {**state, "moments": {"m": params, "v": {"w": None}}}, params)
     with pytest.raises(ArrayValueError, match="no parameters"):
         adam.init({})
     assert isinstance(schedule(lr=0.1, epochs=3), LearningRate)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, History, NNModel
+from webnnm.training.optimizers import OPTIMIZERS
 
 np = pytest.importorskip("numpy")
 
@@ -253,7 +254,7 @@ def untimed(value: Any) -> Any:
 
 
 @pytest.mark.alike
-@pytest.mark.parametrize("optimizer", ["rlion", "lion", "nesterov", "sgdm", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", sorted({o.name for o in OPTIMIZERS.values()}))
 async def test_one_seed_gives_one_training_to_the_bit(optimizer: str) -> None:
     """With starts, shuffling, dropout, validation, clipping and scaling."""
     runs: list[Any] = []

@@ -159,7 +159,7 @@ def inert(facts: Facts) -> Hit | None:
 
 @rule("E327", "warning", "Lower epsilon to 1e-8.", lowers=["epsilon"])
 def large_epsilon(facts: Facts) -> Hit | None:
-    """ε of adam or adamw is above 0.001.
+    """ε of adam, adamw or adafactor is above 0.001.
 
     Steps are m/(√v + ε), with m and √v of the size of a gradient, usually 0.001 … 1. With an ε of
     their size or above, small gradients give small steps, which adam is meant to prevent.
@@ -172,11 +172,11 @@ def large_epsilon(facts: Facts) -> Hit | None:
 
     Ignore it where lr was raised accordingly.
     """
-    epsilon = _number(facts, "epsilon")
-    if epsilon <= EPSILON:
+    epsilon, optimizer = _number(facts, "epsilon"), optimizer_of(facts.settings)
+    if optimizer is None or epsilon <= EPSILON:
         return None
     message = f"epsilon {epsilon:g} is as large as gradients are"
-    return Hit(message=message, fix={"epsilon": 1e-8})
+    return Hit(message=message, fix={"epsilon": optimizer.defaults["epsilon"]})
 
 
 @rule("E328", "warning", "Raise beta2 to 0.999.", raises=["beta2"])
@@ -194,8 +194,8 @@ def forgetful(facts: Facts) -> Hit | None:
 
     Ignore it where steps of a fixed length are intended; lion is made for that.
     """
-    beta = facts.settings.get("beta2")
-    if beta is None or beta >= LEAST_BETA2 or "adam" not in facts.settings["optimizer"]:
+    beta, optimizer = facts.settings.get("beta2"), optimizer_of(facts.settings)
+    if beta is None or beta >= LEAST_BETA2 or not (optimizer and optimizer.adaptive):
         return None
     message = f"beta2 {beta:g}: steps of full length, whatever the gradient"
     return Hit(message=message, fix={"beta2": 0.999})

@@ -7,6 +7,7 @@ from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.profile import HIGH, Profile
 from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.training.optimizers import optimizer_of
 from webnnm.training.totals import DIVERGED_REMEDY
 
 CHAIN = 5
@@ -140,7 +141,11 @@ def deep(facts: Facts) -> Hit | None:
 
 def _converging(facts: Facts) -> float:
     """Return the rate up to which gradient descent is sure to converge, 0 if none is known."""
-    profile, momentum = facts.profile, facts.settings.get("momentum_factor", 0.9)
+    optimizer, profile = optimizer_of(facts.settings), facts.profile
+    if optimizer is None or not optimizer.descent:
+        return 0.0
+    has_momentum = "momentum_factor" in optimizer.defaults
+    momentum = facts.settings.get("momentum_factor", 0.9) if has_momentum else 0.0
     convex = {output.activation for output in facts.outputs} <= {"softmax", "sigmoid"}
     if profile.heavy_ops != 1 or not convex or not isinstance(momentum, (int, float)):
         return 0.0
@@ -149,8 +154,8 @@ def _converging(facts: Facts) -> float:
 
 @rule("E305", "warning", "Lower lr to near the optimizer's default.", lowers=["lr"])
 def fast(facts: Facts) -> Hit | None:
-    """The learning rate is more than ten times the optimizer's default; not for sgdm with a single
-    product before softmax or sigmoid and a rate of at most 4 (1 − momentum) / (inputs + 1).
+    """The learning rate is more than ten times the optimizer's default; not for sgd and sgdm with a
+    single product before softmax or sigmoid and a rate of at most 4 (1 − momentum) / (inputs + 1).
 
     The default suits small models with standardised inputs. Ten times that usually makes the loss
     oscillate or overflow, with lion always, as its steps have a fixed length. The curvature of
@@ -163,13 +168,13 @@ def fast(facts: Facts) -> Hit | None:
     warning E305: lr 5 is 500 times the default 0.01 of adam
       → Lower lr to near the optimizer's default.
 
-    Ignore it with sgdm where gradients are known to be small.
+    Ignore it with sgd or sgdm where gradients are known to be small.
     """
     rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
     usual = usual_rate(facts.settings)
     if rate is None or not usual or rate <= RATE_FACTOR * usual:
         return None
-    if name == "sgdm" and rate <= _converging(facts):
+    if rate <= _converging(facts):
         return None
     return Hit(
         message=f"lr {rate:g} is {rate / usual:.0f} times the default {usual:g} of {name}",
