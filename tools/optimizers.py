@@ -22,14 +22,14 @@ RECORDS = tuple({optimizer.name: optimizer for optimizer in OPTIMIZERS.values()}
 def files() -> dict[Path, str]:
     """Return the text of every file that lists the optimizers."""
     return {
-        DEFAULTS: _between(DEFAULTS, BEGIN, END, f"\n\n{_defaults()}\n\n"),
-        FORMULAS: _between(FORMULAS, BEGIN, END, f"\n\n{_formulas()}\n\n"),
-        CHOICE: _between(CHOICE, 'id="optimizer">\n', "  </", _choice()),
-        KEYWORDS: _between(KEYWORDS, "OptimizerName = Literal[", "]", f"\n{_names()}"),
+        DEFAULTS: _replace_between(DEFAULTS, BEGIN, END, f"\n\n{_tabulate_defaults()}\n\n"),
+        FORMULAS: _replace_between(FORMULAS, BEGIN, END, f"\n\n{_tabulate_formulas()}\n\n"),
+        CHOICE: _replace_between(CHOICE, 'id="optimizer">\n', "  </", _list_options()),
+        KEYWORDS: _replace_between(KEYWORDS, "OptimizerName = Literal[", "]", f"\n{_list_names()}"),
     }
 
 
-def _between(path: Path, begin: str, end: str, text: str) -> str:
+def _replace_between(path: Path, begin: str, end: str, text: str) -> str:
     """Return the text of a file with other text between two marks, which it must have."""
     before, mark, rest = path.read_text("utf-8").partition(begin)
     _, closing, after = rest.partition(end)
@@ -38,32 +38,37 @@ def _between(path: Path, begin: str, end: str, text: str) -> str:
     return before + mark + text + closing + after
 
 
-def _defaults() -> str:
+def _tabulate_defaults() -> str:
     rows = [
-        [_called(o), f"{o.rate:g}" + ", adaptive" * o.adaptive, f"{o.weight_decay:g}", _settings(o)]
+        [
+            _show_names(o),
+            f"{o.rate:g}" + ", adaptive" * o.adaptive,
+            f"{o.weight_decay:g}",
+            _show_settings(o),
+        ]
         for o in RECORDS
     ]
     return table(["Optimizer", "default `lr`", "`weight_decay`", "further settings"], rows)
 
 
-def _called(optimizer: Optimizer) -> str:
+def _show_names(optimizer: Optimizer) -> str:
     return ", ".join((optimizer.name, *optimizer.aliases))
 
 
-def _settings(optimizer: Optimizer) -> str:
+def _show_settings(optimizer: Optimizer) -> str:
     return ", ".join(f"`{name}` {value:g}" for name, value in optimizer.defaults.items()) or "–"
 
 
-def _formulas() -> str:
+def _tabulate_formulas() -> str:
     rows = [[o.name, o.formula] for o in RECORDS]
     return table(["Name", "Update"], rows)
 
 
-def _choice() -> str:
+def _list_options() -> str:
     default = HYPERPARAMETERS["optimizer"].default
     names = sorted((o.name for o in RECORDS), key=lambda name: name != default)
     return "".join(f"    {tag('option', name)}\n" for name in names)
 
 
-def _names() -> str:
+def _list_names() -> str:
     return "".join(f'    "{name}",\n' for name in OPTIMIZERS)

@@ -146,7 +146,7 @@ class ContainerOptimizer:
         rate = rate(astype(step, float32)) if callable(rate) else rate
         trees = {PARAMETER_PREFIX: weights, GRADIENT: slopes}
         arrays = {f"{name}{at}": x for name, tree in trees.items() for at, x in enumerate(tree)}
-        graph, slots = self._compiled(structure, shapes)
+        graph, slots = self._compile(structure, shapes)
         for slot, own, owners in slots:
             moments = as_arrays(_alike("moments", state["moments"][slot], own))
             arrays |= {f"{SLOT}{slot}/{at}": x for at, x in zip(owners, moments, strict=True)}
@@ -167,11 +167,11 @@ class ContainerOptimizer:
         clocks = [CLOCK + name for name in self._optimizer.clocks]
         return clocks + [*CLIP_STATE] * (self._settings["gradient_clipping"] == "global")
 
-    def _compiled(self, structure: Structure, shapes: Sequence[Shape]) -> tuple[Graph, list[_Slot]]:
+    def _compile(self, structure: Structure, shapes: Sequence[Shape]) -> tuple[Graph, list[_Slot]]:
         """Return the graph of one update of parameters of these shapes, and their slots."""
         key = structure, tuple(shapes)
         if key not in self._graphs:
-            self._graphs[key] = self._built(structure, shapes), self._slots(structure, shapes)
+            self._graphs[key] = self._build(structure, shapes), self._slots(structure, shapes)
         return self._graphs[key]
 
     def _slots(self, structure: Structure, shapes: Sequence[Shape]) -> list[_Slot]:
@@ -183,7 +183,7 @@ class ContainerOptimizer:
             slots.append(_Slot(slot, flatten(tree)[1], owners))
         return slots
 
-    def _built(self, structure: Any, shapes: Sequence[Shape]) -> Graph:
+    def _build(self, structure: Any, shapes: Sequence[Shape]) -> Graph:
         b, state = GraphBuilder(), dict[str, Operand]()
         names = [str(at) for at in range(len(shapes))]
         weights, slopes = (

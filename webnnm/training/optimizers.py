@@ -101,7 +101,7 @@ def _lion(direction: Callable[[GraphBuilder, Operand, Numbers], Operand]) -> Upd
         v = state["v"]
         beta1, beta2 = n.settings["beta1"], n.settings["beta2"]
         u = direction(b, v * beta1 + g * (1 - beta1), n)
-        return w - n.rate * _decayed(u, w, n), {"v": v * beta2 + g * (1 - beta2)}
+        return w - n.rate * _add_decay(u, w, n), {"v": v * beta2 + g * (1 - beta2)}
 
     return update
 
@@ -119,7 +119,7 @@ def _momentum(*, nesterov: bool) -> Update:
         _b: GraphBuilder, w: Operand, g: Operand, state: State, n: Numbers
     ) -> tuple[Operand, State]:
         mu = n.settings["momentum_factor"]
-        g = _decayed(g, w, n)
+        g = _add_decay(g, w, n)
         v = state["v"] * mu + g
         return w - n.rate * (g + v * mu if nesterov else v), {"v": v}
 
@@ -137,7 +137,7 @@ def _adam(*, decoupled: bool) -> Update:
         b: GraphBuilder, w: Operand, g: Operand, state: State, n: Numbers
     ) -> tuple[Operand, State]:
         if not decoupled:
-            g = _decayed(g, w, n)
+            g = _add_decay(g, w, n)
         beta1, beta2 = n.settings["beta1"], n.settings["beta2"]
         m = state["m"] * beta1 + g * (1 - beta1)
         v = state["v"] * beta2 + g * g * (1 - beta2)
@@ -145,7 +145,7 @@ def _adam(*, decoupled: bool) -> Update:
         square = b.min(min(LARGEST_INVERTIBLE, FLOAT_INFO[v.dtype].max), v / n.clocks["beta2"])
         size = b.sqrt(square) + n.settings["epsilon"]
         step = m / n.clocks["beta1"] / size
-        return w - n.rate * (_decayed(step, w, n) if decoupled else step), {"m": m, "v": v}
+        return w - n.rate * (_add_decay(step, w, n) if decoupled else step), {"m": m, "v": v}
 
     return update
 
@@ -154,7 +154,7 @@ def _gradient_descent(
     _b: GraphBuilder, w: Operand, g: Operand, _state: State, n: Numbers
 ) -> tuple[Operand, State]:
     """w ← w − η(g + λw)."""
-    return w - n.rate * _decayed(g, w, n), {}
+    return w - n.rate * _add_decay(g, w, n), {}
 
 
 FORGETTING = 0.8
@@ -194,10 +194,10 @@ def _adafactor(
         columns = b.reshape(b.sqrt(column), new_shape=[*g.shape[:-2], 1, g.shape[-1]])
         step = g / columns / rows
     step = step / b.max(1.0, b.sqrt(b.reduce_mean(step * step)))
-    return w - n.rate * _decayed(step, w, n), means
+    return w - n.rate * _add_decay(step, w, n), means
 
 
-def _decayed(change: Operand, w: Operand, n: Numbers) -> Operand:
+def _add_decay(change: Operand, w: Operand, n: Numbers) -> Operand:
     return change + w * n.decay if n.decay else change
 
 
