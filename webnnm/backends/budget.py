@@ -17,6 +17,7 @@ class Budget:
       copy of the state.
     - `resident_bytes`: rows of more bytes stay on the host, and are uploaded block by block.
     - `block_steps`: the steps of such a block.
+    - `graph_bytes`: the maximum bytes of weights in graphs that are kept for other shapes.
     - `yield_steps`: after how many steps other tasks get a turn, where the host computes.
 
     >>> Budget(resident_bytes=2**27).call_seconds
@@ -29,4 +30,5 @@ class Budget:
     replay_seconds: float = 1.0
     resident_bytes: int = 2**29
     block_steps: int = 32
+    graph_bytes: int = 2**29
     yield_steps: int = 16

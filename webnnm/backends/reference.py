@@ -7,7 +7,7 @@ import importlib
 import math
 import sys
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from webnnm.backends import pyodide_host
@@ -27,7 +27,6 @@ from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
-IN_PAGE = sys.platform == "emscripten"
 TURN, PAUSE = 0.04, 0.005
 """Seconds of computing and of rest in a page, which neither draws nor handles clicks meanwhile."""
 
@@ -98,8 +97,10 @@ class ReferenceBackend(KernelBackend):
     float64 = True
     on_host = True
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         super().__init__()
+        self._clock = clock
+        self._in_page = sys.platform == "emscripten"
         self._numpy = Namespace()
         self.device = f"NumPy {self._numpy.__version__} on the CPU"
         self._busy = 0.0
@@ -151,14 +152,14 @@ class ReferenceBackend(KernelBackend):
         check_binding(executable, inputs, outputs)
         program, fixed = executable.handle.value
         given = fixed | {name: inputs[name].handle.value for name in executable.inputs}
-        began = time.perf_counter()
+        began = self._clock()
         with self._numpy.errstate(all="ignore"):
             found = program(given)
         for name, value in found.items():
             type = executable.outputs[name]
             kept = value if type.dtype in FORMATS else host_array(type, value)
             outputs[name].handle.value = kept
-        self._busy += time.perf_counter() - began
+        self._busy += self._clock() - began
 
     async def run_steps(
         self,
@@ -182,7 +183,7 @@ class ReferenceBackend(KernelBackend):
 
     async def _rest(self) -> bool:
         """Rest if graphs have kept a page busy for long enough; return whether it did."""
-        due = IN_PAGE and self._busy > TURN
+        due = self._in_page and self._busy > TURN
         if due:
             await asyncio.sleep(PAUSE)
             self._busy = 0.0

@@ -29,6 +29,7 @@ from webnnm.compiler.limits import Limits
 from webnnm.compiler.pipeline import Target, compile_plan
 from webnnm.compiler.plan import Plan
 from webnnm.compiler.traps import EVERY
+from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.errors import BackendError, ContextLost, suggestion
@@ -89,6 +90,7 @@ class WebNNBackend(Backend):
     """
 
     name = "webnn"
+    max_constant_bytes = MAX_CONSTANT_BYTES
     dispatch_seconds = 80e-6
 
     def __init__(self, bridge: Bridge, context: int, asked: str = "") -> None:
@@ -201,11 +203,12 @@ class WebNNBackend(Backend):
                 name: given.handle if isinstance(given, DeviceTensor) else given
                 for name, given in constants.items()
             }
-            plan = embedded(compiled.plan, values)
+            limit = self.max_constant_bytes
+            plan = embedded(compiled.plan, values, constant_bytes=limit)
             if any(self._held(type) != type for type in plan.inputs.values()):
                 # Those too large to be constants are inputs, of the type that tensors hold.
                 compiled = compile_plan(graph, self._target(recompute=recompute))
-                plan = embedded(compiled.plan, values)
+                plan = embedded(compiled.plan, values, constant_bytes=limit)
             self._variants += 1  # the tensors may have other values next time
             variant = f" {self._variants}"
         self.rewrites += [text for text in compiled.rewrites if text not in self.rewrites]

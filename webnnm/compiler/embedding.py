@@ -19,23 +19,30 @@ SMALL = 16
 """By at least this factor, a product of few rows with a matrix is smaller than the matrix."""
 
 
-def embedded(plan: Plan, values: Mapping[str, int | HostArray]) -> Plan:
+def embedded(
+    plan: Plan,
+    values: Mapping[str, int | HostArray],
+    *,
+    constant_bytes: int = MAX_CONSTANT_BYTES,
+    graph_bytes: int = MAX_GRAPH_CONSTANT_BYTES,
+) -> Plan:
     """Return the plan in which inputs are constants: name → handle of a tensor, or an array.
 
-    Inputs that are too large for that stay inputs. If few rows are multiplied by the transpose of a
+    Inputs that are too large for that stay inputs: `constant_bytes` is the limit of one constant,
+    `graph_bytes` that of all in a graph. If few rows are multiplied by the transpose of a
     constant that has other users, the product gets a copy of it: Chromium transposes a constant
     when it builds a graph if it has no other users, else in every run, which takes longer than the
     product.
     """
     content, calls = plan.content, list(plan.content["operators"])
-    left = MAX_GRAPH_CONSTANT_BYTES - len(plan.constants)
+    left = graph_bytes - len(plan.constants)
     inputs: list[Call] = []
     held: list[Call] = []
     beside: list[memoryview[int]] = []
     for given in content["inputs"]:
         length = byte_length(given["dtype"], count(given["shape"]))
         value = values.get(given["name"])
-        if value is not None and length <= min(left, MAX_CONSTANT_BYTES):
+        if value is not None and length <= min(left, constant_bytes):
             if isinstance(value, HostArray):
                 place = {"beside": len(beside)}
                 beside.append(value.data)

@@ -12,7 +12,7 @@ from typing import Any
 
 from webnnm.compiler.limits import Bounds, Limits, present
 from webnnm.compiler.traps import GUARDS, TRAPS, Trap
-from webnnm.compiler.traps.constants import MAX_GRAPH_CONSTANT_BYTES
+from webnnm.compiler.traps.constants import check_constants
 from webnnm.compiler.traps.views import VIEWS
 from webnnm.core.dtypes import FORMATS, DataType
 from webnnm.core.errors import BackendError
@@ -144,7 +144,8 @@ class Legaliser:
         # The replacement of an operator may be its operand; an identity may be rewritten.
         while (distinct := self.distinct_outputs(graph)) is not graph:
             graph = self.fitted(distinct)
-        self._check_constants(graph)
+        if "constant" in self._traps:
+            check_constants(graph)
         return graph
 
     def _rewritten(
@@ -313,20 +314,6 @@ class Legaliser:
                 f'the {kind} "{label}" is {type} with {len(type.shape)} dimensions; this '
                 f"browser's WebNN holds at most {bounds.ranks[1]}",
                 hint="join some of its dimensions",
-            )
-
-    def _check_constants(self, graph: Graph) -> None:
-        """Refuse more constants in a graph than a browser survives."""
-        if "constant" not in self._traps:
-            return
-        constants = [node.array for node in graph.nodes() if isinstance(node, ConstantNode)]
-        total = sum(array.data.nbytes for array in constants)
-        if total > MAX_GRAPH_CONSTANT_BYTES:
-            raise BackendError(
-                "NNM409",
-                f"the graph has {total} bytes of constants; beyond {MAX_GRAPH_CONSTANT_BYTES} the "
-                "browser loses the device",
-                hint="make the large ones inputs of the graph, or use float16",
             )
 
     def _note(self, node: Node, what: str) -> None:

@@ -37,8 +37,6 @@ MOST_COMPILED = 8
 """How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
 MOST_KNOWN = 1024
 """The maximum size of an input of integers that decide shapes: each value has its own graph."""
-MOST_CONSTANT_BYTES = 2**29
-"""The total bytes of weights in the kept graphs: each graph has its own copy."""
 
 
 @require_await
@@ -412,7 +410,8 @@ class OnnxModel:
         inside = [a for n, a in found.parameters.items() if n not in executable.inputs]
         size = sum(array.data.nbytes for array in inside)
         entry = self._compiled[key] = _Compiled(found, executable, names, made, runner, size)
-        while len(self._compiled) > 1 and self._constant_bytes() > MOST_CONSTANT_BYTES:
+        most = self.backend.budget.graph_bytes  # each graph has its own copy of the weights
+        while len(self._compiled) > 1 and self._constant_bytes() > most:
             self._compiled.free_oldest()
         return entry
 

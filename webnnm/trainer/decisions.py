@@ -103,11 +103,10 @@ async def scouted(
     state: ModelState, reviewer: Reviewer | None, given: Mapping[str, Any], decided: Decided
 ) -> Decided:
     """Try other initial parameters, keep the best, and review the measurements."""
-    from webnnm.trainer.scout import BUDGET, scout
+    from webnnm.trainer.scout import scout, seeds_within_budget
 
-    count = state.parameters.count
     settings = dict(decided.settings)
-    settings["seeds"] = min(settings["seeds"], max(1, BUDGET // count))
+    settings["seeds"] = seeds_within_budget(settings["seeds"], state.parameters.count)
     found = await scout(state, decided.losses, settings["seeds"], settings["seed"])
     if reviewer is None:
         return replace(decided, settings=settings, scouting=found)

@@ -99,6 +99,15 @@ class Scouting:
         )
 
 
+def seeds_within_budget(seeds: int, parameters: int) -> int:
+    """Return how many initialisations of so many parameters are tried.
+
+    >>> seeds_within_budget(50, 1_000), seeds_within_budget(50, 4_000_000)
+    (50, 5)
+    """
+    return min(seeds, max(1, BUDGET // parameters))
+
+
 async def scout(
     state: ModelState, losses: Mapping[str, OutputLoss], seeds: int, seed: int
 ) -> Scouting:

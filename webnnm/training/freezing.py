@@ -12,7 +12,7 @@ BUCKETS = (0.0, 0.1, 0.5, 0.9, 1.0)
 
 
 def bucket(path_ratio: float, freeze: float) -> float:
-    """Return the bucket nearest to sin(½π·max(0, r − f)/(1 − f)), ties to the lower one.
+    """Return the bucket nearest to sin(½π·max(0, r − f)/(1 − f)).
 
     Parameters closer to the input than f are frozen. (The sine of a negative angle would rise
     again below −π, and train the first layers of a model that is almost frozen.)
@@ -25,6 +25,15 @@ def bucket(path_ratio: float, freeze: float) -> float:
     if freeze == 1:
         return 0.0
     ideal = math.sin(math.pi / 2 * max(0.0, path_ratio - freeze) / (1 - freeze))
+    return nearest_bucket(ideal)
+
+
+def nearest_bucket(ideal: float) -> float:
+    """Return the bucket nearest to a number, the lower one of two.
+
+    >>> nearest_bucket(0.05)
+    0.0
+    """
     return min(BUCKETS, key=lambda candidate: (abs(candidate - ideal), candidate))
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib
 import itertools
-from types import SimpleNamespace
+import sys
 from typing import Any
 
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError
-from webnnm.backends import reference
 from webnnm.backends.reference import Namespace, ReferenceBackend, evaluate
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
@@ -25,11 +24,11 @@ def test_backend_names_itself() -> None:
 
 
 @pytest.fixture
-def busy_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page in which every graph takes long."""
-    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
-    monkeypatch.setattr(reference, "time", clock)
-    monkeypatch.setattr(reference, "IN_PAGE", True)
+def busy(monkeypatch: pytest.MonkeyPatch) -> ReferenceBackend:
+    """The backend of a page in which every graph takes long."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "emscripten")
+        return ReferenceBackend(clock=itertools.count().__next__)
 
 
 def doubled() -> Graph:
@@ -37,27 +36,23 @@ def doubled() -> Graph:
     return b.build({"y": b.input("x", "float32", [1]) * 2})
 
 
-@pytest.mark.usefixtures("busy_page")
-async def test_a_page_lives_while_results_are_read() -> None:
-    backend = ReferenceBackend()
-    executable = await backend.compile(doubled())
-    x, y = [await backend.tensor(TensorType("float32", (1,))) for _ in "xy"]
+async def test_a_page_lives_while_results_are_read(busy: ReferenceBackend) -> None:
+    executable = await busy.compile(doubled())
+    x, y = [await busy.tensor(TensorType("float32", (1,))) for _ in "xy"]
     turns: list[str] = []
     loop = asyncio.get_running_loop()
     for _ in range(3):
-        backend.dispatch(executable, {"x": x}, {"y": y})
+        busy.dispatch(executable, {"x": x}, {"y": y})
         loop.call_soon(turns.append, "taken")
-        await backend.read(y)
+        await busy.read(y)
         turns.append("read")
-        await backend.read(y)  # nothing was computed since, so that no rest is due
+        await busy.read(y)  # nothing was computed since, so that no rest is due
     assert turns == ["taken", "read"] * 3
 
 
-@pytest.mark.usefixtures("busy_page")
-def test_a_computation_without_await_does_not_rest() -> None:
-    backend = ReferenceBackend()
+def test_a_computation_without_await_does_not_rest(busy: ReferenceBackend) -> None:
     for x in (1, 2):
-        assert backend.compute(doubled(), {"x": [x]})["y"].tolist() == [2 * x]
+        assert busy.compute(doubled(), {"x": [x]})["y"].tolist() == [2 * x]
 
 
 def test_missing_numpy_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,11 +64,8 @@ def test_a_constant_that_is_only_transposed_is_there_once() -> None:
         (19, ["table", "scale"], False),
     ],
 )
-def test_what_is_too_large_stays_an_input(
-    monkeypatch: pytest.MonkeyPatch, room: int, inputs: list[str], copied: bool
-) -> None:
-    monkeypatch.setattr("webnnm.compiler.embedding.MAX_GRAPH_CONSTANT_BYTES", room)
-    plan = embedded(tied(), {"table": 7, "scale": 8})
+def test_what_is_too_large_stays_an_input(room: int, inputs: list[str], copied: bool) -> None:
+    plan = embedded(tied(), {"table": 7, "scale": 8}, graph_bytes=room)
     assert [name for name in plan.inputs if name != "ids"] == inputs
     assert (plan.content["operators"] != tied().content["operators"]) == copied
 

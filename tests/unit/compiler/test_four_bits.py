@@ -156,7 +156,7 @@ async def test_tensors_are_bytes_and_graphs_are_told_apart(limits: dict[str, Any
 
 @pytest.mark.parametrize(("room", "kept"), [(2**20, "int4"), (8, "uint8")])
 async def test_tensors_that_become_constants_are_weights_where_they_fit(
-    limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch, room: int, kept: str
+    limits: dict[str, Any], room: int, kept: str
 ) -> None:
     backend = await WebNNBackend.open(bridge=(bridge := FakeWebNN(limits=limits)))  # type: ignore[arg-type]
     backend.unpacks = False
@@ -164,7 +164,7 @@ async def test_tensors_that_become_constants_are_weights_where_they_fit(
         lambda b: {"y": dequantized(b, b.input("w", "int4", [32])), "z": ends(b, "uint8") * 1}
     )
     weights = await backend.tensor(TensorType("int4", (32,)), HostArray.of([3] * 32, "int4"))
-    monkeypatch.setattr("webnnm.compiler.embedding.MAX_CONSTANT_BYTES", room)
+    backend.max_constant_bytes = room
     executable = await backend.compile(graph, constants={"w": weights})
     plan = bridge.built[-1]
     given = [*plan.content["inputs"], *plan.content["constants"]]

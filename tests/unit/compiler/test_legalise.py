@@ -17,6 +17,7 @@ from webnnm.compiler import traps
 from webnnm.compiler.limits import Limits
 from webnnm.compiler.plan import lower
 from webnnm.compiler.ranks import merged
+from webnnm.compiler.traps.constants import check_constants, split_constant
 from webnnm.core.errors import BackendError, Span
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand, OperatorNode
@@ -212,15 +213,13 @@ def test_a_graph_that_does_not_fit_is_rewritten(
     assert any(reason in rewrite for rewrite in rewrites)
 
 
-def test_a_large_constant_is_put_together_from_parts(
-    limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(traps.constants, "MAX_CONSTANT_BYTES", 40)
+def test_a_large_constant_is_put_together_from_parts() -> None:
     table = [[float(3 * row + column) for column in range(3)] for row in range(9)]
-    fitted, rewrites = check(lambda b: b.input("x", "float32", [9, 3]) + b.constant(table), limits)
-    sizes = [constant["length"] for constant in lower(fitted).content["constants"]]
-    assert sizes == [40, 40, 28]
-    assert len(rewrites) == 1
+    graph = built(lambda b: b.input("x", "float32", [9, 3]) + b.constant(table))
+    split = rewrite(graph, lambda b, node: split_constant(b, node, max_bytes=40))
+    assert [constant["length"] for constant in lower(split).content["constants"]] == [40, 40, 28]
+    feeds = {"x": np.zeros((9, 3))}
+    assert evaluate(split, feeds)["y"].tolist() == table
 
 
 @pytest.mark.parametrize("shape", [[], [2], [2, 3], [1] * 8])
@@ -298,12 +297,11 @@ def test_an_operator_that_the_browser_lacks_is_refused(limits: dict[str, Any]) -
         legalise(built(lambda b: b.tanh(b.input("x", "float32", [2]))), fewer)
 
 
-def test_too_many_constants_are_refused_before_the_browser_dies(
-    limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webnnm.compiler.legalise.MAX_GRAPH_CONSTANT_BYTES", 15)
+def test_too_many_constants_are_refused_before_the_browser_dies() -> None:
+    graph = built(lambda b: b.input("x", "float32", [4]) + b.constant([1.0] * 4))
+    check_constants(graph, max_bytes=16)
     with pytest.raises(BackendError, match="NNM409: the graph has 16 bytes of constants"):
-        legalise(built(lambda b: b.input("x", "float32", [4]) + b.constant([1.0] * 4)), limits)
+        check_constants(graph, max_bytes=15)
 
 
 def test_half_precision_is_computed_in_float32_where_it_is_missing(limits: dict[str, Any]) -> None:

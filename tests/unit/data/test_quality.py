@@ -220,15 +220,13 @@ def test_a_dataset_without_training_rows() -> None:
     assert found.classes[0].counts == {"testing": (1, 1), "full": (1, 1)}
 
 
-def test_of_very_many_elements_some_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    from webnnm.data.preparation import quality as module
-
-    monkeypatch.setattr(module, "MAX_ELEMENTS", 200)
+def test_of_very_many_elements_some_rows_are_measured() -> None:
     values = array("f", uniform(1000, 2).values())
     values[1::2] = array("f", [5.0] * 1000)
     values[2 * 7 + 1] = 6.0  # which no tenth row has
     data = HostArray("float32", (1000, 2), values)
-    first, second = quality(data, [0.5] * 1000, method="sequential", split=(1, 0, 0)).features
+    dataset = Dataset(data, [0.5] * 1000, method="sequential", split=(1, 0, 0))
+    first, second = measure_quality(dataset, max_elements=200).features
     assert (first.mean, first.std) == pytest.approx((0.5, 12**-0.5), abs=0.1)
     assert not second.constant
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import pytest
-
 from webnnm import Dataset, review
-from webnnm.expert.examination import rows
 from webnnm.expert.examination.rows import examined_rows
-from webnnm.expert.facts import gathering
 
 SOURCE = "m:input shape=[2]; m:output shape=[]; m:layers matmul(w, shape=[2]), " + (
     "reduceSum(axes=[-1]);"
@@ -34,20 +30,18 @@ def test_few_rows_are_all_examined() -> None:
     assert review(SOURCE, numbers(100)).examined == ""
 
 
-def test_a_share_of_many_rows_is_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (rows, gathering):
-        monkeypatch.setattr(module, "EXAMINED", 80)
-    data = numbers(400)
+def test_a_share_of_many_rows_is_drawn_by_the_seed() -> None:
+    data = numbers(80_000)
     found = examined_rows(data)
     for subset in ("training", "validation", "testing"):
-        share = len(data.rows(subset)) / 5
+        share = len(data.rows(subset)) / 4
         assert 0.8 * share <= len(found[subset]) <= share
         assert {*found[subset]} <= {*data.rows(subset)}
     assert sorted({*found["training"], *found["validation"], *found["testing"]}) == found["full"]
     assert examined_rows(data) == found
-    assert examined_rows(numbers(400, seed=1)) != found
+    assert examined_rows(numbers(80_000, seed=1)) != found
     told = review(SOURCE, data)
-    assert told.examined == "examined 80 of 400 rows, drawn by seed 0"
+    assert told.examined == "examined 20,000 of 80,000 rows, drawn by seed 0"
     assert str(told).endswith(told.examined)
     assert told.to_dict()["examined"] == told.examined
 

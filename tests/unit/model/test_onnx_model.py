@@ -9,11 +9,11 @@ import pytest
 
 import webnnm
 from tests.unit.formats.onnx_models import INT64, constant, graph, info, model, node
+from webnnm.backends.budget import Budget
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
 from webnnm.formats.onnx.writer import serialize
-from webnnm.model import onnx_model
 from webnnm.model.onnx_model import MOST_COMPILED
 
 WEIGHTS = [[1.0, 2.0], [3.0, 4.0]]
@@ -43,30 +43,26 @@ async def test_the_number_of_compiled_graphs_is_bounded() -> None:
         assert net.backend.ledger().graphs == MOST_COMPILED
 
 
-async def test_what_the_weights_in_compiled_graphs_take_is_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(onnx_model, "MOST_CONSTANT_BYTES", 2 * 16)  # those of two graphs
+async def test_what_the_weights_in_compiled_graphs_take_is_bounded() -> None:
     async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
+        net.backend.budget = Budget(graph_bytes=2 * 16)  # those of two graphs
         for rows in range(1, 5):
             await net.run({"x": [[1.0, 1.0]] * rows})
             assert net.backend.ledger().graphs == min(rows, 2)
-        monkeypatch.setattr(onnx_model, "MOST_CONSTANT_BYTES", 1)
+        net.backend.budget = Budget(graph_bytes=1)
         await net.run({"x": [[1.0, 1.0]] * 9})
         assert net.backend.ledger().graphs == 1
         assert (await net.run({"x": [[1.0, 0.0]] * 9}))["y"].tolist() == [[1.0, 2.0]] * 9
 
 
-async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_once() -> None:
     numpy = await webnnm.backend("numpy")
     compile = numpy.compile
 
     async def compiled(graph: Any, **_: Any) -> Any:
         return await compile(graph)
 
-    monkeypatch.setattr(numpy, "compile", compiled)
+    numpy.compile = compiled  # type: ignore[method-assign]
     async with await webnnm.load_onnx(serialize(linear()), backend=numpy) as net:
         for rows in (1, 2):
             found = await net.run({"x": [[1.0, 1.0]] * rows})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import pytest
@@ -105,50 +106,50 @@ def test_gradient_goes_to_the_first_maximum_row_by_row(x: Any, expected: Any) ->
     assert gradient("max_pool2d", x, 1) == expected
 
 
-@pytest.mark.parametrize(("cells", "pieces"), [(16, 8), (0, 8), (0, 0)])
-def test_ties_of_wide_and_of_narrow_windows_are_alike(
-    cells: int, pieces: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("webnnm.ops.pool2d.MOST_CELLS", cells)
-    monkeypatch.setattr("webnnm.ops.declare.axis_windows.MOST_PIECES", pieces)
-    x = np.random.default_rng(3).integers(0, 3, (6, 7))
-    given = {"window_dimensions": (3, 2), "padding": (1, 1, 1, 0), "strides": (2, 2)}
-    weights = np.arange(1, 13).reshape(3, 4)
-    found = gradient("max_pool2d", x, weights, **given)
-    expected = np.zeros(x.shape)
-    for i, j in itertools.product(range(3), range(4)):
+def to_first_maxima(x: Any, weights: Any, **options: Any) -> Any:
+    """Return the gradient of a weighted sum of maxima: of each, to the first cell that has it."""
+    (rows, columns), (sy, sx) = options["window_dimensions"], options.get("strides", (1, 1))
+    (dy, dx), (top, _, left, _) = options.get("dilations", (1, 1)), options.get("padding", (0,) * 4)
+    found = np.zeros(x.shape)
+    for i, j in itertools.product(*map(range, weights.shape)):
         cells = [
             (row, column)
-            for row in range(2 * i - 1, 2 * i + 2)
-            for column in range(2 * j - 1, 2 * j + 1)
-            if 0 <= row < 6 and 0 <= column < 7
+            for row in range(i * sy - top, i * sy - top + rows * dy, dy)
+            for column in range(j * sx - left, j * sx - left + columns * dx, dx)
+            if 0 <= row < x.shape[0] and 0 <= column < x.shape[1]
         ]
-        expected[max(cells, key=lambda cell: x[cell])] += weights[i, j]  # the first of the largest
-    assert found == expected.tolist()
+        found[max(cells, key=lambda cell: x[cell])] += weights[i, j]
+    return found
 
 
 @pytest.mark.parametrize(
     "options",
     [
+        # Cell by cell:
         {"window_dimensions": (2, 2), "strides": (2, 2)},
         {"window_dimensions": (2, 1), "strides": (3, 2)},  # cells between the windows
         {"window_dimensions": (3, 3), "padding": (1, 1, 1, 1)},
+        {"window_dimensions": (3, 2), "padding": (1, 1, 1, 0), "strides": (2, 2)},
         {"window_dimensions": (2, 3), "strides": (2, 3), "output_shape_rounding": "ceil"},
         {"window_dimensions": (2, 2), "dilations": (3, 2), "strides": (2, 1)},
         {"window_dimensions": (3, 4), "dilations": (1, 2), "padding": (2, 0, 1, 3)},
+        # Axis by axis:
+        {"window_dimensions": (5, 4), "padding": (2, 2, 2, 1), "strides": (2, 2)},
+        {"window_dimensions": (4, 5), "dilations": (2, 1), "strides": (1, 3)},
+        {"window_dimensions": (6, 3), "strides": (5, 4), "output_shape_rounding": "ceil"},
+        # Axis by axis, all places of an axis at once:
+        {"window_dimensions": (11, 10), "padding": (5, 5, 5, 4), "strides": (2, 2)},
     ],
     ids=str,
 )
-def test_cell_by_cell_and_axis_by_axis_give_the_same(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+def test_gradient_goes_to_the_first_of_equal_maxima_of_windows_of_any_size(
+    options: dict[str, Any],
 ) -> None:
     x = np.random.default_rng(5).integers(0, 4, (8, 9))
-    found = []
-    for most in (16, 0):
-        monkeypatch.setattr("webnnm.ops.pool2d.MOST_CELLS", most)
-        found.append(gradient("max_pool2d", x, 1, **options))
-    assert found[0] == found[1]
-    assert np.sum(found[0]) == applied("max_pool2d", x[None, None], **options).size
+    shape = applied("max_pool2d", x[None, None], **options).shape[2:]
+    weights = np.arange(1, 1 + math.prod(shape)).reshape(shape)
+    found = gradient("max_pool2d", x, weights, **options)
+    assert found == to_first_maxima(x, weights, **options).tolist()
 
 
 def test_gradient_of_infinite_maxima_is_finite() -> None:

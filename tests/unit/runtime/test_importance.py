@@ -10,7 +10,6 @@ from tests.unit.training.trained import create
 from webnnm import DataError, Dataset, NNModel, TableDataset
 from webnnm.core.random import Purpose, Stream
 from webnnm.evaluation.importance import PermutationImportance
-from webnnm.runtime.testing import importance
 
 np = pytest.importorskip("numpy")
 
@@ -31,9 +30,10 @@ async def linear(rows: Any, targets: Any, weights: list[float], **options: Any) 
     return model
 
 
-async def test_it_is_what_shuffling_by_hand_gives() -> None:
-    rows, weights = spread(40, 3), [1.5, -0.5, 0.25]
-    targets = rows @ np.array(weights) + 0.1 * spread(40, 1)[:, 0]
+@pytest.mark.parametrize("count", [40, 300], ids=["one dispatch", "several"])
+async def test_it_is_what_shuffling_by_hand_gives(count: int) -> None:
+    rows, weights = spread(count, 3), [1.5, -0.5, 0.25]
+    targets = rows @ np.array(weights) + 0.1 * spread(count, 1)[:, 0]
     model = await linear(rows, targets, weights)
     found = await model.permutation_importance(n_repeats=3, seed=5)
     spread_of_targets = ((targets - targets.mean()) ** 2).sum()
@@ -42,13 +42,13 @@ async def test_it_is_what_shuffling_by_hand_gives() -> None:
         return 1 - ((given @ np.array(weights) - targets) ** 2).sum() / spread_of_targets
 
     assert found.columns == ("0", "1", "2")
-    assert (found.scoring, found.samples, found.subset) == ("r2", 40, "testing")
+    assert (found.scoring, found.samples, found.subset) == ("r2", count, "testing")
     assert found.score == pytest.approx(r2(rows), abs=1e-5)
     for column, repeats in enumerate(found.importances):
         for repeat, loss in enumerate(repeats):
             shuffled = rows.copy()
             stream = Stream(5, Purpose.SHUFFLING, "importance", column, repeat)
-            shuffled[:, column] = rows[stream.permutation(40), column]
+            shuffled[:, column] = rows[stream.permutation(count), column]
             assert loss == pytest.approx(r2(rows) - r2(shuffled), abs=1e-5)
     assert found.importances_mean == pytest.approx(np.mean(found.importances, 1).tolist())
     assert found.importances_std == pytest.approx(np.std(found.importances, 1).tolist())
@@ -96,10 +96,9 @@ async def test_categories_are_columns_and_are_shuffled_whole() -> None:
     model.close()
 
 
-async def test_all_copies_of_few_rows_are_one_dispatch_and_parts_give_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rows = spread(20, 3)
+@pytest.mark.parametrize(("count", "dispatches"), [(20, 1), (300, 5)])
+async def test_all_copies_of_few_rows_are_one_dispatch(count: int, dispatches: int) -> None:
+    rows = spread(count, 3)
     model = await linear(rows, rows.sum(1), [1.0, 0.5, 0.0])
     calls: list[int] = []
     dispatch = model.state.backend.dispatch
@@ -108,13 +107,9 @@ async def test_all_copies_of_few_rows_are_one_dispatch_and_parts_give_the_same(
         calls.append(1)
         return dispatch(executable, inputs, outputs)
 
-    monkeypatch.setattr(model.state.backend, "dispatch", counted)
-    whole = await model.permutation_importance(n_repeats=4)
-    assert len(calls) == 1, "13 copies of 20 rows"
-    for most in (64, 7):
-        monkeypatch.setattr(importance, "MOST_ROWS", most)
-        parts = await model.permutation_importance(n_repeats=4)
-        assert np.array(parts.importances) == pytest.approx(np.array(whole.importances), abs=1e-5)
+    model.state.backend.dispatch = counted  # type: ignore[method-assign]
+    await model.permutation_importance(n_repeats=4)
+    assert len(calls) == dispatches, "13 copies, of up to 1024 rows in all"
     model.close()
 
 

@@ -170,24 +170,21 @@ async def test_a_callback_that_fails_leaves_the_last_step(batch: int) -> None:
     assert values(again) == weights
 
 
-async def test_a_display_that_fails_within_a_crossing_leaves_the_end_of_its_epoch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_display_that_fails_within_a_crossing_leaves_the_end_of_its_epoch() -> None:
     data = rows(SEVERAL)
     whole, weights, _ = await course(data)
 
     def stumble(event: dict[str, Any]) -> None:
-        if event["event"] == "epoch" and event["epoch"] >= 2:
+        if event["event"] == "epoch":
             raise ZeroDivisionError
 
-    monkeypatch.setattr("webnnm.trainer.progress.PAUSE", 0)
     model = await create(data, exactly(4 * 6))
     with pytest.raises(ZeroDivisionError):
         await model.train({**SETTINGS, "progress": stumble})
-    assert model.step == 2 * 6
+    assert model.step == 6
     again = await load(data, await model.save())
     end = await again.train(resume=True, progress="off")
-    assert end.resumed_after == 2
+    assert end.resumed_after == 1
     same_end(whole, end)
     assert values(again) == weights
 

@@ -12,7 +12,14 @@ from webnnm import NNModel
 from webnnm.core.errors import DataError
 from webnnm.core.random import Purpose
 from webnnm.data.dataset import Dataset
-from webnnm.trainer.scout import PILOT_ROWS, Candidate, pilot_rows
+from webnnm.trainer.scout import (
+    BUDGET,
+    PILOT_ROWS,
+    TRIAL_PARAMETERS,
+    Candidate,
+    pilot_rows,
+    seeds_within_budget,
+)
 
 np = pytest.importorskip("numpy")
 
@@ -224,23 +231,24 @@ async def test_starts_without_a_finite_loss_are_passed_over() -> None:
     model.close()
 
 
-async def test_the_budget_lowers_the_number_of_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = await create(IRIS, classes())
-    count = model.parameters.count
-    assert count == 4 * 6 + 6 + 6 * 3 + 3
-    monkeypatch.setattr("webnnm.trainer.scout.BUDGET", 5 * count + count - 1)
+LARGE = """
+m:input shape=[4]; m:output shape=[3]; m:layers
+  matmul(w, shape=[1000]), relu(), matmul(w, shape=[1100]), relu(), matmul(w), softmax();
+"""
+
+
+async def test_large_models_get_fewer_seeds_and_no_trial_steps() -> None:
+    model = await create(LARGE, classes())
     history = await model.train({**SETTINGS, "seeds": 50})
-    assert len(history.scouting["candidates"]) == 5
-    assert history.settings["seeds"] == 5
-    monkeypatch.setattr("webnnm.trainer.scout.BUDGET", count // 2)
-    assert len((await model.train({**SETTINGS, "seeds": 9})).scouting["candidates"]) == 1
+    seeds = 2 * 10**7 // (4 * 1000 + 1000 * 1100 + 1100 * 3)
+    assert history.settings["seeds"] == len(history.scouting["candidates"]) == seeds
+    assert all(row["delta"] == row["loss"] for row in history.scouting["candidates"])
     model.close()
 
 
 def test_the_budget_of_the_specification() -> None:
-    from webnnm.trainer.scout import BUDGET, TRIAL_PARAMETERS
-
     assert (BUDGET, TRIAL_PARAMETERS, PILOT_ROWS) == (2 * 10**7, 10**6, 64)
+    assert seeds_within_budget(9, BUDGET) == seeds_within_budget(9, 2 * BUDGET) == 1
 
 
 @pytest.mark.alike
@@ -256,12 +264,6 @@ async def test_tensors_of_losers_are_released() -> None:
         before.graphs,
     )
     model.close()
-
-
-async def test_large_models_take_no_trial_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webnnm.trainer.scout.TRIAL_PARAMETERS", 50)
-    _, _, table = await scouted(seeds=3)
-    assert all(row["delta"] == row["loss"] for row in table["candidates"])
 
 
 async def test_parameters_that_do_not_learn_stay_in_the_trial_steps() -> None:

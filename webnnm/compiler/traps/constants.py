@@ -7,9 +7,10 @@ from itertools import pairwise
 from webnnm.compiler.traps.evidence import Probe, Untried, Values, litert
 from webnnm.compiler.traps.trap import Trap, is_operator
 from webnnm.core.dtypes import byte_length
+from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
+from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 
 MAX_CONSTANT_BYTES = 2**27
 """Chromium 147 on LiteRT refuses to build a graph with a larger constant."""
@@ -18,12 +19,27 @@ MAX_GRAPH_CONSTANT_BYTES = 5 * 2**28
 """1.25 GiB of constants in a graph were built; 1.5 GiB killed the service and lost the context."""
 
 
-def _split_constant(b: GraphBuilder, node: Node) -> Operand | None:
+def check_constants(graph: Graph, max_bytes: int = MAX_GRAPH_CONSTANT_BYTES) -> None:
+    """Raise `BackendError` NNM409 for more constants in a graph than a browser survives."""
+    constants = [node.array for node in graph.nodes() if isinstance(node, ConstantNode)]
+    total = sum(array.data.nbytes for array in constants)
+    if total > max_bytes:
+        raise BackendError(
+            "NNM409",
+            f"the graph has {total} bytes of constants; beyond {max_bytes} the browser loses the "
+            "device",
+            hint="make the large ones inputs of the graph, or use float16",
+        )
+
+
+def split_constant(
+    b: GraphBuilder, node: Node, max_bytes: int = MAX_CONSTANT_BYTES
+) -> Operand | None:
     """A large constant → reshape(concat(parts))."""
-    if not isinstance(node, ConstantNode) or node.array.data.nbytes <= MAX_CONSTANT_BYTES:
+    if not isinstance(node, ConstantNode) or node.array.data.nbytes <= max_bytes:
         return None
     type, data = node.types[0], node.array.data
-    elements = MAX_CONSTANT_BYTES * count(type.shape) // data.nbytes // 2 * 2
+    elements = max_bytes * count(type.shape) // data.nbytes // 2 * 2
     cuts = [*range(0, count(type.shape), elements), count(type.shape)]
     parts = [
         b.constant(
@@ -64,7 +80,7 @@ TRAPS = (
         reason=f"a constant above {MAX_CONSTANT_BYTES} bytes is refused; it is assembled from "
         "parts",
         evidence=Untried("its constant would take as many bytes", litert),
-        rule=_split_constant,
+        rule=split_constant,
     ),
 )
 

@@ -159,8 +159,10 @@ class DataQuality:
         return self.repeated.get(subset, 0) / max(1, self.sizes[subset])
 
 
-def measure_quality(dataset: AnyDataset) -> DataQuality:
+def measure_quality(dataset: AnyDataset, *, max_elements: int = MAX_ELEMENTS) -> DataQuality:
     """Measure a dataset in memory, as its batches deliver it without augmentation.
+
+    Of arrays with more than twice `max_elements` some rows are measured.
 
     >>> from webnnm.data.dataset import Dataset
     >>> data = Dataset([[1.0, 5.0], [3.0, 5.0], [1.0, 5.0]], [0, 1, 0], split=([0, 1], [], [2]))
@@ -180,7 +182,9 @@ def measure_quality(dataset: AnyDataset) -> DataQuality:
     if "training" in arrays:
         for block, field in dataset.inputs.items():
             values = arrays["training"][0][block]
-            features += _measure_features(block, field, values, arrays["full"][0][block])
+            features += _measure_features(
+                block, field, values, arrays["full"][0][block], max_elements
+            )
         training_keys = set(make_row_keys(*arrays["training"]))
         for subset in ("validation", "testing"):
             if subset in arrays:
@@ -234,12 +238,12 @@ def _estimate_repeat_probability(inputs: Mapping[str, HostArray], rows: Sequence
 
 
 def _measure_features(
-    block: str, field: Field, training: HostArray, full: HostArray
+    block: str, field: Field, training: HostArray, full: HostArray, max_elements: int
 ) -> Iterator[FeatureFacts]:
     """Measure the places of a row, or of a position of a sequence, or channels of an image."""
     if field.kind != "continuous" or (field.sequence and field.dtype not in ("float32", "float16")):
         return
-    step = max(1, count(full.shape) // MAX_ELEMENTS)
+    step = max(1, count(full.shape) // max_elements)
     flat, shaped = flatten_positions(_take_every(training, step), field)
     if not len(flat):
         return
