@@ -18,15 +18,15 @@ from webnnm.data.files.source import read_text
 from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.evaluation.history import plain
 from webnnm.formats.kinds import (
-    BEGINNING,
+    BEGINNING_BYTES,
     COMPRESSED,
     TABLE,
     TEXT,
     Kind,
     is_safetensors,
-    recognised,
+    recognise_file,
 )
-from webnnm.formats.safetensors import parsed
+from webnnm.formats.safetensors import parse_json
 from webnnm.model.text_files import with_files
 from webnnm.notation import parse
 from webnnm.training.hyperparameters import HYPERPARAMETERS
@@ -225,7 +225,7 @@ def silenced(given: argparse.Namespace) -> list[str]:
 def _value(text: str) -> Any:
     """Return a number, boolean or mapping if the word is one in JSON, else the word itself."""
     try:
-        return parsed(text.lower() if text in ("True", "False") else text)
+        return parse_json(text.lower() if text in ("True", "False") else text)
     except ValueError:
         return text
 
@@ -279,8 +279,8 @@ def check_table(place: str) -> None:
     if not Path(place).is_file():
         return
     with Path(place).open("rb") as file:
-        begin = file.read(BEGINNING)
-    kind = recognised(begin, place)
+        begin = file.read(BEGINNING_BYTES)
+    kind = recognise_file(begin, place)
     if kind == COMPRESSED and begin[:2] in (b"\x1f\x8b", b"PK"):  # the reader knows more of these
         return
     if kind is not None and kind != TABLE:
@@ -296,7 +296,7 @@ async def _read(place: str) -> str | bytes:
     data = read_bytes(place)
     if is_safetensors(data) or place.endswith(SNAPSHOT):
         return data
-    kind = recognised(data, place)
+    kind = recognise_file(data, place)
     if kind is not None and kind != TEXT:
         raise mistaken(place, kind, "a model")
     try:

@@ -21,7 +21,7 @@ from webnnm.cli.common import (
 )
 from webnnm.core.errors import DataError
 from webnnm.data.files.source import read_text
-from webnnm.formats.kinds import ONNX, SNAPSHOT, recognised
+from webnnm.formats.kinds import ONNX, SNAPSHOT, recognise_file
 from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import read
 from webnnm.model.onnx_files import convert_onnx, onnx_weights
@@ -64,7 +64,7 @@ async def _converted(given: argparse.Namespace) -> dict[str, Any]:
     if given.names and given.model is None:
         raise DataError("NNM704", "--names without --model", hint="--model names the text")
     data = read_bytes(given.weights)
-    kind = recognised(data, given.weights)
+    kind = recognise_file(data, given.weights)
     if kind == ONNX or (kind == SNAPSHOT and is_onnx_snapshot(data)):
         if given.model is None:
             return await _onnx(given)

@@ -11,7 +11,7 @@ from typing import Any
 
 from webnnm.cli.common import CommandError
 from webnnm.core.errors import DataError
-from webnnm.formats.atomic import check_place, write_atomically
+from webnnm.formats.atomic import check_writable, write_atomically
 
 WRITTEN = ("out", "history")
 """Options that name the files a command writes."""
@@ -24,7 +24,7 @@ def check_places(given: argparse.Namespace) -> None:
     named = [(name, getattr(given, name, None)) for name in WRITTEN]
     places = [(name, place) for name, place in named if place is not None]
     for name, place in places:
-        check_place(place)
+        check_writable(place)
         for other in READ:
             source = getattr(given, other, None)
             if isinstance(source, str) and _same(place, source) and not _is_snapshot(source):

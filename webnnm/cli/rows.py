@@ -15,7 +15,7 @@ from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
-from webnnm.formats.safetensors import parsed
+from webnnm.formats.safetensors import parse_json
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
 
@@ -61,7 +61,7 @@ def json_rows(text: str | bytes) -> Any:
     """Return rows of a JSON text: a list of lists, numbers or objects, or input → such a list."""
     try:
         words = text if isinstance(text, str) else text.decode("utf-8-sig")
-        found = parsed(words, math.inf)
+        found = parse_json(words, math.inf)
     except ValueError as error:
         raise DataError("NNM713", f"the rows are not JSON: {error}") from error
     if not isinstance(found, (list, dict)) or not found:

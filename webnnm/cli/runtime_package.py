@@ -20,7 +20,7 @@ from typing import Any
 from webnnm.cli.common import read_bytes
 from webnnm.core.errors import DataError
 from webnnm.formats.atomic import write_atomically
-from webnnm.formats.safetensors import parsed
+from webnnm.formats.safetensors import parse_json
 
 NAME = "webnnm-runtime"
 VERSION = version_of("webnnm")
@@ -171,7 +171,7 @@ def _in_folder(folder: Path, wanted: Wanted) -> dict[str, bytes]:
 def _check(place: str, found: dict[str, bytes]) -> None:
     """Reject anything that is not the package of this version."""
     try:
-        facts: Any = parsed(found.get("package.json", b"").decode())
+        facts: Any = parse_json(found.get("package.json", b"").decode())
         name, version = facts["name"], facts["version"]
     except (ValueError, LookupError, TypeError):
         raise _no_package(place, "it has no package.json with a name and a version") from None

@@ -30,7 +30,7 @@ from webnnm.diagram.networks import network_drawing
 from webnnm.formats.onnx.described import description, inputs, nodes, value_rows, values
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
-from webnnm.formats.safetensors import parsed
+from webnnm.formats.safetensors import parse_json
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network
@@ -162,7 +162,7 @@ def _limits(place: str | None) -> dict[str, Any] | None:
     if place is None:
         return None
     try:
-        found = parsed(read_bytes(place).decode("utf-8-sig"))
+        found = parse_json(read_bytes(place).decode("utf-8-sig"))
     except ValueError as error:
         raise DataError("NNM704", f'"{place}" is not JSON: {error}') from error
     if not isinstance(found, dict):

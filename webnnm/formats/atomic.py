@@ -39,7 +39,7 @@ REMEDIES = {
 }
 """What to do, by `errno`."""
 
-_KEPT = "the previous file is unchanged"
+_UNCHANGED = "the previous file is unchanged"
 _under_way: set[Path] = set()
 
 
@@ -58,7 +58,7 @@ def write_atomically(
     processes left behind are removed once they are a minute old. Raises `DataError` NNM807 if
     writing fails, or if something other than a file is at the path.
     """
-    with _told(path):
+    with _convert_errors(path):
         target = _target(path)
         before = _mode(target)
         with _working(target, before) as (working, file):
@@ -78,53 +78,53 @@ def write_atomically(
     return Path(path)
 
 
-def check_place(path: str | os.PathLike[str]) -> None:
+def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the error that `write_atomically` would raise, before there is anything to write.
 
-    >>> check_place("nowhere/a.txt")
+    >>> check_writable("nowhere/a.txt")
     Traceback (most recent call last):
     webnnm.core.errors.DataError: NNM807: nowhere/a.txt cannot be written: No such file or directory
     hint: create the folder first, or give another path
     """
-    with _told(path):
+    with _convert_errors(path):
         target = _target(path)
         with _working(target, _mode(target)):
             pass
 
 
 @contextmanager
-def _told(path: str | os.PathLike[str]) -> Generator[None]:
+def _convert_errors(path: str | os.PathLike[str]) -> Generator[None]:
     """Convert errors of the system into ours."""
     try:
         yield
     except (OSError, ValueError) as error:  # the latter for a zero in the name
         remedy = REMEDIES.get(getattr(error, "errno", 0))
-        there = _KEPT if os.path.isfile(path) else ""  # noqa: PTH113 - it is False for any name
+        consequence = _UNCHANGED if os.path.isfile(path) else ""  # noqa: PTH113 - it is False for any name
         reason = getattr(error, "strerror", None) or error
         raise DataError(
             "NNM807",
             f"{os.fspath(path)} cannot be written: {reason}",
-            hint="; ".join(filter(None, (remedy, there))),
+            hint="; ".join(filter(None, (remedy, consequence))),
         ) from error
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path leads to."""
-    found = Path(path)
-    return Path(os.path.realpath(found, strict=False)) if found.is_symlink() else found
+    target = Path(path)
+    return Path(os.path.realpath(target, strict=False)) if target.is_symlink() else target
 
 
 def _mode(target: Path) -> int | None:
     """Return the permissions of the file that is to be replaced, None if there is none."""
     try:
-        found = target.stat().st_mode
+        mode = target.stat().st_mode
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(found):
-        raise OSError(errno.EINVAL, f"it is {KINDS.get(stat.S_IFMT(found), 'not a file')}")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, f"it is {KINDS.get(stat.S_IFMT(mode), 'not a file')}")
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the file there is read-only")
-    return stat.S_IMODE(found)
+    return stat.S_IMODE(mode)
 
 
 @contextmanager
@@ -169,11 +169,11 @@ def _remove_left_over(target: Path) -> None:
         if not named.fullmatch(path.name) or path in _under_way:
             continue
         with suppress(FileNotFoundError, PermissionError):  # gone, or another process's
-            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS and _abandoned(path):
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS and _is_abandoned(path):
                 path.unlink()
 
 
-def _abandoned(path: Path) -> bool:
+def _is_abandoned(path: Path) -> bool:
     # Its writer holds the lock, whatever its process id: process ids are reused, and those of
     # another container or machine say nothing.
     with path.open("rb") as file:

@@ -22,7 +22,7 @@ from webnnm.formats.safetensors import SIZES, StoredTensor
 VERSION = 6
 CODES = ("F32", "I8", "I16", "I32", "F16", "BF16")
 """Tensor types in safetensors, by their numbers here."""
-MOST_DIMENSIONS = 8
+MAX_DIMENSIONS = 8
 SCALE = "_scale"
 """The suffix of the name of an int8 matrix under which a factor for each of its rows is stored."""
 
@@ -39,10 +39,10 @@ class File:
 
     def value(self, name: str) -> int | None:
         """Return an integer that is stored as a tensor, None if it is missing."""
-        found = self.tensors.get(name)
-        if found is None or found.shape or not found.code.startswith("I"):
+        tensor = self.tensors.get(name)
+        if tensor is None or tensor.shape or not tensor.code.startswith("I"):
             return None
-        return int.from_bytes(found.data, "little", signed=True)
+        return int.from_bytes(tensor.data, "little", signed=True)
 
 
 def read(data: Any) -> File:
@@ -63,25 +63,25 @@ def read(data: Any) -> File:
     cursor.number("I", "its revision")
     number = cursor.number("I", "the number of its tensors")
     cursor.check(number, 8, "its tensors")
-    found: dict[str, StoredTensor] = {}
+    tensors: dict[str, StoredTensor] = {}
     for _ in range(number):
         name, tensor = _tensor(cursor)
-        if name in found:
+        if name in tensors:
             raise _invalid(f'it has the tensor "{name[:60]}" twice')
-        found[name] = tensor
+        tensors[name] = tensor
     aliases = cursor.number("I", "the number of its aliases")
     cursor.check(aliases, 4, "its aliases")
     for _ in range(aliases):
         name, other = (_text(cursor, "an alias") for _ in range(2))
-        if other not in found or name in found:
+        if other not in tensors or name in tensors:
             raise _invalid(f'it calls "{other[:60]}" "{name[:60]}" as well')
-        found[name] = found[other]
-    if cursor.place < len(cursor.view):
-        raise _invalid(f"{len(cursor.view) - cursor.place} bytes follow the last alias")
-    return File(spec, found)
+        tensors[name] = tensors[other]
+    if cursor.position < len(cursor.view):
+        raise _invalid(f"{len(cursor.view) - cursor.position} bytes follow the last alias")
+    return File(spec, tensors)
 
 
-def whole_numbers(tensor: StoredTensor, scale: StoredTensor) -> HostArray:
+def dequantize_rows(tensor: StoredTensor, scale: StoredTensor) -> HostArray:
     """Return the values of an int8 tensor with a scale for each of its rows: number / scale."""
     rows = tensor.shape[0] if tensor.shape else 0
     factors = scale.array().values()
@@ -93,14 +93,14 @@ def whole_numbers(tensor: StoredTensor, scale: StoredTensor) -> HostArray:
     size = count(tensor.shape[1:])
     if has_numpy():
         numpy: Any = sys.modules["numpy"]
-        found: Any = numpy.frombuffer(tensor.data, "int8").reshape(rows, size).astype("float32")
-        found /= numpy.asarray(factors, "float32")[:, None]
-        return HostArray("float32", tensor.shape, found)
+        values: Any = numpy.frombuffer(tensor.data, "int8").reshape(rows, size).astype("float32")
+        values /= numpy.asarray(factors, "float32")[:, None]
+        return HostArray("float32", tensor.shape, values)
     numbers = memoryview(cast("Any", tensor.data)).cast("b")
-    found = array("f")
+    values = array("f")
     for row, factor in enumerate(factors):
-        found.extend([number / factor for number in numbers[row * size : (row + 1) * size]])
-    return HostArray("float32", tensor.shape, found)
+        values.extend([number / factor for number in numbers[row * size : (row + 1) * size]])
+    return HostArray("float32", tensor.shape, values)
 
 
 def chunks(
@@ -109,18 +109,18 @@ def chunks(
     aliases: Mapping[str, str] | None = None,
 ) -> Iterator[bytes]:
     """Yield a file part by part: tensors by name, with their types, shapes and bytes."""
-    yield struct.pack("<I", VERSION) + _packed(spec) + struct.pack("<II", 3, len(tensors))
+    yield struct.pack("<I", VERSION) + _pack_text(spec) + struct.pack("<II", 3, len(tensors))
     for name, (code, shape, data) in tensors.items():
         sizes = struct.pack(f"<B{len(shape)}I", len(shape), *shape)
-        yield _packed(name) + sizes + struct.pack("<BI", CODES.index(code), len(data))
+        yield _pack_text(name) + sizes + struct.pack("<BI", CODES.index(code), len(data))
         yield data
     others = aliases or {}
     yield struct.pack("<I", len(others))
     for pair in others.items():
-        yield b"".join(_packed(name) for name in pair)
+        yield b"".join(_pack_text(name) for name in pair)
 
 
-def _packed(text: str) -> bytes:
+def _pack_text(text: str) -> bytes:
     data = text.encode() + b"\0"
     return struct.pack("<H", len(data)) + data
 
@@ -137,7 +137,7 @@ def _tensor(cursor: Cursor) -> tuple[str, StoredTensor]:
     name = _text(cursor, "the name of a tensor")
     where = f'tensor "{name[:60]}"'
     rank = cursor.number("B", where)
-    if rank > MOST_DIMENSIONS:
+    if rank > MAX_DIMENSIONS:
         raise _invalid(f"{where} has {rank} dimensions")
     shape: Shape = tuple(cursor.number("I", where) for _ in range(rank))
     number: int = cursor.number("B", where)

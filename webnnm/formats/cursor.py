@@ -14,23 +14,23 @@ class Cursor:
     """Reads little-endian numbers and bytes one after the other.
 
     >>> cursor = Cursor(memoryview(b"\\x02\\x00hi!"))
-    >>> cursor.number("H", "a length"), bytes(cursor.take(2, "a word")), cursor.place
+    >>> cursor.number("H", "a length"), bytes(cursor.take(2, "a word")), cursor.position
     (2, b'hi', 4)
     """
 
     def __init__(self, view: memoryview[int]) -> None:
         self.view = view
-        self.place = 0
+        self.position = 0
 
     def take(self, size: int, what: str) -> memoryview[int]:
         """Return the next bytes. Raises `DataError` NNM801 if the file ends before."""
         self.check(size, 1, what)
-        self.place += size
-        return self.view[self.place - size : self.place]
+        self.position += size
+        return self.view[self.position - size : self.position]
 
     def check(self, number: int, size: int, what: str) -> None:
         """Raise NNM801 if this many items of at least this size cannot follow."""
-        if number * size > len(self.view) - self.place:
+        if number * size > len(self.view) - self.position:
             message = f"the file ends within {what}: it has {len(self.view)} bytes"
             raise DataError("NNM801", message, hint=AGAIN)
 

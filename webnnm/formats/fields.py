@@ -33,7 +33,7 @@ class Fields:
     ) -> None:
         self.given = dict(given)
         self.file, self.code = file, code
-        self._place = ""
+        self._path = ""
         self._read = set[str]()
 
     @classmethod
@@ -126,13 +126,13 @@ class Fields:
             raise self.wrong(key, "an object with keys and values")
         return cast("dict[str, Any]", value)
 
-    def wrong(self, key: str, wanted: str) -> DataError:
+    def wrong(self, key: str, expected: str) -> DataError:
         """Return the error for a key that is missing or invalid."""
         if self.given.get(key) is None:
-            message = f'{self.file} has no "{self._place}{key}"'
-            return DataError(self.code, message, hint=wanted)
-        message = f'{self.file}: "{self._place}{key}" is {shorten(self.given[key])}'
-        return DataError(self.code, message, hint=f"it is {wanted}")
+            message = f'{self.file} has no "{self._path}{key}"'
+            return DataError(self.code, message, hint=expected)
+        message = f'{self.file}: "{self._path}{key}" is {shorten(self.given[key])}'
+        return DataError(self.code, message, hint=f"it is {expected}")
 
 
 def shorten(value: Any) -> str:
@@ -144,7 +144,9 @@ def shorten(value: Any) -> str:
 
 
 def _are_integers(value: Any) -> bool:
-    return isinstance(value, list) and all(type(each) is int for each in _any(value))
+    return isinstance(value, list) and all(
+        type(value_of_list) is int for value_of_list in _any(value)
+    )
 
 
 def _any(values: Any) -> list[Any]:

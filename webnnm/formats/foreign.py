@@ -48,10 +48,10 @@ class Form(ABC):
         return []
 
     @abstractmethod
-    def _shape(self, given: Shape) -> Shape: ...
+    def _shape(self, shape: Shape) -> Shape: ...
 
     @abstractmethod
-    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]: ...
+    def _data(self, shape: Shape, data: memoryview[int], size: int) -> memoryview[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ class Transposed(Form):
     Linear layers of PyTorch are `[out, in]`, those of the notation `[in, out]`.
     """
 
-    def _shape(self, given: Shape) -> Shape:
-        if len(given) != 2:
-            raise ValueError(f"only a matrix can be transposed, not {show(given)}")
-        return given[::-1]
+    def _shape(self, shape: Shape) -> Shape:
+        if len(shape) != 2:
+            raise ValueError(f"only a matrix can be transposed, not {show(shape)}")
+        return shape[::-1]
 
-    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
-        return permuted(given, data, size, (1, 0))
+    def _data(self, shape: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        return permute(shape, data, size, (1, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,13 @@ class Permuted(Form):
     def _details(self) -> list[str]:
         return [json.dumps(self.axes)]
 
-    def _shape(self, given: Shape) -> Shape:
-        if len(given) != len(self.order):
-            raise ValueError(f'"{self.axes}" has {len(self.order)} axes, {show(given)} does not')
-        return tuple(given[axis] for axis in self.order)
+    def _shape(self, shape: Shape) -> Shape:
+        if len(shape) != len(self.order):
+            raise ValueError(f'"{self.axes}" has {len(self.order)} axes, {show(shape)} does not')
+        return tuple(shape[axis] for axis in self.order)
 
-    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
-        return permuted(given, data, size, self.order)
+    def _data(self, shape: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        return permute(shape, data, size, self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,31 +158,31 @@ class Part(Form):
             [f"heads={self.heads}"] if self.heads > 1 else []
         )
 
-    def _place(self, given: Shape) -> tuple[int, int, int]:
+    def _find_range(self, shape: Shape) -> tuple[int, int, int]:
         """Return the axis, the start of this part along it, and its size."""
-        if not -len(given) <= self.axis < len(given):
-            raise ValueError(f"there is no axis {self.axis} in {show(given)}")
-        axis = self.axis % len(given)
-        whole, parts = given[axis], self.of
+        if not -len(shape) <= self.axis < len(shape):
+            raise ValueError(f"there is no axis {self.axis} in {show(shape)}")
+        axis = self.axis % len(shape)
+        total, parts = shape[axis], self.of
         if isinstance(parts, int):
-            size, rest = divmod(whole, parts)
+            size, rest = divmod(total, parts)
             first, sizes = size * self.index, (size,)
         else:
-            size, rest = parts[self.index], whole - sum(parts)
+            size, rest = parts[self.index], total - sum(parts)
             first, sizes = sum(parts[: self.index]), parts
         if rest or any(size % self.heads for size in sizes):
             heads = f" of {self.heads} heads" if self.heads > 1 else ""
-            raise ValueError(f"axis {axis} of {show(given)} does not split into {parts}{heads}")
+            raise ValueError(f"axis {axis} of {show(shape)} does not split into {parts}{heads}")
         return axis, first, size
 
-    def _shape(self, given: Shape) -> Shape:
-        axis, _, size = self._place(given)
-        return (*given[:axis], size, *given[axis + 1 :])
+    def _shape(self, shape: Shape) -> Shape:
+        axis, _, size = self._find_range(shape)
+        return (*shape[:axis], size, *shape[axis + 1 :])
 
-    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
-        axis, before, mine = self._place(given)
-        inner = count(given[axis + 1 :]) * size // self.heads
-        step, first, length = given[axis] * inner, before * inner, mine * inner
+    def _data(self, shape: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+        axis, start, length_of_part = self._find_range(shape)
+        inner = count(shape[axis + 1 :]) * size // self.heads
+        step, first, length = shape[axis] * inner, start * inner, length_of_part * inner
         if step == len(data):
             return data[first : first + length]
         pieces = [data[k : k + length] for k in range(first, len(data), step)] if step else []
@@ -207,23 +207,23 @@ class Reshaped(Form):
     def _details(self) -> list[str]:
         return [str(list(self.sizes))]
 
-    def _shape(self, given: Shape) -> Shape:
-        if count(given) != count(self.sizes):
+    def _shape(self, shape: Shape) -> Shape:
+        if count(shape) != count(self.sizes):
             raise ValueError(
-                f"{show(given)} has a different number of elements than {show(self.sizes)}"
+                f"{show(shape)} has a different number of elements than {show(self.sizes)}"
             )
         return tuple(self.sizes)
 
-    def _data(self, given: Shape, data: memoryview[int], size: int) -> memoryview[int]:
+    def _data(self, shape: Shape, data: memoryview[int], size: int) -> memoryview[int]:
         return data
 
 
-def permuted(
+def permute(
     shape: Shape, data: memoryview[int], size: int, order: Sequence[int]
 ) -> memoryview[int]:
     """Return the items of a row-major tensor with its axes in another order.
 
-    >>> bytes(permuted((2, 3), memoryview(b"abcdef"), 1, (1, 0)))
+    >>> bytes(permute((2, 3), memoryview(b"abcdef"), 1, (1, 0)))
     b'adbecf'
 
     Moves a whole line of items at a time, along the longest axis.
@@ -232,8 +232,8 @@ def permuted(
     if not data:
         return result
     item = ITEMS[size]
-    whole: Any = data
-    source, target = whole.cast("B").cast(item), cast("Any", result).cast(item)
+    items: Any = data
+    source, target = items.cast("B").cast(item), cast("Any", result).cast(item)
     sizes = [shape[axis] for axis in order]
     from_strides = [strides_of(shape)[axis] for axis in order]
     to_strides = list(strides_of(sizes))
@@ -241,12 +241,12 @@ def permuted(
     if line is None:
         target[:] = source
         return result
-    length, come, go = sizes.pop(line), from_strides.pop(line), to_strides.pop(line)
-    for place in product(*map(range, sizes)):
-        here = sum(map(int.__mul__, place, from_strides))
-        there = sum(map(int.__mul__, place, to_strides))
-        target[there : there + go * (length - 1) + 1 : go] = source[
-            here : here + come * (length - 1) + 1 : come
+    length, source_step, target_step = sizes.pop(line), from_strides.pop(line), to_strides.pop(line)
+    for index in product(*map(range, sizes)):
+        source_start = sum(map(int.__mul__, index, from_strides))
+        target_start = sum(map(int.__mul__, index, to_strides))
+        target[target_start : target_start + target_step * (length - 1) + 1 : target_step] = source[
+            source_start : source_start + source_step * (length - 1) + 1 : source_step
         ]
     return result
 

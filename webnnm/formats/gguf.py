@@ -23,21 +23,21 @@ from webnnm.core.shapes import Shape, count
 from webnnm.formats.cursor import AGAIN, Cursor
 
 VERSIONS = (2, 3)
-MOST_DIMENSIONS = 4
-MOST_NESTED = 4
+MAX_DIMENSIONS = 4
+MAX_NESTING = 4
 """The deepest nesting of arrays; files have one level."""
-MOST_TEXTS = 4_000_000
+MAX_STRINGS = 4_000_000
 """How many strings the metadata may hold: each takes some fifty bytes, but eight in the file."""
 ALIGNMENT = 32
 """The alignment of tensors in bytes, unless the metadata say otherwise."""
 
-FINER = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+IQ4_VALUES = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
 """The numbers that IQ4_NL and IQ4_XS have instead of the integers from 0 to 15."""
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11: "q", 12: "d"}
 """Formats of numbers, by their types in metadata."""
 _BOOLEAN, _TEXT, _ARRAY = 7, 8, 9
-_LEAST = {**{code: struct.calcsize(f) for code, f in _SCALARS.items()}, 7: 1, 8: 8, 9: 12}
+_MIN_SIZES = {**{code: struct.calcsize(f) for code, f in _SCALARS.items()}, 7: 1, 8: 8, 9: 12}
 """The least size of a value in bytes."""
 
 
@@ -59,15 +59,15 @@ class StoredTensor:
         if self.code == "F32":
             return HostArray("float32", self.shape, self.data)
         if self.code == "BF16":  # the upper halves of float32
-            whole = bytearray(2 * len(self.data))
-            whole[2::4], whole[3::4] = self.data[0::2], self.data[1::2]
-            return HostArray("float32", self.shape, whole)
+            words = bytearray(2 * len(self.data))
+            words[2::4], words[3::4] = self.data[0::2], self.data[1::2]
+            return HostArray("float32", self.shape, words)
         if self.code not in BLOCKS:
             hint = f"quantise the model to one of {', '.join(READABLE)}"
             raise DataError("NNM806", f"tensors of type {self.code} cannot be read", hint=hint)
         kind = BLOCKS[self.code]
-        unpacked = with_numpy if has_numpy() else in_python
-        return HostArray("float32", self.shape, unpacked(self.data, kind))
+        dequantize = dequantize_with_numpy if has_numpy() else dequantize_in_python
+        return HostArray("float32", self.shape, dequantize(self.data, kind))
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class File:
         Files of the Llama family store these rows so that the pairs that are rotated together are
         (2i, 2i + 1) of a head; Hugging Face and the notation rotate (i, i + size / 2).
         """
-        found = self.tensors[name].array()
+        array = self.tensors[name].array()
         family = self.metadata.get("general.architecture")
         heads = self._heads(name)
-        if family != "llama" or not heads or not found.shape or found.shape[0] % (2 * heads):
-            return found
-        size = found.shape[0] // heads
+        if family != "llama" or not heads or not array.shape or array.shape[0] % (2 * heads):
+            return array
+        size = array.shape[0] // heads
         half = [*range(0, size, 2), *range(1, size, 2)]
-        return found.rows([head * size + place for head in range(heads) for place in half])
+        return array.rows([head * size + row for head in range(heads) for row in half])
 
     def _heads(self, name: str) -> int:
         for part, key in (("attn_q.", "head_count"), ("attn_k.", "head_count_kv")):
@@ -113,56 +113,58 @@ def read(data: Any) -> File:
     version = cursor.number("I", "its version")
     if version not in VERSIONS:
         raise invalid(f"its version is {version}; supported are {', '.join(map(str, VERSIONS))}")
-    tensors, pairs = (cursor.number("Q", "its counts") for _ in range(2))
-    cursor.check(pairs, 13, "its metadata")
+    tensor_count, pair_count = (cursor.number("Q", "its counts") for _ in range(2))
+    cursor.check(pair_count, 13, "its metadata")
     metadata: dict[str, Any] = {}
-    for _ in range(pairs):
+    for _ in range(pair_count):
         key = cursor.text("a key")
         if key in metadata:
             raise invalid(f'it has the key "{key[:60]}" twice')
         metadata[key] = cursor.value(cursor.number("I", "a type"), f'"{key[:60]}"')
-    cursor.check(tensors, 24, "its list of tensors")
-    records = [_record(cursor) for _ in range(tensors)]
+    cursor.check(tensor_count, 24, "its list of tensors")
+    records = [_record(cursor) for _ in range(tensor_count)]
     alignment = metadata.get("general.alignment", ALIGNMENT)
     if not isinstance(alignment, int) or not 0 < alignment <= 1 << 16 or alignment % 8:
         raise invalid(f"its alignment is {str(alignment)[:40]}")
     body = cursor.rest(alignment) if records else memoryview(b"")
-    found: dict[str, StoredTensor] = {}
+    stored: dict[str, StoredTensor] = {}
     for name, shape, code, offset in records:
-        if name in found:
+        if name in stored:
             raise invalid(f'it has the tensor "{name[:60]}" twice')
-        found[name] = _stored(name, shape, code, offset, alignment, body)
+        stored[name] = _make_tensor(name, shape, code, offset, alignment, body)
     end = 0
     for name, _, _, offset in sorted(records, key=lambda record: record[3]):
-        size = len(found[name].data)
+        size = len(stored[name].data)
         if size and offset < end:
             raise invalid(f'tensor "{name[:60]}" overlaps the one before')
         end = max(end, offset + size)
-    return File(metadata, found)
+    return File(metadata, stored)
 
 
 def _record(cursor: _Cursor) -> tuple[str, Shape, int, int]:
     name = cursor.text("the name of a tensor")
     where = f'tensor "{name[:60]}"'
     rank = cursor.number("I", where)
-    if rank > MOST_DIMENSIONS:
+    if rank > MAX_DIMENSIONS:
         raise invalid(f"{where} has {rank} dimensions")
     shape = tuple(reversed([cursor.number("Q", where) for _ in range(rank)]))
     return name, shape, cursor.number("I", where), cursor.number("Q", where)
 
 
-def _stored(
+def _make_tensor(
     name: str, shape: Shape, code: int, offset: int, alignment: int, body: memoryview[int]
 ) -> StoredTensor:
     where = f'tensor "{name[:60]}"'
-    word = TYPES.get(code, str(code))
+    type_name = TYPES.get(code, str(code))
     if offset % alignment:
         raise invalid(f"{where} is at offset {offset}, which is not a multiple of {alignment}")
-    if word not in SIZES:
-        return StoredTensor(word, shape, body[:0])
-    values, size = SIZES[word]
+    if type_name not in SIZES:
+        return StoredTensor(type_name, shape, body[:0])
+    values, size = SIZES[type_name]
     if (shape[-1] if shape else 1) % values:
-        raise invalid(f"{where} has rows of {shape[-1]} values, but blocks of {word} have {values}")
+        raise invalid(
+            f"{where} has rows of {shape[-1]} values, but blocks of {type_name} have {values}"
+        )
     end = offset + count(shape) // values * size
     if end > len(body):
         raise DataError(
@@ -171,7 +173,7 @@ def _stored(
             "there",
             hint=AGAIN,
         )
-    return StoredTensor(word, shape, body[offset:end])
+    return StoredTensor(type_name, shape, body[offset:end])
 
 
 class _Cursor(Cursor):
@@ -181,8 +183,8 @@ class _Cursor(Cursor):
 
     def text(self, what: str) -> str:
         self.texts += 1
-        if self.texts > MOST_TEXTS:
-            raise invalid(f"it holds more than {MOST_TEXTS:,} texts")
+        if self.texts > MAX_STRINGS:
+            raise invalid(f"it holds more than {MAX_STRINGS:,} texts")
         data = bytes(self.take(self.number("Q", what), what))
         try:
             return data.decode()
@@ -198,10 +200,10 @@ class _Cursor(Cursor):
             return self.text(what)
         if code != _ARRAY:
             raise invalid(f"{what} has the unknown type {code}")
-        if depth == MOST_NESTED:
+        if depth == MAX_NESTING:
             raise invalid(f"{what} is nested too deeply")
         item, number = self.number("I", what), self.number("Q", what)
-        self.check(number, _LEAST.get(item, 1), what)
+        self.check(number, _MIN_SIZES.get(item, 1), what)
         if item in _SCALARS:
             numbers: array[Any] = array(_SCALARS[item])
             numbers.frombytes(self.take(number * numbers.itemsize, what))
@@ -210,7 +212,7 @@ class _Cursor(Cursor):
 
     def rest(self, alignment: int) -> memoryview[int]:
         """Return the data of tensors."""
-        return self.view[self.place + -self.place % alignment :]
+        return self.view[self.position + -self.position % alignment :]
 
 
 def invalid(reason: str) -> DataError:
@@ -238,7 +240,7 @@ class _Python:
         return struct.unpack("<e", data)[0]
 
     @staticmethod
-    def signed(data: Any) -> Any:
+    def to_int8(data: Any) -> Any:
         return array("b", data)
 
     @staticmethod
@@ -272,9 +274,9 @@ class _Python:
         return [byte >> shift & 1 for byte in data for shift in range(8)]
 
     @staticmethod
-    def looked_up(fours: Any) -> Any:
+    def look_up(fours: Any) -> Any:
         """Return the numbers of a table that is finer around 0."""
-        return [FINER[four] for four in fours]
+        return [IQ4_VALUES[four] for four in fours]
 
 
 class _NumPy:
@@ -286,7 +288,7 @@ class _NumPy:
         return numpy.ascontiguousarray(data.T).view("<f2").T.astype("float32")[0]
 
     @staticmethod
-    def signed(data: Any) -> Any:
+    def to_int8(data: Any) -> Any:
         return data.view("int8")
 
     @staticmethod
@@ -315,13 +317,13 @@ class _NumPy:
         return numpy.unpackbits(data, axis=0, bitorder="little")
 
     @staticmethod
-    def looked_up(fours: Any) -> Any:
+    def look_up(fours: Any) -> Any:
         numpy: Any = sys.modules["numpy"]
-        return numpy.array(FINER, "int8")[fours]
+        return numpy.array(IQ4_VALUES, "int8")[fours]
 
 
 def _q8_0(block: Any, do: Any) -> Groups:
-    yield do.half(block[:2]), 0.0, do.signed(block[2:])
+    yield do.half(block[:2]), 0.0, do.to_int8(block[2:])
 
 
 def _q4_0(block: Any, do: Any) -> Groups:
@@ -360,9 +362,9 @@ def _q2_k(block: Any, do: Any) -> Groups:
     scales, twos = block[:16], block[16:80]
     scale, least = do.half(block[80:82]), do.half(block[82:])
     for part in range(16):  # of 16 values
-        half, place = divmod(part, 8)
-        start = half * 32 + place % 2 * 16
-        numbers = do.two(twos[start : start + 16], place // 2 * 2)
+        half, index = divmod(part, 8)
+        start = half * 32 + index % 2 * 16
+        numbers = do.two(twos[start : start + 16], index // 2 * 2)
         yield scale * (scales[part] & 15), -least * (scales[part] >> 4), numbers
 
 
@@ -371,11 +373,11 @@ def _q3_k(block: Any, do: Any) -> Groups:
     for part in range(16):
         fours = (do.low if part < 8 else do.high)(packed[part % 8 : part % 8 + 1])
         factor = scale * do.six(fours, packed[8 + part % 4 : 9 + part % 4], part // 4 * 2)[0]
-        half, place = divmod(part, 8)
-        start = half * 32 + place % 2 * 16
-        numbers = do.two(twos[start : start + 16], place // 2 * 2)
-        bits = thirds[place % 2 * 16 :][:16]
-        yield factor, -4 * factor, do.with_bit(numbers, bits, half * 4 + place // 2, 2)
+        half, index = divmod(part, 8)
+        start = half * 32 + index % 2 * 16
+        numbers = do.two(twos[start : start + 16], index // 2 * 2)
+        bits = thirds[index % 2 * 16 :][:16]
+        yield factor, -4 * factor, do.with_bit(numbers, bits, half * 4 + index // 2, 2)
 
 
 def _q5_k(block: Any, do: Any) -> Groups:
@@ -386,7 +388,7 @@ def _q5_k(block: Any, do: Any) -> Groups:
 
 def _iq4_nl(block: Any, do: Any) -> Groups:
     for four in (do.low, do.high):
-        yield do.half(block[:2]), 0.0, do.looked_up(four(block[2:]))
+        yield do.half(block[:2]), 0.0, do.look_up(four(block[2:]))
 
 
 def _iq4_xs(block: Any, do: Any) -> Groups:
@@ -395,8 +397,8 @@ def _iq4_xs(block: Any, do: Any) -> Groups:
         four = (do.high if part % 2 else do.low)(fours[part // 2 : part // 2 + 1])
         factor = scale * do.six(four, pairs[part // 4 : part // 4 + 1], part % 4 * 2)[0]
         data = block[8 + part * 16 : 24 + part * 16]
-        for each in (do.low, do.high):
-            yield factor, 0.0, do.looked_up(each(data))
+        for nibbles in (do.low, do.high):
+            yield factor, 0.0, do.look_up(nibbles(data))
 
 
 def _q4_k(block: Any, do: Any, start: int = 16) -> Groups:
@@ -412,14 +414,14 @@ def _q4_k(block: Any, do: Any, start: int = 16) -> Groups:
 
 
 def _q6_k(block: Any, do: Any) -> Groups:
-    scale, scales = do.half(block[208:]), do.signed(block[192:208])
+    scale, scales = do.half(block[208:]), do.to_int8(block[192:208])
     for part in range(16):
         # 16 values each: eight parts share 64 bytes of lower and 32 of upper bits.
-        half, place = divmod(part, 8)
-        start = half * 64 + place % 4 * 16
-        pairs = block[128 + half * 32 + place % 2 * 16 :][:16]
-        fours = (do.high if place > 3 else do.low)(block[start : start + 16])
-        yield scale * scales[part], 0.0, do.six(fours, pairs, place // 2 * 2)
+        half, index = divmod(part, 8)
+        start = half * 64 + index % 4 * 16
+        pairs = block[128 + half * 32 + index % 2 * 16 :][:16]
+        fours = (do.high if index > 3 else do.low)(block[start : start + 16])
+        yield scale * scales[part], 0.0, do.six(fours, pairs, index // 2 * 2)
 
 
 Rule = Callable[[Any, Any], Groups]
@@ -484,7 +486,7 @@ TYPES = {
     39: "MXFP4",
 }
 """The names of tensor types by number; other types are named by their number."""
-_MANY = 1 << 15
+_BLOCKS_AT_ONCE = 1 << 15
 """Blocks that are unpacked together: their values stay in the cache of a processor."""
 
 
@@ -497,31 +499,31 @@ def has_numpy() -> bool:
     return True
 
 
-def with_numpy(data: memoryview[int], kind: Block) -> Any:
+def dequantize_with_numpy(data: memoryview[int], kind: Block) -> Any:
     """Return the values of blocks; NumPy is loaded."""
     numpy: Any = sys.modules["numpy"]
     rows = numpy.frombuffer(data, "uint8").reshape(-1, kind.size)
-    found = numpy.empty((len(rows), kind.values), "float32")
-    for start in range(0, len(rows), _MANY):
-        place, part = 0, found[start : start + _MANY]
-        blocks = numpy.ascontiguousarray(rows[start : start + _MANY].T)
-        for scale, least, whole in kind.rule(blocks, _NumPy):
-            values: Any = whole.astype("float32")
+    result = numpy.empty((len(rows), kind.values), "float32")
+    for start in range(0, len(rows), _BLOCKS_AT_ONCE):
+        start_of_group, part = 0, result[start : start + _BLOCKS_AT_ONCE]
+        blocks = numpy.ascontiguousarray(rows[start : start + _BLOCKS_AT_ONCE].T)
+        for scale, least, integers in kind.rule(blocks, _NumPy):
+            values: Any = integers.astype("float32")
             values *= scale
             values += least
-            part[:, place : place + len(values)] = values.T
-            place += len(values)
-    return found
+            part[:, start_of_group : start_of_group + len(values)] = values.T
+            start_of_group += len(values)
+    return result
 
 
-def in_python(data: memoryview[int], kind: Block) -> array[float]:
+def dequantize_in_python(data: memoryview[int], kind: Block) -> array[float]:
     """Return the values of blocks without NumPy."""
-    found = array("f")
+    result = array("f")
     for start in range(0, len(data), kind.size):
         block = bytes(data[start : start + kind.size])
-        for scale, least, whole in kind.rule(block, _Python):
-            found.extend([scale * number + least for number in whole])
-    return found
+        for scale, least, integers in kind.rule(block, _Python):
+            result.extend([scale * number + least for number in integers])
+    return result
 
 
 def chunks(
@@ -537,14 +539,14 @@ def chunks(
     """
     head = [b"GGUF", struct.pack("<IQQ", VERSIONS[-1], len(tensors), len(metadata))]
     for key, value in metadata.items():
-        code, data = _packed(value)
+        code, data = _pack_value(value)
         head += [_text(key), struct.pack("<I", code), data]
     codes = {name: number for number, name in TYPES.items()}
-    place = 0
-    for name, (word, shape, data) in tensors.items():
+    offset = 0
+    for name, (type_name, shape, data) in tensors.items():
         sizes = struct.pack(f"<I{len(shape)}Q", len(shape), *reversed(shape))
-        head += [_text(name), sizes, struct.pack("<IQ", codes[word], place)]
-        place += len(data) + -len(data) % ALIGNMENT
+        head += [_text(name), sizes, struct.pack("<IQ", codes[type_name], offset)]
+        offset += len(data) + -len(data) % ALIGNMENT
     text = b"".join(head)
     yield text + bytes(-len(text) % ALIGNMENT)
     for _, _, data in tensors.values():
@@ -555,7 +557,7 @@ def _text(text: str) -> bytes:
     return struct.pack("<Q", len(text.encode())) + text.encode()
 
 
-def _packed(value: Any) -> tuple[int, bytes]:
+def _pack_value(value: Any) -> tuple[int, bytes]:
     """Return the type of a value in metadata, and its bytes."""
     if isinstance(value, bool):
         return _BOOLEAN, bytes([value])
@@ -565,7 +567,7 @@ def _packed(value: Any) -> tuple[int, bytes]:
         return 6, struct.pack("<f", value)
     if isinstance(value, int):
         return 4, struct.pack("<I", value)
-    items = [_packed(item) for item in value]
+    items = [_pack_value(item) for item in value]
     code = items[0][0] if items else 4
     data = b"".join([data for _, data in items])
     return _ARRAY, struct.pack("<IQ", code, len(items)) + data

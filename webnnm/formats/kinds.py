@@ -70,22 +70,24 @@ _ENDINGS = {
     **dict.fromkeys((".csv", ".tsv"), TABLE),
     ".safetensors": SNAPSHOT,
 }
-BEGINNING = 4096
+BEGINNING_BYTES = 4096
 """How many bytes are needed to recognise a file."""
 
 
-def recognised(beginning: bytes, name: str = "") -> Kind | None:
+def recognise_file(beginning: bytes, name: str = "") -> Kind | None:
     """Return the kind of a file by its first bytes, or by its file extension; None if unknown.
 
-    >>> recognised(b"GGUF....").name, recognised(b"", "net.onnx").name, recognised(b"m:layers")
-    ('a GGUF file', 'an ONNX model', None)
+    >>> recognise_file(b"GGUF....").name, recognise_file(b"", "net.onnx").name
+    ('a GGUF file', 'an ONNX model')
+    >>> recognise_file(b"m:layers") is None
+    True
     """
     if is_safetensors(beginning):
         return SNAPSHOT
     if beginning[:4] == b"PK\x03\x04":
-        return next(kind for mark, kind in _ZIPPED if mark in beginning[:BEGINNING])
-    for place, mark, kind in _CONTENTS:
-        if beginning[place : place + len(mark)] == mark:
+        return next(kind for mark, kind in _ZIPPED if mark in beginning[:BEGINNING_BYTES])
+    for offset, mark, kind in _CONTENTS:
+        if beginning[offset : offset + len(mark)] == mark:
             return kind
     return _ENDINGS.get(PurePath(name).suffix.lower())
 

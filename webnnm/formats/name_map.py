@@ -13,26 +13,26 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import show
 from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed
-from webnnm.formats.safetensors import StoredTensor, parsed
+from webnnm.formats.safetensors import StoredTensor, parse_json
 from webnnm.ops.declare.tensors import TensorType
 
 Names = Mapping[str, "str | Form | None"]
 """Parameter here → tensor there; None for a tensor of the file that is not needed."""
 
-LISTED = 8
+MAX_LISTED = 8
 """How many names a message lists at most."""
 
 _HOLE = re.compile(r"\*|\{(\d*)([A-Za-z_]\w*?)([+-]\d+)?\}")
 """The placeholders in a name: `*`, `{n}`, `{n-1}`, `{2n+1}`."""
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 """How many digits a number in a name has at most: longer ones are not numbers of layers."""
 
-_NUMBER = rf"(\d{{1,{MOST_DIGITS}}})(?!\d)"
+_NUMBER = rf"(\d{{1,{MAX_DIGITS}}})(?!\d)"
 
 
 @dataclass(frozen=True)
-class Found:
+class LazyTensor:
     """A tensor of a file for a parameter, not read yet."""
 
     tensor: StoredTensor | HostArray
@@ -53,19 +53,19 @@ class Found:
         return HostArray.of(array, self.type.dtype)
 
 
-def assigned(
+def assign_tensors(
     tensors: Mapping[str, StoredTensor | HostArray],
     types: Mapping[str, TensorType],
     names: Names | None = None,
     *,
     strict: bool = True,
     hint: str = "",
-) -> dict[str, Found]:
+) -> dict[str, LazyTensor]:
     """Return the tensor for each parameter; everything is checked, but nothing is read yet.
 
     >>> from webnnm.formats.safetensors import chunks, read
     >>> file = read(b"".join(chunks({"fc.0.weight": HostArray.of([[1.0, 2.0]])}, {})))
-    >>> found = assigned(
+    >>> found = assign_tensors(
     ...     file.tensors,
     ...     {"w1": TensorType("float32", (2, 1))},
     ...     {"w{n}": Transposed("fc.{n-1}.weight")},
@@ -87,26 +87,26 @@ def assigned(
     types that do not fit, NNM704 for invalid patterns.
     """
     sources, rules = _sources(types, names)
-    places = {name: s.name if isinstance(s, Form) else s for name, s in sources.items()}
+    tensor_names = {name: s.name if isinstance(s, Form) else s for name, s in sources.items()}
     if strict:
-        _check_names(tensors, types, rules, places, hint)
-    found: dict[str, Found] = {}
+        _check_names(tensors, types, rules, tensor_names, hint)
+    assigned: dict[str, LazyTensor] = {}
     for name, source in sources.items():
-        if places[name] in tensors:
-            tensor = tensors[places[name]]
+        if tensor_names[name] in tensors:
+            tensor = tensors[tensor_names[name]]
             reason = _misfit(tensor, source, types[name])
             if not reason:
                 form = source if isinstance(source, Form) else None
-                found[name] = Found(tensor, form, types[name])
+                assigned[name] = LazyTensor(tensor, form, types[name])
             elif strict:
                 _refuse(name, source, tensor, types[name], reason)
-    return found
+    return assigned
 
 
-def places(types: Iterable[str], names: Names | None = None) -> dict[str, str | Form]:
+def source_names(types: Iterable[str], names: Names | None = None) -> dict[str, str | Form]:
     """Return the name of the tensor for each parameter, according to a name map.
 
-    >>> places(["w2"], {"w{n}": "fc.{n-1}.weight"})
+    >>> source_names(["w2"], {"w{n}": "fc.{n-1}.weight"})
     {'w2': 'fc.1.weight'}
     """
     return _sources(types, names)[0]
@@ -127,19 +127,19 @@ class _Rule:
         self.is_pattern = bool(holes)
         self.used = False
         self._shortest = len(key) - sum(len(hole[0]) for hole in holes)
-        known = {hole[2] for hole in holes}
+        hole_names = {hole[2] for hole in holes}
         target = value.name if isinstance(value, Form) else value or ""
-        asked = list(_HOLE.finditer(target))
-        for hole in (*holes, *asked):
+        target_holes = list(_HOLE.finditer(target))
+        for hole in (*holes, *target_holes):
             if hole[2]:
                 _check_hole(hole)
         stars = sum(not hole[2] for hole in holes)
-        strange = [hole[0] for hole in asked if hole[2] and hole[2] not in known]
-        if strange or sum(not hole[2] for hole in asked) > stars:
+        unknown = [hole[0] for hole in target_holes if hole[2] and hole[2] not in hole_names]
+        if unknown or sum(not hole[2] for hole in target_holes) > stars:
             raise DataError(
                 "NNM704",
                 f'the name map says "{target}" of "{key}"',
-                hint=f"{', '.join(strange) or '*'} has no value there",
+                hint=f"{', '.join(unknown) or '*'} has no value there",
             )
 
     def match(self, name: str) -> tuple[list[str], dict[str, int]] | None:
@@ -180,16 +180,16 @@ class _Rule:
         if len(name) < self._shortest:
             return None
         first, *others = self._parts
-        found = first.match(name)
+        match = first.match(name)
         texts: list[str] = []
         for part in others:
-            if found is None:
+            if match is None:
                 break
-            texts += found.groups()
-            end = found.end()
-            if (found := part.search(name, end)) is not None:
-                texts.append(name[end : found.start()])
-        return None if found is None else [*texts, *found.groups()]
+            texts += match.groups()
+            end = match.end()
+            if (match := part.search(name, end)) is not None:
+                texts.append(name[end : match.start()])
+        return None if match is None else [*texts, *match.groups()]
 
     def source(self, name: str) -> str | Form | None:
         """Return the tensor for a parameter by this rule, None if the rule does not match it."""
@@ -199,7 +199,7 @@ class _Rule:
         self.used = True
         stars, numbers = matched
         return (
-            _filled(self.value, partial(_hole, iter(stars), numbers))
+            _fill_holes(self.value, partial(_hole, iter(stars), numbers))
             if stars or numbers
             else (self.value)
         )
@@ -208,7 +208,7 @@ class _Rule:
 def _check_hole(hole: re.Match[str]) -> None:
     """Raise NNM704 for a number that has the factor 0 or is too long."""
     longest = max(map(len, hole.groups("")))
-    if longest > MOST_DIGITS or (hole[1] and not int(hole[1])):
+    if longest > MAX_DIGITS or (hole[1] and not int(hole[1])):
         raise DataError(
             "NNM704",
             f"the name map says {hole[0][:40]}",
@@ -222,11 +222,11 @@ def _hole(stars: Any, numbers: Mapping[str, int], hole: re.Match[str]) -> str:
     return str(int(hole[1] or 1) * numbers[hole[2]] + int(hole[3] or 0))
 
 
-def _filled(value: str | Form, put: Callable[[re.Match[str]], str]) -> str | Form:
+def _fill_holes(value: str | Form, put: Callable[[re.Match[str]], str]) -> str | Form:
     if isinstance(value, str):
         return _HOLE.sub(put, value)
     others = {f: getattr(value, f) for f in value.__dataclass_fields__ if f != "source"}
-    return type(value)(_filled(value.source, put), **others)
+    return type(value)(_fill_holes(value.source, put), **others)
 
 
 def _sources(
@@ -238,8 +238,8 @@ def _sources(
     patterns = [rule for rule in rules if rule.is_pattern]
 
     def source(name: str) -> str | Form:
-        asked = (rule.source(name) for rule in exact.get(name, patterns))
-        return next((found for found in asked if found is not None), name)
+        targets = (rule.source(name) for rule in exact.get(name, patterns))
+        return next((target for target in targets if target is not None), name)
 
     return {name: source(name) for name in types}, rules
 
@@ -248,27 +248,31 @@ def _check_names(
     tensors: Mapping[str, StoredTensor | HostArray],
     types: Mapping[str, TensorType],
     rules: Sequence[_Rule],
-    places: Mapping[str, str],
+    tensor_names: Mapping[str, str],
     hint: str,
 ) -> None:
     """Raise NNM805 if parameters, tensors or entries of the map have no counterpart."""
     unwanted = [rule for rule in rules if rule.value is None]
-    taken = set(places.values())
-    missing = [name for name in types if places[name] not in tensors]
+    used = set(tensor_names.values())
+    missing = [name for name in types if tensor_names[name] not in tensors]
     extra = [
         name
         for name in tensors
-        if name not in taken and not any(rule.match(name) for rule in unwanted)
+        if name not in used and not any(rule.match(name) for rule in unwanted)
     ]
     idle = [rule.key for rule in rules if rule.value is not None and not rule.used]
     if not (missing or extra or idle):
         return
-    told = [n if places[n] == n else f"{n} ({places[n]} in the file)" for n in missing]
-    parts = [f"{_listed(told)} missing"] if missing else []
-    parts += [f"{_listed(extra)} not in the model"] if extra else []
-    parts += [f"{_listed(idle)} in the name map not in the model"] if idle else []
+    labels = [
+        n if tensor_names[n] == n else f"{n} ({tensor_names[n]} in the file)" for n in missing
+    ]
+    parts = [f"{_join_names(labels)} missing"] if missing else []
+    parts += [f"{_join_names(extra)} not in the model"] if extra else []
+    parts += [f"{_join_names(idle)} in the name map not in the model"] if idle else []
     if missing and extra and not hint:
-        hint = suggestion(places[missing[0]], extra) or _fitting(tensors, types, missing, extra)
+        hint = suggestion(tensor_names[missing[0]], extra) or _fitting(
+            tensors, types, missing, extra
+        )
     hint = hint or (suggestion(idle[0], types) if idle else "")
     raise DataError(
         "NNM805",
@@ -322,23 +326,23 @@ def _refuse(
     type: TensorType,
     reason: str,
 ) -> NoReturn:
-    place = source.name if isinstance(source, Form) else source
+    tensor_name = source.name if isinstance(source, Form) else source
     what = tensor.dtype or (tensor.code if isinstance(tensor, StoredTensor) else "")
-    there = "" if place == name else f' as "{place}"'
+    alias = "" if tensor_name == name else f' as "{tensor_name}"'
     transposed = tensor.shape == type.shape[::-1] and len(type.shape) == 2
     raise DataError(
         "NNM806",
-        f'parameter "{name}" is {type} in the model, {what}{show(tensor.shape)} in the file{there}:'
+        f'parameter "{name}" is {type} in the model, {what}{show(tensor.shape)} in the file{alias}:'
         f" {reason}",
-        hint=f"names={{{json.dumps(name)}: {Transposed(place)}}}"
+        hint=f"names={{{json.dumps(name)}: {Transposed(tensor_name)}}}"
         if transposed and not isinstance(source, Form)
         else "",
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more
+def _join_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(names[:MAX_LISTED]) + more
 
 
 def read_names(text: str) -> dict[str, str | Form | None]:
@@ -362,10 +366,10 @@ def read_names(text: str) -> dict[str, str | Form | None]:
     `DataError` NNM704 for a text that is not a name map.
     """
     try:
-        found = parsed(text)
-        if not isinstance(found, dict):
+        content = parse_json(text)
+        if not isinstance(content, dict):
             raise ValueError("it is not a JSON object")
-        entries = cast("dict[str, Any]", found).items()
+        entries = cast("dict[str, Any]", content).items()
         return {key: None if value is None else _form(value) for key, value in entries}
     except (ValueError, TypeError) as error:
         raise DataError(
@@ -383,10 +387,10 @@ FORMS: Mapping[str, type[Form]] = {
 def _form(value: Any) -> str | Form:
     if isinstance(value, str):
         return value
-    given = dict(cast("Mapping[str, Any]", value)) if isinstance(value, dict) else {}
-    words: Iterable[str] = given.keys() & FORMS.keys()
-    word = next(iter(words), None)
-    if word is None:
-        hint = suggestion(next(iter(given), ""), FORMS)
+    fields = dict(cast("Mapping[str, Any]", value)) if isinstance(value, dict) else {}
+    forms: Iterable[str] = fields.keys() & FORMS.keys()
+    form = next(iter(forms), None)
+    if form is None:
+        hint = suggestion(next(iter(fields), ""), FORMS)
         raise ValueError(f"{json.dumps(value)} is neither a name nor {', '.join(FORMS)}; {hint}")
-    return FORMS[word](_form(given.pop(word)), **given)
+    return FORMS[form](_form(fields.pop(form)), **fields)

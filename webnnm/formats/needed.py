@@ -23,12 +23,12 @@ class Call(Protocol):
 C = TypeVar("C", bound=Call)
 
 
-def needed(calls: Sequence[C], results: Iterable[Any]) -> list[C]:
+def find_needed_calls(calls: Sequence[C], results: Iterable[Any]) -> list[C]:
     """Return the calls that the results depend on, in their order."""
     used = set(map(id, results))
-    kept: list[C] = []
+    needed_calls: list[C] = []
     for call in reversed(calls):
         if any(id(result) in used for result in call.results):
             used.update(map(id, call.operands))
-            kept.append(call)
-    return kept[::-1]
+            needed_calls.append(call)
+    return needed_calls[::-1]

@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count, show
 from webnnm.formats.sizes import Dim, Dims, Size, inexpressible, size_of
-from webnnm.formats.twins import zipped
+from webnnm.formats.twins import merge_sizes
 
 
 class Repeated(NamedTuple):
@@ -37,14 +37,16 @@ def pattern(arrays: Sequence[HostArray]) -> tuple[Dims, HostArray | Repeated | P
     first = arrays[0]
     if all(a.shape == first.shape and a.data == first.data for a in arrays):
         return first.shape, first
-    shape: Dims = zipped([array.shape for array in arrays])
+    shape: Dims = merge_sizes([array.shape for array in arrays])
     flat: list[list[Any]] = [list(array.values()) for array in arrays]
     if all(len(set(values)) == 1 for values in flat):
         return shape, Repeated(_number([values[0] for values in flat]))
     for axis in [axis for axis, size in enumerate(shape) if isinstance(size, Size)]:
-        found = {_even(array, axis, values) for array, values in zip(arrays, flat, strict=True)}
-        rule = found.pop()
-        if not found and rule is not None:
+        progressions = {
+            _even(array, axis, values) for array, values in zip(arrays, flat, strict=True)
+        }
+        rule = progressions.pop()
+        if not progressions and rule is not None:
             return shape, rule
     sizes = show(size if isinstance(size, int) else None for size in shape)
     raise inexpressible(f"it has a different table {first.dtype}{sizes} of numbers for each size")

@@ -14,8 +14,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import show
 from webnnm.formats.fields import Fields, shorten
-from webnnm.formats.foreign import Form, Part, Transposed, permuted
-from webnnm.formats.safetensors import File, chunks, parsed
+from webnnm.formats.foreign import Form, Part, Transposed, permute
+from webnnm.formats.safetensors import File, chunks, parse_json
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 METADATA = "adapter_config"
@@ -45,7 +45,7 @@ class LowRank(NamedTuple):
     scale: float
 
 
-class Place(NamedTuple):
+class MatrixSlice(NamedTuple):
     """Where a matrix is stored: which layer of `peft` it is, or which columns of one.
 
     Attributes: `module`, the name of the layer; `first`, its first column there; `columns`, the
@@ -58,52 +58,52 @@ class Place(NamedTuple):
     transposed: bool
 
 
-def place_of(source: str | Form, columns: int) -> Place | None:
+def locate_matrix(source: str | Form, columns: int) -> MatrixSlice | None:
     """Return the place of a matrix with this many columns in a layer, None if it is not a layer's.
 
-    >>> place_of(Part("h.0.attn.c_attn.weight", 1, 3, axis=1), 20)
+    >>> locate_matrix(Part("h.0.attn.c_attn.weight", 1, 3, axis=1), 20)
     Place(module='h.0.attn.c_attn', first=20, columns=60, transposed=False)
     """
     transposed = isinstance(source, Transposed)
     inner = source.source if isinstance(source, Transposed) else source
     name = inner.name if isinstance(inner, Form) else inner
-    first, whole = 0, columns
+    first, total = 0, columns
     if isinstance(inner, Part) and isinstance(inner.source, str) and inner.heads == 1:
         sizes = [columns] * inner.of if isinstance(inner.of, int) else [*inner.of]
-        first, whole = sum(sizes[: inner.index]), sum(sizes)
+        first, total = sum(sizes[: inner.index]), sum(sizes)
     elif isinstance(inner, Form) or not name.endswith(".weight"):
         return None
-    return Place(name.removesuffix(".weight"), first, whole, transposed)
+    return MatrixSlice(name.removesuffix(".weight"), first, total, transposed)
 
 
 def adapter_tensors(
-    found: Iterable[tuple[Place, LowRank]], prefix: str
+    matrices: Iterable[tuple[MatrixSlice, LowRank]], prefix: str
 ) -> tuple[dict[str, HostArray], dict[str, tuple[int, float]]]:
     """Return the tensors of a file, and the rank and alpha of every layer.
 
     Several matrices that are one layer there become one product, whose rank is the sum of theirs.
     """
-    layers: dict[str, list[tuple[Place, LowRank]]] = {}
-    for place, each in found:
-        layers.setdefault(f"{prefix}{place.module}", []).append((place, each))
+    layers: dict[str, list[tuple[MatrixSlice, LowRank]]] = {}
+    for matrix, product in matrices:
+        layers.setdefault(f"{prefix}{matrix.module}", []).append((matrix, product))
     tensors: dict[str, HostArray] = {}
     numbers: dict[str, tuple[int, float]] = {}
     for module, parts in layers.items():
-        rank = sum(each.a.shape[1] for _, each in parts)
+        rank = sum(product.a.shape[1] for _, product in parts)
         columns, scale = parts[0][0].columns, parts[0][1].scale
-        rows = b"".join(bytes(_turned(each.a).data) for _, each in parts)
+        rows = b"".join(bytes(_transpose(product.a).data) for _, product in parts)
         tensors[f"{LEAD}{module}.lora_A.weight"] = HostArray(
             "float32", (rank, parts[0][1].a.shape[0]), rows
         )
         wide = bytearray(4 * rank * columns)  # [rank, columns], zero outside its parts
         before = 0
-        for place, each in parts:
-            size, own = 4 * each.b.shape[1], each.b.data
-            for row in range(each.b.shape[0]):
-                start = 4 * ((before + row) * columns + place.first)
-                wide[start : start + size] = own[row * size : (row + 1) * size]
-            before += each.b.shape[0]
-        tensors[f"{LEAD}{module}.lora_B.weight"] = _turned(
+        for matrix, product in parts:
+            size, values = 4 * product.b.shape[1], product.b.data
+            for row in range(product.b.shape[0]):
+                start = 4 * ((before + row) * columns + matrix.first)
+                wide[start : start + size] = values[row * size : (row + 1) * size]
+            before += product.b.shape[0]
+        tensors[f"{LEAD}{module}.lora_B.weight"] = _transpose(
             HostArray("float32", (rank, columns), wide)
         )
         numbers[module] = rank, scale * rank
@@ -158,12 +158,12 @@ def read_adapter(file: File, text: str | None) -> tuple[dict[str, LowRank], floa
     config = _read_config(text if text is not None else file.metadata.get(METADATA))
     pairs: dict[str, dict[str, HostArray]] = {}
     for name, tensor in file.tensors.items():
-        matched = _NAME.fullmatch(name)
-        if matched is None:
+        match = _NAME.fullmatch(name)
+        if match is None:
             message = f'tensor "{name}" is not a factor of a low-rank adapter of a linear layer'
             raise DataError("NNM805", message, hint="lora_A.weight and lora_B.weight can be loaded")
-        pairs.setdefault(matched[1], {})[matched[2]] = HostArray.of(tensor.array(), "float32")
-    found: dict[str, LowRank] = {}
+        pairs.setdefault(match[1], {})[match[2]] = HostArray.of(tensor.array(), "float32")
+    products: dict[str, LowRank] = {}
     for module, pair in pairs.items():
         if len(pair) < 2:
             message = f'for "{module}" the file has only lora_{next(iter(pair))}'
@@ -177,59 +177,59 @@ def read_adapter(file: File, text: str | None) -> tuple[dict[str, LowRank], floa
         if rank != a.shape[0]:
             message = f'"{module}": the rank is {rank} in the config, but lora_A is {show(a.shape)}'
             raise DataError("NNM806", message, hint="use the config that belongs to the file")
-        found[module] = LowRank(_turned(a), _turned(b), alpha / rank)
-    if not found:
+        products[module] = LowRank(_transpose(a), _transpose(b), alpha / rank)
+    if not products:
         raise DataError("NNM805", "the file has no tensors", hint="download the file again")
-    return found, config.number("lora_dropout", 0)
+    return products, config.number("lora_dropout", 0)
 
 
-def part_of(given: LowRank, place: Place, columns: int) -> LowRank:
+def select_columns(product: LowRank, matrix: MatrixSlice, columns: int) -> LowRank:
     """Return the part of a product for some of the columns, without ranks that add nothing.
 
     Raises `DataError` NNM806 for a product of another size.
     """
-    a, b = given.a, given.b
-    if b.shape[1] != place.columns:
-        message = f'"{place.module}" has {place.columns} columns, the adapter {b.shape[1]}'
+    a, b = product.a, product.b
+    if b.shape[1] != matrix.columns:
+        message = f'"{matrix.module}" has {matrix.columns} columns, the adapter {b.shape[1]}'
         raise DataError("NNM806", message, hint="the adapter belongs to another model")
-    if columns == place.columns:
-        return given
+    if columns == matrix.columns:
+        return product
     values, width = b.values(), b.shape[1]
     rows = [
-        values[row * width + place.first : row * width + place.first + columns]
+        values[row * width + matrix.first : row * width + matrix.first + columns]
         for row in range(b.shape[0])
     ]
-    kept = [row for row, own in enumerate(rows) if any(own)] or [0]
-    own = [value for row in kept for value in rows[row]]
+    used_rows = [row for row, row_values in enumerate(rows) if any(row_values)] or [0]
+    row_values = [value for row in used_rows for value in rows[row]]
     return LowRank(
-        _turned(_turned(a).rows(kept)),
-        HostArray.of(own, "float32", (len(kept), columns)),
-        given.scale,
+        _transpose(_transpose(a).rows(used_rows)),
+        HostArray.of(row_values, "float32", (len(used_rows), columns)),
+        product.scale,
     )
 
 
-def alike(given: Mapping[str, LowRank]) -> tuple[dict[str, LowRank], int, float]:
+def equalize_ranks(products: Mapping[str, LowRank]) -> tuple[dict[str, LowRank], int, float]:
     """Return products of one rank and one scale, and both: smaller ranks are padded with zeros."""
-    rank = max(each.a.shape[1] for each in given.values())
-    scale = next(iter(given.values())).scale
-    found: dict[str, LowRank] = {}
-    for name, each in given.items():
-        a, b = _turned(each.a), each.b
-        if each.scale != scale:
-            factor = each.scale / scale
+    rank = max(product.a.shape[1] for product in products.values())
+    scale = next(iter(products.values())).scale
+    equal: dict[str, LowRank] = {}
+    for name, product in products.items():
+        a, b = _transpose(product.a), product.b
+        if product.scale != scale:
+            factor = product.scale / scale
             b = HostArray.of([value * factor for value in b.values()], "float32", b.shape)
         more = rank - a.shape[0]
-        found[name] = LowRank(_turned(_longer(a, more)), _longer(b, more), scale)
-    return found, rank, scale
+        equal[name] = LowRank(_transpose(_pad_rows(a, more)), _pad_rows(b, more), scale)
+    return equal, rank, scale
 
 
-def _longer(rows: HostArray, more: int) -> HostArray:
+def _pad_rows(rows: HostArray, more: int) -> HostArray:
     size, width = rows.shape
     return HostArray("float32", (size + more, width), bytes(rows.data) + bytes(4 * more * width))
 
 
-def _turned(matrix: HostArray) -> HostArray:
-    data = permuted(matrix.shape, matrix.data, 4, (1, 0))
+def _transpose(matrix: HostArray) -> HostArray:
+    data = permute(matrix.shape, matrix.data, 4, (1, 0))
     return HostArray("float32", matrix.shape[::-1], data)
 
 
@@ -243,7 +243,7 @@ def _read_config(text: str | None) -> Fields:
             "NNM715", f"there is no {CONFIG}", hint="give the folder that has both files"
         )
     try:
-        config = Fields.of(parsed(text), CONFIG, "NNM802")
+        config = Fields.of(parse_json(text), CONFIG, "NNM802")
     except ValueError as error:
         raise DataError("NNM802", f"this is not a valid {CONFIG}: {str(error)[:200]}") from error
     config.integer("r", least=1)

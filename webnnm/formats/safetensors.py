@@ -20,17 +20,17 @@ from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
 
-MOST_HEADER_BYTES = 100_000_000
+MAX_HEADER_BYTES = 100_000_000
 """Longer headers are refused (spec I)."""
-MOST_DIMENSIONS = 64
+MAX_DIMENSIONS = 64
 """More dimensions than any tensor has: such a header is nonsense."""
 
-MOST_NESTED = 16
+MAX_NESTING = 16
 """The deepest nesting of brackets; headers have three levels."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no JSON text holds."""
 _PIECE = 1 << 16
-MOST_VALUES = 1_000_000
+MAX_HEADER_VALUES = 1_000_000
 """How many values a header may hold: at a few bytes of text each, they could fill a page's
 memory."""
 _MARKS = re.compile(r'\\.|[][{},"]', re.DOTALL)
@@ -114,9 +114,9 @@ class StoredTensor:
         if self.code in _DTYPES:
             return HostArray(_DTYPES[self.code], self.shape, self.data)
         if self.code == "BF16":  # the upper halves of float32
-            whole = bytearray(2 * len(self.data))
-            whole[2::4], whole[3::4] = self.data[0::2], self.data[1::2]
-            return HostArray("float32", self.shape, whole)
+            words = bytearray(2 * len(self.data))
+            words[2::4], words[3::4] = self.data[0::2], self.data[1::2]
+            return HostArray("float32", self.shape, words)
         if self.code in _WIDER:
             dtype, narrow, wide = _WIDER[self.code]
             values: array[Any] = array(narrow)
@@ -182,16 +182,16 @@ def unpack_safetensors(data: Any) -> dict[str, HostArray]:
 
 def header(tensors: Mapping[str, HostArray], metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the header of a file as JSON data."""
-    found: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     start = 0
     for name, tensor in tensors.items():
         end = start + tensor.data.nbytes
         packed = tensor.dtype in ("int4", "uint4")
         shape = [tensor.data.nbytes] if packed else list(tensor.shape)
         code = CODES[tensor.dtype]
-        found[name] = {"dtype": code, "shape": shape, "data_offsets": [start, end]}
+        entries[name] = {"dtype": code, "shape": shape, "data_offsets": [start, end]}
         start = end
-    return found
+    return entries
 
 
 def read(data: Any) -> File:
@@ -211,13 +211,17 @@ def read(data: Any) -> File:
         isinstance(value, str) for value in cast("dict[str, Any]", metadata).values()
     ):
         raise invalid("its metadata are not all strings")
-    places = sorted(
-        ((*_place(name, entry), name) for name, entry in content.items() if name != "__metadata__"),
-        key=lambda place: (place[0], place[1]),
+    entries = sorted(
+        (
+            (*_parse_entry(name, entry), name)
+            for name, entry in content.items()
+            if name != "__metadata__"
+        ),
+        key=lambda entry: (entry[0], entry[1]),
     )
     tensors: dict[str, StoredTensor] = {}
     expected = 0
-    for first, end, code, shape, name in places:
+    for first, end, code, shape, name in entries:
         if first != expected:
             what = "overlaps the one before" if first < expected else "leaves a gap before it"
             raise invalid(f'tensor "{name}" {what} (byte {first}, expected {expected})')
@@ -232,8 +236,8 @@ def read(data: Any) -> File:
         expected = end
     if expected != len(body):
         raise invalid(f"{len(body) - expected} bytes follow the last tensor")
-    named = {name: tensors[name] for name in content if name in tensors}
-    return File(named, cast("dict[str, str]", metadata), content, body)
+    in_order = {name: tensors[name] for name in content if name in tensors}
+    return File(in_order, cast("dict[str, str]", metadata), content, body)
 
 
 def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
@@ -243,7 +247,7 @@ def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
             "NNM801", f"the file has {len(view)} bytes, too few for a header", hint=_AGAIN
         )
     length = int.from_bytes(view[:8], "little")
-    if length > MOST_HEADER_BYTES:
+    if length > MAX_HEADER_BYTES:
         raise invalid(f"its header would have {length} bytes")
     if length > len(view) - 8:
         raise DataError(
@@ -253,7 +257,7 @@ def _header(view: memoryview[int]) -> tuple[dict[str, Any], int]:
             hint=_AGAIN,
         )
     try:
-        content = parsed(_text(view[8 : 8 + length]))
+        content = parse_json(_text(view[8 : 8 + length]))
     except ValueError as error:
         raise invalid(f"its header is not JSON: {error}") from error
     if not isinstance(content, dict):
@@ -273,16 +277,16 @@ def _text(data: memoryview[int]) -> str:
     return "".join(pieces)
 
 
-def parsed(text: str, max_values: float | None = None) -> Any:
+def parse_json(text: str, max_values: float | None = None) -> Any:
     """Return the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
 
     Numbers that are not finite are invalid, too, and so are more than `max_values` values, by
-    default `MOST_VALUES`.
+    default `MAX_HEADER_VALUES`.
 
-    >>> parsed('{"a": [1]}')
+    >>> parse_json('{"a": [1]}')
     {'a': [1]}
     """
-    limit = MOST_VALUES if max_values is None else max_values
+    limit = MAX_HEADER_VALUES if max_values is None else max_values
     depth = values = 0
     inside = False
     for mark in _MARKS.finditer(text):
@@ -291,43 +295,43 @@ def parsed(text: str, max_values: float | None = None) -> Any:
             continue
         depth += step
         values += step >= 0
-        if depth > MOST_NESTED:  # which would exhaust the stack of a page and end its Python
+        if depth > MAX_NESTING:  # which would exhaust the stack of a page and end its Python
             raise ValueError("it is nested too deeply")
         if values > limit:
             raise ValueError(f"it holds more than {limit:,} values")
-    found = json.loads(
+    value = json.loads(
         text, object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite
     )
     if "\\u" in text:  # through which it may hold half a character, which cannot be encoded again
-        json.dumps(found, ensure_ascii=False).encode()
-    return found
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def _finite(text: str) -> float:
-    if not math.isfinite(found := float(text)):  # NaN, Infinity, 1e999
+    if not math.isfinite(number := float(text)):  # NaN, Infinity, 1e999
         raise ValueError(f"{text[:20]} is not a finite number")
-    return found
+    return number
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         raise ValueError("it contains a name twice")
-    return found
+    return content
 
 
-def _place(name: str, entry: Any) -> tuple[int, int, str, Shape]:
+def _parse_entry(name: str, entry: Any) -> tuple[int, int, str, Shape]:
     """Return the start and end of a tensor, its type and its shape."""
     where = f'tensor "{name}"'
     if isinstance(entry, list) and len(cast("list[Any]", entry)) == len(ENTRY):
         entry = dict(zip(ENTRY, cast("list[Any]", entry), strict=True))
-    given = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-    if not given.keys() >= {*ENTRY}:
+    fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+    if not fields.keys() >= {*ENTRY}:
         raise invalid(f"{where} needs dtype, shape and data_offsets")
-    code, shape, offsets = given["dtype"], given["shape"], given["data_offsets"]
+    code, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
     if not isinstance(code, str) or (code not in SIZES and code not in BITS):
         raise invalid(f"{where} has the unknown type {code!r}")
-    if not _are_sizes(shape) or len(shape) > MOST_DIMENSIONS:
+    if not _are_sizes(shape) or len(shape) > MAX_DIMENSIONS:
         raise invalid(f"{where} has the shape {str(shape)[:80]}")
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise invalid(f"{where} has the offsets {str(offsets)[:80]}")

@@ -82,8 +82,8 @@ def size_of(values: Iterable[int]) -> Dim:
     >>> size_of([4, 4, 4])
     4
     """
-    found = tuple(values)
-    return found[0] if len(set(found)) == 1 else Size(found)
+    sizes = tuple(values)
+    return sizes[0] if len(set(sizes)) == 1 else Size(sizes)
 
 
 def affine(size: Size, of: Size) -> tuple[int, int] | None:
@@ -115,18 +115,18 @@ def formula(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, i
             for factor in factors:
                 product = factor * product
             assert isinstance(product, Size)
-            found = affine(size, product)
-            if found is not None:
-                return factors, *found
+            coefficients = affine(size, product)
+            if coefficients is not None:
+                return factors, *coefficients
     return None
 
 
-def expressed(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, int]:
+def express_size(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], int, int]:
     """Return the formula of a size. Raises `OperatorError` NNM902 if it has none."""
-    found = formula(size, known)
-    if found is None:
+    expression = formula(size, known)
+    if expression is None:
         raise inexpressible("a size is not a multiple of an open size plus a number")
-    return found
+    return expression
 
 
 def learn(value: V, symbols: dict[Size, tuple[V, int]]) -> None:

@@ -31,7 +31,7 @@ class Twins:
     def types(self) -> list[Any]:
         """The types of the results, with open sizes where they differ."""
         columns = zip(*(node.types for node in self.nodes), strict=True)
-        return [(types[0].dtype, zipped([type.shape for type in types])) for types in columns]
+        return [(types[0].dtype, merge_sizes([type.shape for type in types])) for types in columns]
 
     def operands(self) -> list[tuple[Twins, int] | None]:
         """Return the operands: the nodes that produce them, and which of their results they are."""
@@ -41,42 +41,44 @@ class Twins:
     def options(self) -> dict[str, Any]:
         """Return the options of the operator, with open sizes where they differ."""
         rows = [node.options for node in self.nodes if isinstance(node, OperatorNode)]
-        return {name: zipped([row[name] for row in rows]) for name in (rows[0] if rows else ())}
+        return {
+            name: merge_sizes([row[name] for row in rows]) for name in (rows[0] if rows else ())
+        }
 
 
-def walked(graphs: Sequence[Graph], source: str) -> list[Twins]:
-    """Return the corresponding nodes of all graphs, operands before users.
+def toposort(graphs: Sequence[Graph], source: str) -> list[Twins]:
+    """Return the corresponding nodes of all graphs in topological order, operands before users.
 
     Raises `ModelError` NNM902 if the graphs differ in structure.
     """
-    waiting = [Twins(tuple(o.node for o in outputs)) for outputs in outputs_of(graphs).values()]
-    found: dict[Key, Twins] = {}
-    while waiting:
-        twins = waiting.pop()
-        if twins.key in found:
+    pending = [Twins(tuple(o.node for o in outputs)) for outputs in outputs_of(graphs).values()]
+    by_key: dict[Key, Twins] = {}
+    while pending:
+        twins = pending.pop()
+        if twins.key in by_key:
             continue
-        found[twins.key] = twins
+        by_key[twins.key] = twins
         _check_alike(twins, source)
-        waiting += [operand[0] for operand in twins.operands() if operand is not None]
-    return [found[key] for key in sorted(found)]
+        pending += [operand[0] for operand in twins.operands() if operand is not None]
+    return [by_key[key] for key in sorted(by_key)]
 
 
-def lowered(
+def lower_graphs(
     graphs: Sequence[Graph],
     arguments: Mapping[str, V],
     source: str,
     *,
     constant: Callable[[Twins], V],
-    applied: Callable[[Twins, Sequence[V | None]], tuple[V, ...]],
+    apply: Callable[[Twins, Sequence[V | None]], tuple[V, ...]],
     learn: Callable[[V], None],
 ) -> dict[str, V]:
-    """Return the outputs by name; each node is written by `constant` or `applied`.
+    """Write each node of graphs by `constant` or `apply`.
 
     `arguments` are the inputs by name; `learn` gets every result once. Raises `ModelError` with the
     place in the text for errors of operators.
     """
     values: dict[Key, tuple[V, ...]] = {}
-    for twins in walked(graphs, source):
+    for twins in toposort(graphs, source):
         node = twins.nodes[0]
         if isinstance(node, InputNode):
             values[twins.key] = (arguments[node.name],)
@@ -86,9 +88,9 @@ def lowered(
                 values[twins.key] = (constant(twins),)
             else:
                 operands = [o and values[o[0].key][o[1]] for o in twins.operands()]
-                values[twins.key] = applied(twins, operands)
+                values[twins.key] = apply(twins, operands)
         except OperatorError as error:
-            raise placed(error, node, source) from error
+            raise locate_error(error, node, source) from error
         for value in values[twins.key]:
             learn(value)
     return {
@@ -102,7 +104,7 @@ def outputs_of(graphs: Sequence[Graph]) -> Mapping[str, tuple[Operand, ...]]:
     return {name: tuple(g.outputs[name] for g in graphs) for name in graphs[0].outputs}
 
 
-def placed(error: Any, node: Node, source: str) -> ModelError:
+def locate_error(error: Any, node: Node, source: str) -> ModelError:
     """Return an error about a node that shows the place in the model text."""
     name = f'"{node.label}": ' if node.label else ""
     return ModelError(
@@ -114,10 +116,10 @@ def placed(error: Any, node: Node, source: str) -> ModelError:
     )
 
 
-def zipped(values: Sequence[Any]) -> Any:
+def merge_sizes(values: Sequence[Any]) -> Any:
     """Return one value for several: their common value, or an open size where sizes differ.
 
-    >>> zipped([(2, "a"), (3, "a"), (5, "a")])
+    >>> merge_sizes([(2, "a"), (3, "a"), (5, "a")])
     (Size(values=(2, 3, 5)), 'a')
 
     Raises `OperatorError` NNM902 for other differences.
@@ -128,7 +130,7 @@ def zipped(values: Sequence[Any]) -> Any:
     if all(isinstance(value, int) for value in values):
         return size_of(values)
     if all(isinstance(value, tuple) and len(value) == len(first) for value in values):
-        return tuple(zipped(column) for column in zip(*values, strict=True))
+        return tuple(merge_sizes(column) for column in zip(*values, strict=True))
     raise inexpressible(f"an option is {first} for one size and {values[1]} for another")
 
 
@@ -149,7 +151,7 @@ def _check_alike(twins: Twins, source: str) -> None:
             if isinstance(first, OperatorNode) and len(_form(first)) == len(_form(other)):
                 message = f"{message}: {_amount(first)}, then {_amount(other)}"
             error = ModelError(CODE, message, hint=HINT)
-            raise placed(error, first, source)
+            raise locate_error(error, first, source)
 
 
 def _amount(node: Node) -> str:

@@ -12,7 +12,7 @@ from webnnm.data.files.references import Reference, read_reference
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.editing.low_rank import Adapter, adapted_document, adapters
 from webnnm.formats import peft
-from webnnm.formats.name_map import Names, places
+from webnnm.formats.name_map import Names, source_names
 from webnnm.formats.safetensors import read
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.packing.packing import Packing
@@ -79,10 +79,10 @@ async def save_lora(state: ModelState, origin: Origin, place: Any) -> Any:
         names = [name for each in found for name in (each.a, each.b)]
         values = await state.backend.read(*(tensors[name] for name in names))
     arrays = dict(zip(names, values, strict=True))
-    sources = places(types, origin.names)
-    own: list[tuple[peft.Place, peft.LowRank]] = []
+    sources = source_names(types, origin.names)
+    own: list[tuple[peft.MatrixSlice, peft.LowRank]] = []
     for each in found:
-        where = peft.place_of(sources[each.weight], types[each.weight].shape[-1])
+        where = peft.locate_matrix(sources[each.weight], types[each.weight].shape[-1])
         if where is None:
             message = f'"{each.weight}" is not a layer that an adapter file can name'
             raise DataError("NNM805", message, hint="call add_lora(targets=…) with other matrices")
@@ -112,22 +112,22 @@ async def save_lora(state: ModelState, origin: Origin, place: Any) -> Any:
 async def load_lora(state: ModelState, origin: Origin, source: Any) -> list[str]:
     """Add the adapter of a file; see `PretrainedModel.load_lora`."""
     given, dropout = peft.read_adapter(*await _opened(source))
-    types, sources = state.parameters.types, places(state.parameters.types, origin.names)
+    types, sources = state.parameters.types, source_names(state.parameters.types, origin.names)
     own: dict[str, peft.LowRank] = {}
     taken: set[str] = set()
     for name, each in sources.items():
         shape = types[name].shape
-        place = peft.place_of(each, shape[-1]) if len(shape) == 2 else None
+        place = peft.locate_matrix(each, shape[-1]) if len(shape) == 2 else None
         modules = (origin.prefix + place.module, place.module) if place else ()
         known = [module for module in modules if module in given]
         if place and known:
-            own[name] = peft.part_of(given[known[0]], place, shape[-1])
+            own[name] = peft.select_columns(given[known[0]], place, shape[-1])
             taken.add(known[0])
     lost = [module for module in given if module not in taken]
     if lost:
         message = f'the model has no layer "{lost[0]}", nor {len(lost) - 1} more of the adapter'
         raise DataError("NNM805", message, hint="the adapter belongs to another model")
-    own, rank, scale = peft.alike(own)
+    own, rank, scale = peft.equalize_ranks(own)
     for name, each in own.items():
         if each.a.shape[0] != types[name].shape[0]:
             message = f'"{name}" has {types[name].shape[0]} rows, the adapter {each.a.shape[0]}'

@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.data.files.references import Reference, Roots, read_path, read_reference, refer
 from webnnm.formats.atomic import write_atomically
-from webnnm.formats.kinds import BEGINNING, is_safetensors
+from webnnm.formats.kinds import BEGINNING_BYTES, is_safetensors
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.exporting.file import write_model
 from webnnm.formats.onnx.importing.importer import import_model
@@ -45,7 +45,7 @@ async def read_onnx(source: Any, references: Roots = None) -> tuple[ModelProto, 
 
 def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:
     """Return the contents of a snapshot, None for other bytes."""
-    if not is_safetensors(bytes(memoryview(data)[:BEGINNING])):
+    if not is_safetensors(bytes(memoryview(data)[:BEGINNING_BYTES])):
         return None
     from webnnm.snapshots.onnx_snapshot import read_onnx_snapshot
 

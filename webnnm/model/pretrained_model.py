@@ -12,7 +12,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import require_await, require_await_of_methods
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.downloads import Downloads, Progress
-from webnnm.formats.name_map import Names, assigned
+from webnnm.formats.name_map import Names, assign_tensors
 from webnnm.model.nnmodel import NNModel
 from webnnm.transformers.architectures import CLASS, written
 from webnnm.transformers.architectures.rotary_rates import longest
@@ -202,7 +202,7 @@ class PretrainedModel(NNModel):
         """
         model = await cls._opened(settings)
         try:
-            found = assigned(tensors, model.parameters.types, names, hint=OTHER_MODEL)
+            found = assign_tensors(tensors, model.parameters.types, names, hint=OTHER_MODEL)
             values = {name: each.view for name, each in found.items()}
             if weights is None:
                 await model.parameters.begin(values.items())

@@ -19,7 +19,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
-from webnnm.formats.safetensors import parsed
+from webnnm.formats.safetensors import parse_json
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots import storage
 from webnnm.trainer.progress import Reporter, display
@@ -348,7 +348,7 @@ def _usual_epochs(dataset: AnyDataset, fixed: Mapping[str, Any]) -> int:
 async def _read(path: str | os.PathLike[str]) -> Any:
     """Return the search saved in a file, None if there is none. Raises `DataError` NNM704."""
     try:
-        return parsed(bytes(await storage.fetch(path)).decode())
+        return parse_json(bytes(await storage.fetch(path)).decode())
     except (DataError, ValueError) as error:
         cause = error.__cause__
         gone = cause is None or isinstance(cause, FileNotFoundError)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
-from webnnm.formats.name_map import Found, Names, assigned
-from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parsed, read
+from webnnm.formats.name_map import LazyTensor, Names, assign_tensors
+from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parse_json, read
 from webnnm.notation.formatter import format_document
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.restored import Restored
@@ -219,7 +219,7 @@ async def load_parameters(
         own = parameters(verified(file))
         packed = _packed(file, own, state)
         given = {**own, **{name: each() for name, each in packed.items()}}
-    found = assigned(given, state.parameters.types, names, strict=strict)
+    found = assign_tensors(given, state.parameters.types, names, strict=strict)
     if not found:
         raise DataError(
             "NNM710", f"none of its {len(given)} tensors matches a parameter of the model"
@@ -239,9 +239,9 @@ async def opened(source: Any) -> File:
     try:
         return read(source)
     except DataError as error:
-        from webnnm.formats.kinds import BEGINNING, SNAPSHOT, recognised
+        from webnnm.formats.kinds import BEGINNING_BYTES, SNAPSHOT, recognise_file
 
-        kind = recognised(bytes(memoryview(source)[:BEGINNING]), name)
+        kind = recognise_file(bytes(memoryview(source)[:BEGINNING_BYTES]), name)
         if kind is None or kind == SNAPSHOT:
             raise
         words = f"this is not a safetensors file: it is {kind.name}"
@@ -257,7 +257,7 @@ async def restore(state: ModelState, file: File) -> None:
     packed = _packed(file, own, state)
     if unknown := [n for n, p in packed.items() if n not in types or types[n].shape != p.shape]:
         raise invalid(f'"{unknown[0]}" is packed, but is not a matrix of the model')
-    found = assigned(own, {name: type for name, type in types.items() if name not in packed})
+    found = assign_tensors(own, {name: type for name, type in types.items() if name not in packed})
     content = _metadata(file, "normalisation") or {"inputs": {}}
     kept, step = restored(content, file.tensors), _step(file)
     check(kept, state.network)
@@ -308,7 +308,7 @@ def _packed(
     return packed(_metadata(file, "weights"), tensors, state)
 
 
-def _take(state: ModelState, found: Mapping[str, Found]) -> list[str]:
+def _take(state: ModelState, found: Mapping[str, LazyTensor]) -> list[str]:
     for name in found:
         state.parameters.settable(name)
     for name, tensor in found.items():
@@ -338,7 +338,7 @@ def _step(file: File) -> int:
 def _metadata(file: File, key: str) -> dict[str, Any]:
     """Return structured metadata; empty if there is none."""
     try:
-        found = parsed(file.metadata.get(KEY + key, "{}"))
+        found = parse_json(file.metadata.get(KEY + key, "{}"))
     except ValueError as error:
         raise invalid(f"its metadata {key} is not JSON: {error}") from error
     if not isinstance(found, dict):

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.formats.fields import MAX_INTEGER, Fields, shorten
-from webnnm.formats.safetensors import parsed
+from webnnm.formats.safetensors import parse_json
 
 HARMLESS = re.compile(
     r"""_.* | transformers_version | architectures | auto_map | model_type | task_specific_params
@@ -108,7 +108,7 @@ class Config(Fields):
         self.tensors = tensors
         self._read |= {*ignore}
         self._parts: list[Config] = []
-        self._place = place
+        self._path = place
         self._check_types()
 
     def size(self, key: str, default: int | None = None) -> int:
@@ -163,7 +163,7 @@ class Config(Fields):
 
     def part(self, key: str) -> Config:
         """Return the config of a part, which `finish` checks too; empty if there is none."""
-        found, place = self.object(key), f"{self._place}{key}."
+        found, place = self.object(key), f"{self._path}{key}."
         ignored = [k.removeprefix(place) for k in self._read if k.startswith(place)]
         part = Config(found, ignored, self.tensors, place, self.file)
         self._parts.append(part)
@@ -192,14 +192,14 @@ class Config(Fields):
         """Raise an error for keys that were not read; only empty ones are ignored."""
         for key, value in self.given.items():
             if key not in self._read and value and not HARMLESS.fullmatch(key):
-                hint = f'ignore=["{self._place}{key}"], if results do not depend on it'
+                hint = f'ignore=["{self._path}{key}"], if results do not depend on it'
                 raise self.refused(key, value, hint)
         for part in self._parts:
             part.finish()
 
     def refused(self, key: str, value: Any, hint: str) -> DataError:
         """Return NNM818, the error for a key that asks for something that is not supported."""
-        message = f'{self.file}: "{self._place}{key}" is {shorten(value)}, which is not supported'
+        message = f'{self.file}: "{self._path}{key}" is {shorten(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
 
 
@@ -216,7 +216,7 @@ def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
 def read_object(text: str, name: str, code: str = "NNM818") -> Fields:
     """Return the fields of a JSON text. Raises `DataError`, with a code, unless it is an object."""
     try:
-        return Fields.of(parsed(text), name, code)
+        return Fields.of(parse_json(text), name, code)
     except ValueError as error:
         raise DataError(code, f"{name} cannot be read: {str(error)[:200]}") from error
 

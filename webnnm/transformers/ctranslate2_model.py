@@ -9,7 +9,7 @@ from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
-from webnnm.formats.ctranslate2 import SCALE, File, whole_numbers
+from webnnm.formats.ctranslate2 import SCALE, File, dequantize_rows
 from webnnm.formats.safetensors import StoredTensor
 from webnnm.transformers.gguf_model import Unpacked
 from webnnm.transformers.json_tokenizer import added_tokens
@@ -139,7 +139,7 @@ def _stored(file: File, name: str, index: int, parts: int) -> StoredTensor:
     scale = file.tensors.get(f"{name}{SCALE}")
     if scale is None:
         return tensor
-    return Unpacked(tensor.shape, partial(whole_numbers, tensor, _part(scale, index, parts)))
+    return Unpacked(tensor.shape, partial(dequantize_rows, tensor, _part(scale, index, parts)))
 
 
 def _part(tensor: StoredTensor, index: int, parts: int) -> StoredTensor:

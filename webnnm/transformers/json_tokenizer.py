@@ -12,7 +12,7 @@ from typing import Any, cast
 from webnnm.backends import pyodide_host
 from webnnm.core.errors import BackendError, DataError
 from webnnm.formats.fields import Fields
-from webnnm.formats.safetensors import parsed
+from webnnm.formats.safetensors import parse_json
 from webnnm.transformers.chat_template import ChatTemplate
 from webnnm.transformers.tokenizer_growth import AFFIXES, LETTERS, PARTS, check_growth
 
@@ -79,7 +79,7 @@ def added_tokens(text: str) -> dict[str, int]:
     Raises `DataError` NNM718 for an invalid tokenizer.
     """
     try:
-        found = Fields.of(parsed(text), "tokenizer.json").get("added_tokens", [])
+        found = Fields.of(parse_json(text), "tokenizer.json").get("added_tokens", [])
         listed = cast("list[Any]", found) if isinstance(found, list) else [found]
         tokens = [Fields.of(each, 'each of "added_tokens"') for each in listed]
         return {token.text("content"): token.integer("id") for token in tokens}
@@ -153,7 +153,7 @@ async def _in_page(text: str) -> tuple[Any, Any]:
         raise _wrong(error) from error
 
     try:
-        check_growth(parsed(str(made.parts)))
+        check_growth(parse_json(str(made.parts)))
     except ValueError as error:
         raise _wrong(error) from error
 

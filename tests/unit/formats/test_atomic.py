@@ -17,7 +17,7 @@ import pytest
 
 from tests.unit.killing import in_new_process, moments, run_and_kill
 from webnnm import DataError
-from webnnm.formats.atomic import check_place, write_atomically
+from webnnm.formats.atomic import check_writable, write_atomically
 
 
 def test_the_file_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_what_is_not_a_file_is_not_replaced(tmp_path: Path, kind: str) -> None:
     else:
         with socket.socket(socket.AF_UNIX) as made:
             made.bind(os.path.relpath(path))
-    for refused in (check_place, lambda place: write_atomically(place, [b"x"])):
+    for refused in (check_writable, lambda place: write_atomically(place, [b"x"])):
         with pytest.raises(DataError, match=f"place cannot be written: it is {kind}") as caught:
             refused(path)
         assert caught.value.code == "NNM807"
@@ -201,7 +201,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     script = f"""if True:
         import resource, signal
         from webnnm import DataError
-        from webnnm.formats.atomic import check_place, write_atomically
+        from webnnm.formats.atomic import check_writable, write_atomically
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         try:
@@ -265,14 +265,14 @@ def test_a_folder_that_goes_on_the_way(tmp_path: Path) -> None:
 def test_a_place_is_tried_before_anything_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
-    check_place(path)
-    check_place(tmp_path / "new.bin")
+    check_writable(path)
+    check_writable(tmp_path / "new.bin")
     assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == b"old"
     # The file system of a page takes any name.
     names = () if sys.platform == "emscripten" else ("a" * 300, "zero\0")
     for place in ("none/a.bin", "a.bin/a.bin", *names):
         with pytest.raises(DataError) as caught:
-            check_place(tmp_path / place)
+            check_writable(tmp_path / place)
         assert caught.value.code == "NNM807"
 
 

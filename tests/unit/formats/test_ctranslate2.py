@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from webnnm import DataError
-from webnnm.formats.ctranslate2 import chunks, read, whole_numbers
+from webnnm.formats.ctranslate2 import chunks, dequantize_rows, read
 
 TENSORS = {
     "encoder/conv1/weight": ("F16", [1, 2, 3], struct.pack("<6e", *range(6))),
@@ -36,10 +36,12 @@ def test_what_is_written_comes_back() -> None:
 
 def test_numbers_of_int8_are_divided_by_the_scales_of_their_rows() -> None:
     tensors = read(WHOLE).tensors
-    found = whole_numbers(tensors["decoder/w"], tensors["decoder/w_scale"])
+    found = dequantize_rows(tensors["decoder/w"], tensors["decoder/w_scale"])
     assert found.tolist() == [[1, 0, -1], [32, -0.5, 0.5]]
     with pytest.raises(DataError, match="one for each row"):
-        whole_numbers(tensors["decoder/w"], tensors["decoder/b"].__class__("F32", (1,), WHOLE[:4]))
+        dequantize_rows(
+            tensors["decoder/w"], tensors["decoder/b"].__class__("F32", (1,), WHOLE[:4])
+        )
 
 
 def test_tensors_are_views() -> None:

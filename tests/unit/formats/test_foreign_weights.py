@@ -13,7 +13,7 @@ import pytest
 from webnnm import DataError, NNModel
 from webnnm.core.arrays import HostArray
 from webnnm.formats.foreign import Part, Permuted, Transposed
-from webnnm.formats.name_map import assigned, read_names
+from webnnm.formats.name_map import assign_tensors, read_names
 from webnnm.formats.safetensors import chunks
 from webnnm.ops.declare.tensors import TensorType
 
@@ -212,7 +212,7 @@ def taken(names: Any, tensors: list[str], parameters: list[str]) -> dict[str, st
     """Return by parameter the tensor that it takes, of tensors with a number each."""
     types = {name: TensorType("float32", ()) for name in parameters}
     arrays = {name: HostArray.of(float(k)) for k, name in enumerate(tensors)}
-    found = assigned(arrays, types, names)
+    found = assign_tensors(arrays, types, names)
     return {name: tensors[int(one.array().values()[0])] for name, one in found.items()}
 
 
@@ -278,6 +278,6 @@ def test_a_part_of_very_many_is_refused_without_counting_them() -> None:
     array = HostArray.of([], shape=(0, 4))
     types = {"w1": TensorType("float32", (3,))}
     with pytest.raises(DataError) as caught:
-        assigned({"a": array, "b": array}, types, {"w1": Part("a", 0, 10**12)})
+        assign_tensors({"a": array, "b": array}, types, {"w1": Part("a", 0, 10**12)})
     assert caught.value.code == "NNM805"
     assert Part("a", 10**11, 10**12).shape((0, 4)) == (0, 4)

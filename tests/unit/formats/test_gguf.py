@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError
-from webnnm.formats.gguf import BLOCKS, SIZES, StoredTensor, chunks, in_python, read
+from webnnm.formats.gguf import BLOCKS, SIZES, StoredTensor, chunks, dequantize_in_python, read
 
 GOLDEN: dict[str, Any] = json.loads(Path(__file__).with_name("gguf_blocks.json").read_text())
 """Bytes of blocks, and some of the values that the package `gguf` (llama.cpp) makes of them."""
@@ -42,7 +42,7 @@ def test_values_are_those_of_llama_cpp(name: str) -> None:
     tensor = StoredTensor(name, (len(data) // size * values,), memoryview(data))
     found = [tensor.array().values()]
     if name in BLOCKS:
-        found.append(in_python(tensor.data, BLOCKS[name]))
+        found.append(dequantize_in_python(tensor.data, BLOCKS[name]))
     for values in found:
         assert list(values[:: len(values) // len(wanted)]) == pytest.approx(wanted, rel=1e-6)
 

@@ -15,8 +15,8 @@ import pytest
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
-from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed, permuted
-from webnnm.formats.name_map import Names, assigned, read_names
+from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed, permute
+from webnnm.formats.name_map import Names, assign_tensors, read_names
 from webnnm.formats.safetensors import StoredTensor, chunks, read
 from webnnm.ops.declare.tensors import TensorType
 
@@ -33,7 +33,7 @@ def found(
     types = {name: TensorType("float32", shape) for name, shape in wanted.items()}
     return {
         name: one.array().tolist()
-        for name, one in assigned(file.tensors, types, names, **options).items()
+        for name, one in assign_tensors(file.tensors, types, names, **options).items()
     }
 
 
@@ -60,7 +60,7 @@ def test_every_order_of_axes(shape: tuple[int, ...], size: int) -> None:
             for axis, length in enumerate(shape):
                 number = number * length + old[axis]
             expected.append(items[number])
-        assert bytes(permuted(shape, data, size, order)) == b"".join(expected)
+        assert bytes(permute(shape, data, size, order)) == b"".join(expected)
 
 
 def test_transposed_and_reshaped() -> None:
@@ -253,7 +253,7 @@ def test_texts_that_are_not_a_name_map(text: str) -> None:
 def widened(code: str, data: bytes) -> list[float]:
     tensor = StoredTensor(code, (len(data) // 2,), memoryview(data))
     types = {"x": TensorType("float32", tensor.shape)}
-    return assigned({"x": tensor}, types)["x"].array().values().tolist()  # type: ignore[union-attr]
+    return assign_tensors({"x": tensor}, types)["x"].array().values().tolist()  # type: ignore[union-attr]
 
 
 def test_every_float16_and_bfloat16_widens_exactly() -> None:
@@ -290,7 +290,7 @@ def test_integers_are_not_floats() -> None:
         + b"ab"
     )
     with pytest.raises(DataError, match=r"F8_E4M3\[2\] in the file: its type has no counterpart"):
-        assigned(strange.tensors, {"x": TensorType("float32", (2,))})
+        assign_tensors(strange.tensors, {"x": TensorType("float32", (2,))})
 
 
 @pytest.mark.skipif(sys.platform == "emscripten", reason="measured on the desktop")
@@ -308,7 +308,7 @@ def test_tensors_are_read_one_after_the_other(code: str) -> None:
     sink = bytearray(4 * rows * rows)
     tracemalloc.start()
     try:
-        given = assigned(stored, types, {"w{n}": Transposed("h.{n-1}.weight")})
+        given = assign_tensors(stored, types, {"w{n}": Transposed("h.{n-1}.weight")})
         for one in given.values():
             sink[:] = one.array().data
         _, peak = tracemalloc.get_traced_memory()

@@ -38,7 +38,7 @@ def refused(tensors: dict[str, HostArray], **config: Any) -> str:
 
 
 def test_parts_of_one_layer_become_one_product_and_come_apart_again() -> None:
-    places = [peft.place_of(Part("attn.weight", n, 3, axis=1), 2) for n in (0, 2)]
+    places = [peft.locate_matrix(Part("attn.weight", n, 3, axis=1), 2) for n in (0, 2)]
     given = [peft.LowRank(matrix(3, 2), matrix(2, 2, 5 + n), 2.0) for n in range(2)]
     assert all(places)
     pairs = [(place, each) for place, each in zip(places, given, strict=True) if place]
@@ -55,7 +55,7 @@ def test_parts_of_one_layer_become_one_product_and_come_apart_again() -> None:
     found, dropout = peft.read_adapter(file(tensors), config)
     assert dropout == 0.1
     for place, each in pairs:
-        part = peft.part_of(found["h.attn"], place, 2)
+        part = peft.select_columns(found["h.attn"], place, 2)
         assert part.a.tolist() == each.a.tolist() and part.b.tolist() == each.b.tolist()
         assert part.scale == 2
 
@@ -65,7 +65,7 @@ def test_other_ranks_and_scales_become_one() -> None:
         "a": peft.LowRank(matrix(3, 2), matrix(2, 2), 2.0),
         "b": peft.LowRank(matrix(3, 1), matrix(1, 2), 1.0),
     }
-    found, rank, scale = peft.alike(given)
+    found, rank, scale = peft.equalize_ranks(given)
     assert (rank, scale) == (2, 2.0)
     assert found["b"].a.tolist() == [[1, 0], [2, 0], [3, 0]]
     assert found["b"].b.tolist() == [[0.5, 1], [0, 0]]
@@ -83,9 +83,9 @@ def test_ranks_of_single_layers_are_written_and_read() -> None:
 
 
 def test_what_is_not_a_matrix_of_a_layer_has_no_place() -> None:
-    assert peft.place_of(Transposed("fc.weight"), 3) == peft.Place("fc", 0, 3, True)
+    assert peft.locate_matrix(Transposed("fc.weight"), 3) == peft.MatrixSlice("fc", 0, 3, True)
     for source in ("fc.bias", Reshaped("fc.weight", (2, 3))):
-        assert peft.place_of(source, 3) is None
+        assert peft.locate_matrix(source, 3) is None
 
 
 def test_files_that_cannot_be_taken_are_named() -> None:
@@ -104,9 +104,9 @@ def test_files_that_cannot_be_taken_are_named() -> None:
     assert "NNM802" in refused(whole, r="two")
     with pytest.raises(DataError, match=r"there is no adapter_config\.json"):
         peft.read_adapter(file(whole), None)
-    place = peft.Place("q", 0, 5, transposed=True)
+    place = peft.MatrixSlice("q", 0, 5, transposed=True)
     with pytest.raises(DataError, match='"q" has 5 columns, the adapter 3'):
-        peft.part_of(peft.LowRank(matrix(3, 2), matrix(2, 3), 1.0), place, 5)
+        peft.select_columns(peft.LowRank(matrix(3, 2), matrix(2, 3), 1.0), place, 5)
 
 
 ODD: tuple[Any, ...] = (0, -1, 1.5, 2**70, 1e300, True, "", "x", [], [1], {}, {"a": 1}, {"q": "x"})

@@ -11,7 +11,7 @@ import pytest
 
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import CODES, SIZES, chunks, parsed, read
+from webnnm.formats.safetensors import CODES, SIZES, chunks, parse_json, read
 
 TENSORS = {
     "w": HostArray.of([[1.5, -2.0, 0.25], [3.0, 4.0, 5.0]]),
@@ -159,9 +159,9 @@ def test_reading_a_header_takes_no_longer_than_its_text(text: str) -> None:
 
 def test_a_header_holds_so_many_values() -> None:
     most = json.dumps({"text": "[,{" * 200, "many": [0] * 95})
-    assert len(parsed(most, max_values=100)["many"]) == 95
+    assert len(parse_json(most, max_values=100)["many"]) == 95
     with pytest.raises(ValueError, match="more than 100 values"):
-        parsed(json.dumps([0] * 101), max_values=100)
+        parse_json(json.dumps([0] * 101), max_values=100)
 
 
 def test_bytes_that_were_flipped_never_raise_anything_else() -> None:

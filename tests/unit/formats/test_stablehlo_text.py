@@ -14,7 +14,7 @@ from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.elementwise import common_shape
 from webnnm.formats.stablehlo.emitter import Value
 from webnnm.formats.stablehlo.error_function import FAR, NEAR
-from webnnm.formats.stablehlo.text import dense, integers, number, quoted, symbol, tensor_type
+from webnnm.formats.stablehlo.text import dense, integers, number, quote, symbol, tensor_type
 from webnnm.formats.stablehlo.writer import Main, module_text
 from webnnm.ops.declare.tensors import OperatorError
 
@@ -77,7 +77,7 @@ def test_types_and_attributes() -> None:
     assert tensor_type("float16", (2, BATCH)) == "tensor<2x?xf16>"
     assert tensor_type("bool", ()) == "tensor<i1>"
     assert integers([]) == "array<i64>"
-    assert quoted('a"b\n') == '"a\\22b\\0A"'
+    assert quote('a"b\n') == '"a\\22b\\0A"'
     assert symbol("my model") == '@"my model"'
     assert symbol("model_2") == "@model_2"
     assert symbol("2d") == '@"2d"'

@@ -75,7 +75,7 @@ def keys_of(kind: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, ...]]:
     get = Config.get
 
     def recorded(self: Config, key: str, default: Any = None) -> Any:
-        found.add((*self._place.split(".")[:-1], key))
+        found.add((*self._path.split(".")[:-1], key))
         return get(self, key, default)
 
     with monkeypatch.context() as patch:

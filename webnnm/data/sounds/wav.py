@@ -51,16 +51,16 @@ def read(data: Any) -> File:
         raise _invalid("it does not begin with RIFF and WAVE")
     cursor, form = Cursor(view), None
     cursor.take(12, "its head")
-    while cursor.place < len(view):
+    while cursor.position < len(view):
         name, size = bytes(cursor.take(4, "a name")), cursor.number("I", "a size")
         what = f'"{name.decode("latin-1")}"'
         if name == b"data":
             if form is None:
                 raise _invalid("its data come before the format")
-            left = len(view) - cursor.place
+            left = len(view) - cursor.position
             return _read_samples(form, cursor.take(left if size in UNKNOWN else size, what))
         part = cursor.take(size, what)
-        cursor.take(min(size % 2, len(view) - cursor.place), "padding")
+        cursor.take(min(size % 2, len(view) - cursor.position), "padding")
         form = _read_form(part) if name == b"fmt " else form
     raise _invalid("it has no data")
 

@@ -16,7 +16,7 @@ from webnnm.formats.stablehlo.text import booleans, integer, integers, pairs
 Pairs = Sequence[tuple[Dim, Dim]]
 
 
-def unwritten(*_: object) -> list[Value]:
+def refuse_graphs(*_: object) -> list[Value]:
     """Raise an error, as the default if nothing writes graphs."""
     raise NotImplementedError
 
@@ -26,7 +26,8 @@ class Dialect(Movement):
     """The emitter that every lowering gets as `h`.
 
     Operands are values with `dtype`, `shape` and `rank`; numbers among them take their type.
-    `shape` is that of the result, as the operator's own rule infers it; `written` writes graphs.
+    `shape` is that of the result, as the operator's own rule infers it; `write_graph` writes what
+    `inline` is given.
 
     >>> h = Dialect()
     >>> x = Value("float32", (2, 3))
@@ -35,7 +36,7 @@ class Dialect(Movement):
     """
 
     shape: Dims = ()
-    written: Callable[..., list[Value]] = unwritten
+    write_graph: Callable[..., list[Value]] = refuse_graphs
 
     def reduce(self, kind: str, x: Value, axes: Sequence[int], *, keep: bool = False) -> Value:
         """Combine the elements along axes by "add", "multiply", "maximum" or "minimum"."""
@@ -61,7 +62,7 @@ class Dialect(Movement):
 
     def inline(self, build: Callable[..., Any], *values: Value | None) -> list[Value]:
         """Write the graph that a function of a builder and operands builds; None stays None."""
-        return self.written(self, build, values)
+        return self.write_graph(self, build, values)
 
     def count(self, x: Value, axes: Sequence[int]) -> Dim:
         """Return the number of elements that a reduction along axes combines."""

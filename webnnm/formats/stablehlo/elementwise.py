@@ -26,7 +26,7 @@ NAMES = {
 }
 """Methods that are operations of the dialect on operands of the same type."""
 
-Given = Value | float | Dim
+ValueOrNumber = Value | float | Dim
 
 
 def common_shape(*shapes: Dims) -> Dims:
@@ -36,14 +36,14 @@ def common_shape(*shapes: Dims) -> Dims:
     (2, 3)
     """
     rank = max(map(len, shapes))
-    found: list[Dim] = []
+    result: list[Dim] = []
     for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
         different = {size for size in sizes if size != 1}
         if len(different) > 1:
-            listed = " and ".join(str(shape) for shape in shapes)
-            raise OperatorError("NNM902", f"{listed} broadcast only for some sizes")
-        found.append(different.pop() if different else 1)
-    return tuple(found)
+            text = " and ".join(str(shape) for shape in shapes)
+            raise OperatorError("NNM902", f"{text} broadcast only for some sizes")
+        result.append(different.pop() if different else 1)
+    return tuple(result)
 
 
 @dataclass
@@ -56,22 +56,22 @@ class Elementwise(Runtime):
         if name not in NAMES:
             raise AttributeError(f'the dialect has no method "{name}"')
 
-        def apply(*given: Given) -> Value:
-            operands = self.together(*given)
+        def apply(*inputs: ValueOrNumber) -> Value:
+            operands = self.together(*inputs)
             dtype: Element = "bool" if name == "is_finite" else operands[0].dtype
             return self.one(f"stablehlo.{NAMES[name]}", operands, dtype, operands[0].shape)
 
         return apply
 
-    def together(self, *given: Given) -> list[Value]:
+    def together(self, *inputs: ValueOrNumber) -> list[Value]:
         """Return tensors and numbers as tensors of their common shape, numbers in their type."""
-        dtype: Element = next(value.dtype for value in given if isinstance(value, Value))
-        shape = common_shape(*(value.shape for value in given if isinstance(value, Value)))
+        dtype: Element = next(value.dtype for value in inputs if isinstance(value, Value))
+        shape = common_shape(*(value.shape for value in inputs if isinstance(value, Value)))
         return [
             self.broadcast_in_dim(value, shape)
             if isinstance(value, Value)
             else self.constant(value, dtype, shape)
-            for value in given
+            for value in inputs
         ]
 
     def truth(self, x: Value) -> Value:
@@ -79,14 +79,14 @@ class Elementwise(Runtime):
         x = self.truths.get(x, x)
         return x if x.dtype == "bool" else self.compare("NE", x, 0)
 
-    def compare(self, direction: str, x: Given, y: Given) -> Value:
+    def compare(self, direction: str, x: ValueOrNumber, y: ValueOrNumber) -> Value:
         """Compare elements: EQ, NE, GE, GT, LE, LT."""
         operands = self.together(x, y)
         way = f"#stablehlo<comparison_direction {direction}>"
         name, shape = "stablehlo.compare", operands[0].shape
         return self.one(name, operands, "bool", shape, comparison_direction=way)
 
-    def select(self, condition: Value, x: Given, y: Given) -> Value:
+    def select(self, condition: Value, x: ValueOrNumber, y: ValueOrNumber) -> Value:
         """Return the first value where the condition is not 0, otherwise the second."""
         chosen = self.together(x, y)
         truth = self.truth(condition)

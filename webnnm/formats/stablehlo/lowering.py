@@ -15,7 +15,7 @@ from webnnm.formats.stablehlo.dialect import Dialect
 from webnnm.formats.stablehlo.emitter import Value
 from webnnm.formats.stablehlo.text import tensor_type
 from webnnm.formats.stablehlo.writer import Main, module_text
-from webnnm.formats.twins import Twins, lowered, zipped
+from webnnm.formats.twins import Twins, lower_graphs, merge_sizes
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, rewrite
@@ -50,39 +50,39 @@ def graph_text(
     Raises `ModelError` NNM901 for an operator without a mapping, NNM902 for a graph that needs a
     size when it is written.
     """
-    graphs = [simplified(graph, loops=loops) for graph in graphs]
-    called, fixed = names or {}, constants or {}
-    h = Dialect(chlo=chlo, written=_inlined)
+    graphs = [decompose_unsupported(graph, loops=loops) for graph in graphs]
+    names_of, values = names or {}, constants or {}
+    h = Dialect(chlo=chlo, write_graph=_inline)
     arguments: dict[str, Value] = {}
     for input in graphs[0].inputs:
         types = [graph.inputs[input].type for graph in graphs]
-        shape: Dims = zipped([type.shape for type in types])
-        if input in fixed:
-            arguments[input] = h.array(fixed[input])
+        shape: Dims = merge_sizes([type.shape for type in types])
+        if input in values:
+            arguments[input] = h.array(values[input])
         else:
             arguments[input] = Value(types[0].dtype, shape)
             h.learn(arguments[input])
-    found = lower(h, graphs, arguments, source)
-    given = [(called.get(n, n), value) for n, value in arguments.items() if n not in fixed]
-    results = [(called.get(name, name), value) for name, value in found.items()]
-    return module_text(name, Main(given, results, h.operations))
+    outputs = lower(h, graphs, arguments, source)
+    inputs = [(names_of.get(n, n), value) for n, value in arguments.items() if n not in values]
+    results = [(names_of.get(name, name), value) for name, value in outputs.items()]
+    return module_text(name, Main(inputs, results, h.operations))
 
 
 def lower(
     h: Dialect, graphs: Sequence[Graph], arguments: Mapping[str, Value], source: str
 ) -> dict[str, Value]:
     """Write the nodes of graphs; return the outputs by name."""
-    return lowered(
+    return lower_graphs(
         graphs,
         arguments,
         source,
         constant=partial(_constant, h),
-        applied=partial(_applied, h),
+        apply=partial(_apply, h),
         learn=h.learn,
     )
 
 
-def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | None]) -> list[Value]:
+def _inline(h: Dialect, build: Callable[..., Any], values: Sequence[Value | None]) -> list[Value]:
     """Write what a function builds from operands, with as many trials as their open sizes."""
     sizes = [size for value in values if value is not None for size in value.shape]
     trials = max((len(size.values) for size in sizes if isinstance(size, Size)), default=1)
@@ -98,14 +98,14 @@ def _inlined(h: Dialect, build: Callable[..., Any], values: Sequence[Value | Non
             )
             for number, value in enumerate(values)
         ]
-        made = build(b, *operands)
-        results: tuple[Operand, ...] = made if isinstance(made, tuple) else (made,)
-        graphs.append(simplified(b.build({str(k): y for k, y in enumerate(results)})))
-    given = {str(number): value for number, value in enumerate(values) if value is not None}
-    return list(lower(h, graphs, given, "").values())
+        returned = build(b, *operands)
+        results: tuple[Operand, ...] = returned if isinstance(returned, tuple) else (returned,)
+        graphs.append(decompose_unsupported(b.build({str(k): y for k, y in enumerate(results)})))
+    arguments = {str(number): value for number, value in enumerate(values) if value is not None}
+    return list(lower(h, graphs, arguments, "").values())
 
 
-def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:
+def _apply(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tuple[Value, ...]:
     """Write one operator with its own lowering."""
     node = twins.nodes[0]
     assert isinstance(node, OperatorNode)
@@ -115,15 +115,17 @@ def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tupl
         hint = "give its declaration stablehlo=, or a decomposition"
         raise OperatorError("NNM901", f'"{operator.name}" has no mapping to StableHLO', hint)
     h.shape = types[0][1]
-    made = lowering(h, *operands, **twins.options())
-    results: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
+    returned = lowering(h, *operands, **twins.options())
+    results: tuple[Value, ...] = returned if isinstance(returned, tuple) else (returned,)
     converted: list[Value] = []
     for result, (dtype, shape) in zip(results, types, strict=True):
         # The result of a comparison is a number where it is visible.
         value = h.convert(result, dtype) if result.dtype == "bool" else result
         if (value.dtype, value.shape) != (dtype, shape):
-            wanted = tensor_type(dtype, shape)
-            message = f'the lowering of "{operator.name}" returns {value}, but its type is {wanted}'
+            expected = tensor_type(dtype, shape)
+            message = (
+                f'the lowering of "{operator.name}" returns {value}, but its type is {expected}'
+            )
             raise ModelError("NNM901", message, hint="its stablehlo= and infer= have to agree")
         converted.append(value)
     return tuple(converted)
@@ -132,36 +134,36 @@ def _applied(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tupl
 def _constant(h: Dialect, twins: Twins) -> Value:
     """Write a constant: numbers, or values that follow from an open size."""
     arrays = [node.array for node in twins.nodes if isinstance(node, ConstantNode)]
-    shape, found = pattern(arrays)
+    shape, fill = pattern(arrays)
     dtype = arrays[0].dtype
-    if isinstance(found, HostArray):
-        return h.array(found)
-    if isinstance(found, Repeated):
-        return h.constant(found.value, dtype, shape)
-    places = h.convert(h.iota(shape, found.axis, "int32"), dtype)
-    scaled = places if found.step == 1 else h.multiply(places, found.step)
-    return h.add(scaled, found.start) if found.start else scaled
+    if isinstance(fill, HostArray):
+        return h.array(fill)
+    if isinstance(fill, Repeated):
+        return h.constant(fill.value, dtype, shape)
+    indices = h.convert(h.iota(shape, fill.axis, "int32"), dtype)
+    scaled = indices if fill.step == 1 else h.multiply(indices, fill.step)
+    return h.add(scaled, fill.start) if fill.start else scaled
 
 
-def simplified(graph: Graph, *, loops: bool = False) -> Graph:
-    """Return the graph with all operators decomposed that have no lowering of their own.
+def decompose_unsupported(graph: Graph, *, loops: bool = False) -> Graph:
+    """Decompose the operators of a graph that have no lowering of their own.
 
     With `loops`, operators that run over steps are kept if they can be written as loops.
     """
 
-    def apart(lowering: Any) -> bool:
+    def lacks_lowering(lowering: Any) -> bool:
         return lowering is decomposed or (isinstance(lowering, Looped) and not loops)
 
-    def chosen(node: Node) -> TypeGuard[OperatorNode]:
+    def is_unsupported(node: Node) -> TypeGuard[OperatorNode]:
         return (
             isinstance(node, OperatorNode)
-            and apart(node.operator.stablehlo)
+            and lacks_lowering(node.operator.stablehlo)
             and node.operator.decompose is not None
         )
 
     def rule(b: Any, node: Node) -> Replacement | None:
-        return by_other_operators(b, node) if chosen(node) else None
+        return by_other_operators(b, node) if is_unsupported(node) else None
 
-    while any(map(chosen, graph.nodes())):
+    while any(map(is_unsupported, graph.nodes())):
         graph = rewrite(graph, rule)
     return graph

@@ -115,7 +115,7 @@ class Movement(Elementwise):
         offsets = [d for d in range(len(shape)) if not axis <= d < axis + k]
         sizes = [1 if d == axis else n for d, n in enumerate(x.shape)]
         numbers = _gathering(offsets, [axis], [axis], k)
-        return self._gathered(x, indices, numbers, sizes, shape)
+        return self._gather(x, indices, numbers, sizes, shape)
 
     def take_nd(self, x: Value, indices: Value) -> Value:
         """Return the elements or slices at int32 coordinates: the last dimension of `indices`."""
@@ -125,19 +125,19 @@ class Movement(Elementwise):
         sizes = [1 if d < depth else n for d, n in enumerate(x.shape)]
         axes = range(depth)
         numbers = _gathering(offsets, axes, axes, indices.rank - 1)
-        return self._gathered(x, indices, numbers, sizes, shape)
+        return self._gather(x, indices, numbers, sizes, shape)
 
     def put_nd(self, x: Value, indices: Value, updates: Value) -> Value:
         """Return `x` with elements or slices at int32 coordinates replaced, by the last of ties."""
         depth = static(indices.shape[-1], "the number of coordinates")
         axes = range(depth)
-        listed = {
+        dimensions = {
             "update_window_dims": range(indices.rank - 1, updates.rank),
             "inserted_window_dims": axes,
             "scatter_dims_to_operand_dims": axes,
         }
 
-        def replaced(_: Value, new: Value) -> list[Value]:
+        def return_update(_: Value, new: Value) -> list[Value]:
             return [new]
 
         scalar = (x.dtype, ())
@@ -146,18 +146,18 @@ class Movement(Elementwise):
             [x, indices, updates],
             x.dtype,
             x.shape,
-            self.region([scalar, scalar], replaced),
-            scatter_dimension_numbers=_numbers("scatter", listed, indices.rank - 1),
+            self.region([scalar, scalar], return_update),
+            scatter_dimension_numbers=_numbers("scatter", dimensions, indices.rank - 1),
             indices_are_sorted="false",
             unique_indices="false",
         )
 
-    def replaced(self, x: Value, update: Value, place: Value) -> Value:
+    def update_row(self, x: Value, update: Value, index: Value) -> Value:
         """Return `x` with the slice at an int32 index of its first axis replaced."""
         rows = self.reshape(update, (1, *update.shape))
-        places = [place, *[self.constant(0, "int32")] * update.rank]
+        starts = [index, *[self.constant(0, "int32")] * update.rank]
         name = "stablehlo.dynamic_update_slice"
-        return self.one(name, [x, rows, *places], x.dtype, x.shape)
+        return self.one(name, [x, rows, *starts], x.dtype, x.shape)
 
     def coordinates(self, indices: Value, sizes: Sequence[Dim]) -> Value:
         """Return coordinates, the last dimension of `indices`, as int32 clamped to their axes."""
@@ -178,15 +178,15 @@ class Movement(Elementwise):
         ]
         return self.concatenate(columns, indices.rank)
 
-    def _gathered(
+    def _gather(
         self, x: Value, indices: Value, numbers: str, sizes: Sequence[Dim], shape: Dims
     ) -> Value:
-        written = {"dimension_numbers": numbers, "indices_are_sorted": "false"}
+        attributes = {"dimension_numbers": numbers, "indices_are_sorted": "false"}
         if is_static(sizes):
-            written["slice_sizes"] = integers(static(n, "a slice") for n in sizes)
-            return self.one("stablehlo.gather", [x, indices], x.dtype, shape, **written)
+            attributes["slice_sizes"] = integers(static(n, "a slice") for n in sizes)
+            return self.one("stablehlo.gather", [x, indices], x.dtype, shape, **attributes)
         operands = [x, indices, self.sizes(sizes)]
-        return self.one("stablehlo.dynamic_gather", operands, x.dtype, shape, **written)
+        return self.one("stablehlo.dynamic_gather", operands, x.dtype, shape, **attributes)
 
 
 def _gathering(
@@ -200,7 +200,7 @@ def _gathering(
     return _numbers("gather", listed, vector)
 
 
-def _numbers(kind: str, listed: Mapping[str, Sequence[int]], vector: int) -> str:
+def _numbers(kind: str, dimensions: Mapping[str, Sequence[int]], vector: int) -> str:
     """Return dimension numbers; empty lists are not written."""
-    parts = [f"{name} = {list(dims)}" for name, dims in listed.items() if len(dims)]
+    parts = [f"{name} = {list(dims)}" for name, dims in dimensions.items() if len(dims)]
     return f"#stablehlo.{kind}<{', '.join([*parts, f'index_vector_dim = {vector}'])}>"

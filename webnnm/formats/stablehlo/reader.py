@@ -71,12 +71,12 @@ class Read:
         if not text:
             self.fail(f"{name} is missing")
         body = text.partition(":")[2] if text.startswith("array") else text.partition(" : ")[0]
-        return [int(word) for word in re.findall(r"(?<![\w])-?\d+", body)]
+        return [int(number) for number in re.findall(r"(?<![\w])-?\d+", body)]
 
-    def listed(self, name: str, inside: str) -> list[int]:
+    def inner_integers(self, name: str, inside: str) -> list[int]:
         """Return a list of integers inside a structured attribute."""
-        found = re.search(rf"{inside} = \[([^\]]*)\]", self.attribute(name))
-        return [int(word) for word in found[1].split(",")] if found and found[1] else []
+        match = re.search(rf"{inside} = \[([^\]]*)\]", self.attribute(name))
+        return [int(number) for number in match[1].split(",")] if match and match[1] else []
 
     def fail(self, message: str) -> NoReturn:
         """Raise an error about this operation."""
@@ -103,11 +103,11 @@ def types(text: str, line: int) -> tuple[Tensor, ...]:
     >>> types("tensor<2x?xf32>, tensor<i1>", 1)
     (Tensor(shape=(2, None), element='f32'), Tensor(shape=(), element='i1'))
     """
-    found = tuple(_tensor(match) for match in TENSOR.finditer(text))
+    tensors = tuple(_tensor(match) for match in TENSOR.finditer(text))
     rest = TENSOR.sub("", text).replace(",", "").strip(" ()")
     if rest:
         raise wrong(line, f'"{rest}" is not a type')
-    return found
+    return tensors
 
 
 def _tensor(match: re.Match[str]) -> Tensor:
@@ -146,16 +146,16 @@ class Reader:
         return self.lines[self.line - 1]
 
     def _next(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
-        found = pattern.fullmatch(self._line().strip())
-        if found is None:
+        match = pattern.fullmatch(self._line().strip())
+        if match is None:
             raise wrong(self.line, f"{what} expected")
-        return found
+        return match
 
     def _arguments(self, text: str) -> dict[str, Tensor]:
-        found = {m[1]: types(m[2], self.line)[0] for m in NAMED.finditer(text)}
-        if len(found) != text.count("%") or NAMED.sub("", text).strip(" ,"):
+        arguments = {m[1]: types(m[2], self.line)[0] for m in NAMED.finditer(text)}
+        if len(arguments) != text.count("%") or NAMED.sub("", text).strip(" ,"):
             raise wrong(self.line, "malformed arguments")
-        return found
+        return arguments
 
     def _body(self) -> tuple[tuple[Read, ...], tuple[Tensor, ...]]:
         """Read operations up to the return, and the types of what it returns."""
@@ -165,36 +165,36 @@ class Reader:
             end = TERMINATOR.fullmatch(text)
             if end is not None:
                 names, signature = (end[1], end[2]) if end[3] is None else (end[3], end[4])
-                return tuple(operations), self._used(names, types(signature, self.line))
+                return tuple(operations), self._check_operands(names, types(signature, self.line))
             operations.append(self._operation(text))
 
     def _operation(self, text: str) -> Read:
-        found = OPERATION.fullmatch(text)
-        if found is None:
+        match = OPERATION.fullmatch(text)
+        if match is None:
             raise wrong(self.line, "an operation expected")
-        line, rest = self.line, found[6]
+        line, rest = self.line, match[6]
         regions: list[ReadRegion] = []
         if rest == " ({":
             regions, rest = self._regions()
         signature = re.fullmatch(r" : \((.*)\) -> (.*)", rest)
         if signature is None:
             raise wrong(self.line, "a signature expected")
-        operands = self._used(found[4], types(signature[1], self.line))
+        operands = self._check_operands(match[4], types(signature[1], self.line))
         results = types(signature[2], self.line)
-        self._define(found[1], found[2], results)
-        attributes = _attributes(found[5] or "")
-        return Read(line, found[3], operands, results, attributes, tuple(regions))
+        self._define(match[1], match[2], results)
+        attributes = _attributes(match[5] or "")
+        return Read(line, match[3], operands, results, attributes, tuple(regions))
 
     def _regions(self) -> tuple[list[ReadRegion], str]:
         regions: list[ReadRegion] = []
         while True:
             block = self._next(BLOCK, "a block")
             arguments = self._arguments(block[1])
-            given = tuple(arguments.values())
+            argument_types = tuple(arguments.values())
             outer, self.scopes = self.scopes, [arguments]
             operations, results = self._body()
             self.scopes = outer
-            regions.append(ReadRegion(given, results, operations))
+            regions.append(ReadRegion(argument_types, results, operations))
             end = self._line().strip()
             if end == "}, {":
                 continue
@@ -202,19 +202,19 @@ class Reader:
                 raise wrong(self.line, "the end of a region expected")
             return regions, end[2:]
 
-    def _used(self, names: str, declared: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def _check_operands(self, names: str, declared: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Check that values are defined, and have the types of the signature."""
-        words = [word.strip() for word in names.split(",")] if names.strip() else []
-        if len(words) != len(declared):
-            raise wrong(self.line, f"{len(words)} values and {len(declared)} types")
-        for word, type in zip(words, declared, strict=True):
-            if not VALUE.fullmatch(word):
-                raise wrong(self.line, f'"{word}" is not a value')
-            known = next((scope[word] for scope in self.scopes if word in scope), None)
-            if known is None:
-                raise wrong(self.line, f"{word} is used before it is defined")
-            if known != type:
-                raise wrong(self.line, f"{word} is {known}, not {type}")
+        value_names = [name.strip() for name in names.split(",")] if names.strip() else []
+        if len(value_names) != len(declared):
+            raise wrong(self.line, f"{len(value_names)} values and {len(declared)} types")
+        for name, type in zip(value_names, declared, strict=True):
+            if not VALUE.fullmatch(name):
+                raise wrong(self.line, f'"{name}" is not a value')
+            defined = next((scope[name] for scope in self.scopes if name in scope), None)
+            if defined is None:
+                raise wrong(self.line, f"{name} is used before it is defined")
+            if defined != type:
+                raise wrong(self.line, f"{name} is {defined}, not {type}")
         return declared
 
     def _define(self, name: str, count: str | None, results: tuple[Tensor, ...]) -> None:
@@ -224,10 +224,10 @@ class Reader:
                 self.line, f"{name} stands for {expected} results, there are {len(results)}"
             )
         names = [f"{name}#{k}" for k in range(expected)] if count else [name]
-        for each, type in zip(names, results, strict=True):
-            if each in self.scopes[-1]:
-                raise wrong(self.line, f"{each} is defined twice")
-            self.scopes[-1][each] = type
+        for value_name, type in zip(names, results, strict=True):
+            if value_name in self.scopes[-1]:
+                raise wrong(self.line, f"{value_name} is defined twice")
+            self.scopes[-1][value_name] = type
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -239,11 +239,11 @@ def _attributes(text: str) -> dict[str, str]:
     depth, start = 0, 0
     parts: list[str] = []
     plain = text.replace("->", "  ")
-    for place, letter in enumerate(plain + ","):
+    for index, letter in enumerate(plain + ","):
         depth += (letter in "[<{(") - (letter in "]>})")
         if letter == "," and not depth:
-            parts.append(text[start:place].strip())
-            start = place + 1
+            parts.append(text[start:index].strip())
+            start = index + 1
     return {name: value for name, _, value in (part.partition(" = ") for part in parts if part)}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
-from webnnm.formats.sizes import Dim, Dims, Size, expressed, is_static, learn
+from webnnm.formats.sizes import Dim, Dims, Size, express_size, is_static, learn
 from webnnm.formats.stablehlo.emitter import Emitter, Region, Type, Value
 from webnnm.formats.stablehlo.text import Element, dense, integer, integers, number, tensor_type
 
@@ -46,10 +46,10 @@ class Runtime(Emitter):
         if x.dtype == dtype:
             return x
         truth = self.truths.get(x, x)
-        found = self.one("stablehlo.convert", [truth], dtype, x.shape)
+        result = self.one("stablehlo.convert", [truth], dtype, x.shape)
         if truth.dtype == "bool":
-            self.truths[found] = truth
-        return found
+            self.truths[result] = truth
+        return result
 
     def region(self, types: Sequence[Type], body: Callable[..., Sequence[Value]]) -> Region:
         """Return a region in which open sizes are read from its arguments."""
@@ -57,13 +57,13 @@ class Runtime(Emitter):
         self.symbols = {}
         self.truths = {}
 
-        def learned(*arguments: Value) -> Sequence[Value]:
+        def build(*arguments: Value) -> Sequence[Value]:
             for argument in arguments:
                 self.learn(argument)
             return body(*arguments)
 
         try:
-            return super().region(types, learned)
+            return super().region(types, build)
         finally:
             self.symbols, self.truths = outer
 
@@ -78,13 +78,13 @@ class Runtime(Emitter):
         """
         if isinstance(size, int):
             return self.constant(size, "int32")
-        factors, a, c = expressed(size, self.symbols)
+        factors, a, c = express_size(size, self.symbols)
         total = self._read(factors[0])
         for factor in factors[1:]:
-            total = self._calculated("multiply", total, self._read(factor))
+            total = self._compute_size("multiply", total, self._read(factor))
         if a != 1:
-            total = self._calculated("multiply", total, self.constant(a, "int32"))
-        return self._calculated("add", total, self.constant(c, "int32")) if c else total
+            total = self._compute_size("multiply", total, self.constant(a, "int32"))
+        return self._compute_size("add", total, self.constant(c, "int32")) if c else total
 
     def sizes(self, dims: Sequence[Dim]) -> Value:
         """Return several sizes as an int32 vector."""
@@ -122,5 +122,5 @@ class Runtime(Emitter):
         name = "stablehlo.get_dimension_size"
         return self.one(name, [value], "int32", (), dimension=integer(axis))
 
-    def _calculated(self, name: str, x: Value, y: Value) -> Value:
+    def _compute_size(self, name: str, x: Value, y: Value) -> Value:
         return self.one(f"stablehlo.{name}", [x, y], "int32", ())

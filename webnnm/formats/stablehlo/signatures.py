@@ -20,10 +20,10 @@ def _expect(operation: Read, result: Tensor, shape: Sizes, element: str) -> None
 
 def _dims(operation: Read, name: str, rank: int) -> list[int]:
     """Return an attribute of distinct dimensions of a tensor of a rank."""
-    found = operation.integers(name)
-    if len(set(found)) != len(found) or not all(0 <= axis < rank for axis in found):
-        operation.fail(f"{name} {found} are not dimensions of a tensor of rank {rank}")
-    return found
+    axes = operation.integers(name)
+    if len(set(axes)) != len(axes) or not all(0 <= axis < rank for axis in axes):
+        operation.fail(f"{name} {axes} are not dimensions of a tensor of rank {rank}")
+    return axes
 
 
 def _vector(operation: Read, operand: Tensor, length: int) -> None:
@@ -60,8 +60,8 @@ def _reshape(operation: Read) -> None:
     for operand in sizes:
         _vector(operation, operand, result.rank)
     counts = [prod(size for size in shape if size is not None) for shape in (x.shape, result.shape)]
-    known = None not in (*x.shape, *result.shape)
-    if x.element != result.element or (known and counts[0] != counts[1]):
+    are_static = None not in (*x.shape, *result.shape)
+    if x.element != result.element or (are_static and counts[0] != counts[1]):
         operation.fail(f"the elements of {x} do not fill {result}")
 
 
@@ -142,9 +142,9 @@ def _dynamic_pad(operation: Read) -> None:
     _expect(operation, result, [None] * x.rank, x.element)
 
 
-def _combining(operation: Read, given: Sequence[Tensor], *, one: bool = False) -> None:
+def _combining(operation: Read, tensors: Sequence[Tensor], *, one: bool = False) -> None:
     """Check that a region combines scalars of these types, two of each."""
-    scalars = tuple(Tensor((), x.element) for x in given)
+    scalars = tuple(Tensor((), x.element) for x in tensors)
     if len(operation.regions) != 1:
         operation.fail(f"{len(operation.regions)} regions, 1 expected")
     region = operation.regions[0]
@@ -154,16 +154,16 @@ def _combining(operation: Read, given: Sequence[Tensor], *, one: bool = False) -
 
 def _reduce(operation: Read) -> None:
     half = len(operation.operands) // 2
-    given, starts = operation.operands[:half], operation.operands[half:]
+    tensors, starts = operation.operands[:half], operation.operands[half:]
     if len(starts) != half or len(operation.results) != half or not half:
         operation.fail("the numbers of tensors, initial values and results differ")
-    axes = _dims(operation, "dimensions", given[0].rank)
-    left = [size for axis, size in enumerate(given[0].shape) if axis not in axes]
-    for x, start, result in zip(given, starts, operation.results, strict=True):
-        if start != Tensor((), x.element) or not alike(x.shape, given[0].shape):
+    axes = _dims(operation, "dimensions", tensors[0].rank)
+    rest = [size for axis, size in enumerate(tensors[0].shape) if axis not in axes]
+    for x, start, result in zip(tensors, starts, operation.results, strict=True):
+        if start != Tensor((), x.element) or not alike(x.shape, tensors[0].shape):
             operation.fail(f"{start} does not start the reduction of {x}")
-        _expect(operation, result, left, x.element)
-    _combining(operation, given)
+        _expect(operation, result, rest, x.element)
+    _combining(operation, tensors)
 
 
 def _window(operation: Read) -> None:
@@ -176,7 +176,7 @@ def _window(operation: Read) -> None:
     if any(len(column) != x.rank for column in columns):
         operation.fail(f"its windows do not have {x.rank} dimensions")
     shape = [
-        _slid(size, low, high, *rest)
+        _count_windows(size, low, high, *rest)
         for size, (low, high), *rest in zip(x.shape, sides, *columns, strict=True)
     ]
     _expect(operation, result, shape, x.element)
@@ -190,7 +190,7 @@ def _sides(operation: Read, rank: int) -> list[tuple[int, int]]:
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 
-def _slid(
+def _count_windows(
     size: int | None, low: int, high: int, window: int | None, stride: int, base: int, spread: int
 ) -> int | None:
     """Return the number of windows along a dimension."""
@@ -205,7 +205,7 @@ def _dot(operation: Read) -> None:
     name = "dot_dimension_numbers"
     shape: list[int | None] = []
     rows = [
-        [operation.listed(name, f"{side}_{kind}_dimensions") for side in ("lhs", "rhs")]
+        [operation.inner_integers(name, f"{side}_{kind}_dimensions") for side in ("lhs", "rhs")]
         for kind in ("batching", "contracting")
     ]
     for left, right in rows:
@@ -230,17 +230,23 @@ def _convolution(operation: Read) -> None:
     image = dict(zip(parts[0], x.shape, strict=True))
     cells = dict(zip(parts[1], kernel.shape, strict=True))
     groups = operation.integers("feature_group_count")[0]
-    inner, taken = image["f"], cells["i"]
-    if inner is not None and taken is not None and inner != taken * groups:
-        operation.fail(f"{inner} channels, but the filter takes {taken} in {groups} groups")
+    channels, filter_channels = image["f"], cells["i"]
+    if (
+        channels is not None
+        and filter_channels is not None
+        and channels != filter_channels * groups
+    ):
+        operation.fail(
+            f"{channels} channels, but the filter takes {filter_channels} in {groups} groups"
+        )
     names = ("window_strides", "lhs_dilation", "rhs_dilation")
     columns = [operation.integers(name) for name in names]
-    wanted: dict[str, Any] = {"b": image["b"], "f": cells["o"]}
+    expected: dict[str, Any] = {"b": image["b"], "f": cells["o"]}
     for k, (low, high) in enumerate(_sides(operation, len(columns[0]))):
         stride, base, spread = (column[k] for column in columns)
         size, window = image[str(k)], cells[str(k)]
-        wanted[str(k)] = _slid(size, low, high, window, stride, base, spread)
-    _expect(operation, result, [wanted[letter] for letter in parts[2]], x.element)
+        expected[str(k)] = _count_windows(size, low, high, window, stride, base, spread)
+    _expect(operation, result, [expected[letter] for letter in parts[2]], x.element)
 
 
 def _gather(operation: Read) -> None:
@@ -248,7 +254,7 @@ def _gather(operation: Read) -> None:
     (result,) = operation.results
     name = "dimension_numbers"
     offsets, collapsed, starts = (
-        operation.listed(name, key)
+        operation.inner_integers(name, key)
         for key in ("offset_dims", "collapsed_slice_dims", "start_index_map")
     )
     vector = _index_vector(operation, name)
@@ -273,7 +279,8 @@ def _scatter(operation: Read) -> None:
     (result,) = operation.results
     name = "scatter_dimension_numbers"
     window, inserted = (
-        operation.listed(name, key) for key in ("update_window_dims", "inserted_window_dims")
+        operation.inner_integers(name, key)
+        for key in ("update_window_dims", "inserted_window_dims")
     )
     vector = _index_vector(operation, name)
     batch = [n for axis, n in enumerate(indices.shape) if axis != vector]
@@ -311,10 +318,10 @@ def _loop(operation: Read) -> None:
 
 
 def _update(operation: Read) -> None:
-    x, update, *places = operation.operands
+    x, update, *indices = operation.operands
     (result,) = operation.results
-    if len(places) != x.rank or any(place != Tensor((), "i32") for place in places):
-        operation.fail(f"{len(places)} indices for {x.rank} dimensions")
+    if len(indices) != x.rank or any(index != Tensor((), "i32") for index in indices):
+        operation.fail(f"{len(indices)} indices for {x.rank} dimensions")
     if update.rank != x.rank or update.element != x.element:
         operation.fail(f"{update} does not fit into {x}")
     _expect(operation, result, x.shape, x.element)

@@ -28,7 +28,7 @@ ELEMENTS: dict[Element, str] = {
     "bool": "i1",
 }
 
-LONGEST_LIST = 64
+MAX_LIST_SIZE = 64
 """Constants of more numbers than this are written as bytes."""
 
 
@@ -69,10 +69,10 @@ def pairs(values: Sequence[tuple[int, int]]) -> str:
     return f"dense<{listed}> : tensor<{len(values)}x2xi64>"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a string in MLIR syntax.
 
-    >>> quoted('say "é"')
+    >>> quote('say "é"')
     '"say \\\\22\\\\C3\\\\A9\\\\22"'
     """
     plain = (chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode())
@@ -82,7 +82,7 @@ def quoted(text: str) -> str:
 def symbol(name: str) -> str:
     """Return the name of a module: a bare word if possible, otherwise a string."""
     bare = name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit()
-    return f"@{name}" if bare else f"@{quoted(name)}"
+    return f"@{name}" if bare else f"@{quote(name)}"
 
 
 def number(value: float, dtype: Element) -> str:
@@ -113,9 +113,9 @@ def dense(array: HostArray) -> str:
     values = array.values()
     if len(values) and _same(array):
         return f"dense<{number(values[0], array.dtype)}>"
-    if len(values) > LONGEST_LIST and array.dtype not in ("int4", "uint4"):
+    if len(values) > MAX_LIST_SIZE and array.dtype not in ("int4", "uint4"):
         return f'dense<"0x{array.data.hex().upper()}">'
-    return f"dense<{_nested(array.tolist(), array.dtype)}>"
+    return f"dense<{_format_nested(array.tolist(), array.dtype)}>"
 
 
 def _same(array: HostArray) -> bool:
@@ -126,7 +126,7 @@ def _same(array: HostArray) -> bool:
     return data[width:] == data[:-width] if len(data) > width else True
 
 
-def _nested(value: list[Any] | float, dtype: Element) -> str:
+def _format_nested(value: list[Any] | float, dtype: Element) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(_nested(item, dtype) for item in value)}]"
+        return f"[{', '.join(_format_nested(item, dtype) for item in value)}]"
     return number(value, dtype)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webnnm.formats.needed import needed
+from webnnm.formats.needed import find_needed_calls
 from webnnm.formats.stablehlo.emitter import Operation, Region, Value
-from webnnm.formats.stablehlo.text import quoted, symbol
+from webnnm.formats.stablehlo.text import quote, symbol
 
 NAME = "webnnm.name"
 """The attribute of arguments and results that names their block, parameter or state."""
@@ -26,16 +26,16 @@ def module_text(name: str, main: Main) -> str:
     """Return the text of a module `@name` with `func.func public @main`."""
     names = _Names()
     arguments = ", ".join(
-        f"{names.argument(value, index)}: {value} {_named(name)}"
+        f"{names.argument(value, index)}: {value} {_name_attribute(name)}"
         for index, (name, value) in enumerate(main.arguments)
     )
-    results = ", ".join(f"{value} {_named(name)}" for name, value in main.results)
+    results = ", ".join(f"{value} {_name_attribute(name)}" for name, value in main.results)
     values = [value for _, value in main.results]
     lines = [
         f"module {symbol(name)} {{",
         f"  func.func public @main({arguments}) -> ({results}) {{",
-        *_body(needed(main.operations, values), names, "    "),
-        f"    return {_listed(values, names)} : {', '.join(map(str, values))}",
+        *_body(find_needed_calls(main.operations, values), names, "    "),
+        f"    return {_join_names(values, names)} : {', '.join(map(str, values))}",
         "  }",
         "}",
     ]
@@ -55,14 +55,14 @@ class _Names:
 
     def argument(self, value: Value, index: int) -> str:
         """Name an argument of the function."""
-        self._names[id(value)] = found = f"%arg{index}"
-        return found
+        self._names[id(value)] = ssa_name = f"%arg{index}"
+        return ssa_name
 
     def inner(self, value: Value) -> str:
         """Name an argument of a region."""
-        self._names[id(value)] = found = f"%in{self._inner}"
+        self._names[id(value)] = ssa_name = f"%in{self._inner}"
         self._inner += 1
-        return found
+        return ssa_name
 
     def results(self, operation: Operation) -> str:
         """Name the results of an operation; several share a number."""
@@ -78,15 +78,17 @@ class _Names:
 def _body(operations: Sequence[Operation], names: _Names, indent: str) -> list[str]:
     lines: list[str] = []
     for operation in operations:
-        operands = _listed(operation.operands, names)
+        operands = _join_names(operation.operands, names)
         attributes = f" <{{{operation.attributes}}}>" if operation.attributes else ""
         inner = _regions(operation.regions, names, indent)
         head = f'{indent}{names.results(operation)} = "{operation.name}"({operands}){attributes}'
-        lines += [*_joined(head, inner, _signature(operation.operands, operation.results))]
+        lines += [
+            *_format_operation(head, inner, _signature(operation.operands, operation.results))
+        ]
     return lines
 
 
-def _joined(head: str, inner: Sequence[str], signature: str) -> list[str]:
+def _format_operation(head: str, inner: Sequence[str], signature: str) -> list[str]:
     if not inner:
         return [f"{head} : {signature}"]
     return [f"{head} ({inner[0].lstrip()}", *inner[1:-1], f"{inner[-1]}) : {signature}"]
@@ -102,21 +104,21 @@ def _regions(regions: Sequence[Region], names: _Names, indent: str) -> list[str]
         lines += [
             opening,
             f"{indent}^bb0({arguments}):",
-            *_body(needed(region.operations, results), names, f"{indent}  "),
-            f'{indent}  "stablehlo.return"({_listed(results, names)}) : {signature}',
+            *_body(find_needed_calls(region.operations, results), names, f"{indent}  "),
+            f'{indent}  "stablehlo.return"({_join_names(results, names)}) : {signature}',
             f"{indent}}}",
         ]
     return lines
 
 
 def _signature(operands: Sequence[Value], results: Sequence[Value]) -> str:
-    given, found = (", ".join(map(str, values)) for values in (operands, results))
-    return f"({given}) -> {found}" if len(results) == 1 else f"({given}) -> ({found})"
+    inputs, outputs = (", ".join(map(str, values)) for values in (operands, results))
+    return f"({inputs}) -> {outputs}" if len(results) == 1 else f"({inputs}) -> ({outputs})"
 
 
-def _listed(values: Sequence[Value], names: _Names) -> str:
+def _join_names(values: Sequence[Value], names: _Names) -> str:
     return ", ".join(names[value] for value in values)
 
 
-def _named(name: str) -> str:
-    return f"{{{NAME} = {quoted(name)}}}"
+def _name_attribute(name: str) -> str:
+    return f"{{{NAME} = {quote(name)}}}"

@@ -230,7 +230,7 @@ def loops(
             at = h.subtract(steps - 1, place) if back else place
             around = [None if w is None else next(left) for w in own]
             after = h.inline(cell, h.take(x, at, 0), *around, *before)
-            kept = [h.replaced(whole, after[0], at) for whole in written]
+            kept = [h.update_row(whole, after[0], at) for whole in written]
             return [h.add(place, 1), x, *given, *after, *kept]
 
         found = h.loop([h.constant(0, "int32"), x, *present, *first, *outputs], going, step)

@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.formats.onnx.exporting.shortages import stand_in
 from webnnm.formats.onnx.exporting.values import Call, Element, Value
-from webnnm.formats.sizes import Dim, Dims, Size, expressed, learn
+from webnnm.formats.sizes import Dim, Dims, Size, express_size, learn
 from webnnm.ops.declare.tensors import OperatorError
 
 Type = tuple[Element, Dims]
@@ -138,7 +138,7 @@ class Emitter:
         """
         if isinstance(size, int):
             return self.integers([size])
-        factors, a, c = expressed(size, self._symbols)
+        factors, a, c = express_size(size, self._symbols)
         total = self._read(factors[0])
         for factor in factors[1:]:
             total = self.one("Mul", [total, self._read(factor)], "int64", (1,))

@@ -17,7 +17,7 @@ from webnnm.formats.onnx.exporting.writer import Exported, model_of
 from webnnm.formats.onnx.messages import ModelProto
 from webnnm.formats.open_constants import Repeated, pattern
 from webnnm.formats.sizes import Size
-from webnnm.formats.twins import Twins, lowered, zipped
+from webnnm.formats.twins import Twins, lower_graphs, merge_sizes
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, OperatorNode
 from webnnm.graph.transforms.integers import power
@@ -65,17 +65,17 @@ def graph_model(
         else:
             dtype = types[0].dtype
             outside = FOUR_BITS.get(dtype, dtype) if nibbles_as_bytes else dtype
-            value = Value(outside, zipped([type.shape for type in types]))
+            value = Value(outside, merge_sizes([type.shape for type in types]))
             inputs[names_of.get(input, input)] = value
             h.learn(value)
             arguments[input] = h.cast(value, dtype)
     outputs: dict[str, Value] = {}
-    results = lowered(
+    results = lower_graphs(
         graphs,
         arguments,
         source,
         constant=partial(_constant, h),
-        applied=partial(_apply, h),
+        apply=partial(_apply, h),
         learn=h.learn,
     )
     for output, value in results.items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.formats.needed import needed
+from webnnm.formats.needed import find_needed_calls
 from webnnm.formats.onnx.exporting.values import Call, Element, Value
 from webnnm.formats.onnx.messages import (
     AttributeProto,
@@ -46,7 +46,7 @@ class Exported:
 def model_of(graph: Exported) -> ModelProto:
     """Return the model of a graph."""
     outputs, copies = _outputs(graph)
-    calls = [*needed(graph.calls, graph.outputs.values()), *copies]
+    calls = [*find_needed_calls(graph.calls, graph.outputs.values()), *copies]
     names = _assign_names(graph.inputs, outputs, calls)
     message = GraphProto(
         name=graph.name,

@@ -38,7 +38,7 @@ from webnnm.formats.onnx.messages import (
 )
 from webnnm.formats.onnx.narrowing import explain, narrow, narrow_graph
 from webnnm.formats.onnx.reader import invalid
-from webnnm.formats.safetensors import MOST_DIMENSIONS
+from webnnm.formats.safetensors import MAX_DIMENSIONS
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
 
@@ -385,10 +385,8 @@ class Importer:
                 f"{describe_node(node)}: its inputs and attributes do not fit: {error}"
             ) from error
         results = [returned] if isinstance(returned, Operand) else list(returned)
-        if (
-            rank := max((result.rank for result in results if result), default=0)
-        ) > MOST_DIMENSIONS:
-            raise too_large(f"the rank of {describe_node(node)}", rank, MOST_DIMENSIONS)
+        if (rank := max((result.rank for result in results if result), default=0)) > MAX_DIMENSIONS:
+            raise too_large(f"the rank of {describe_node(node)}", rank, MAX_DIMENSIONS)
         if any(node.output[len(results) :]):
             raise not_supported(node, call.opset, f"its output {len(results)} is not supported")
         return results
