@@ -4,7 +4,7 @@ from model_editor import ModelEditor
 from page import clear_error, element, ready, sentence, show_error, show_what_runs, table
 from pyscript import when
 
-from webnnm import NNModel
+from webnnm import NNModel, graph_text
 from webnnm.page_modules import load_rest
 
 latest = None  # the run that was asked for last
@@ -42,7 +42,7 @@ def show(model, given, found):
     element("answer").replaceChildren(table("What goes in and what comes out", header, rows))
     backend = model.backend.description
     element("backend").textContent = sentence(f"ran on {backend}")
-    element("graph").textContent = model.graph_text()
+    element("graph").textContent = graph_text(model)
     result = element("result")
     result.dataset.backend = backend
     result.dataset.output = ", ".join(map(number, found))

@@ -92,7 +92,7 @@ def layers(looks):
 def pictures(model, look):
     """Return the charts of convolutions: the filters that see pictures, and what they make of one.
 
-    `look` is what `model.inspect` found.
+    `look` is what `inspect_model` found.
     """
     from webnnm import charts
     from webnnm.graph.elaboration.vertices import InputVertex, ParameterVertex

@@ -251,8 +251,10 @@ class TablePage:
         self.history = history
         findings.show(review_of(history), self.editor)
         self.result = result = await model.test()
-        worth = await model.permutation_importance(
-            max_samples=min(MOST_TESTED, dataset.size("testing"))
+        from webnnm import permutation_importance
+
+        worth = await permutation_importance(
+            model, max_samples=min(MOST_TESTED, dataset.size("testing"))
         )
         await self.show(result, worth)
         element("result").dataset.seconds = f"{history.seconds:.2f}"
@@ -409,7 +411,9 @@ class TablePage:
             labels = [str(label) for label in self.result.labels]
             shares = await self.predicted()
             found += insights.answers(labels, self.classes(), shares, self.result.calibration)
-        return found + insights.layers(self.watch.course(await self.model.inspect()))
+        from webnnm import inspect_model
+
+        return found + insights.layers(self.watch.course(await inspect_model(self.model)))
 
     def test_rows(self):
         """Return the cells of the rows of the test, by column: numbers as numbers."""

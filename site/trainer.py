@@ -531,7 +531,9 @@ async def closer(request):
         if not tested:
             return json.dumps({"charts": []})
         _, classes, shares = await answers(json.loads(request))
-        found = await model.inspect()
+        from webnnm import inspect_model
+
+        found = await inspect_model(model)
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
     charts = insights.course(history.epochs) if history else []

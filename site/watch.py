@@ -42,7 +42,9 @@ class LayerWatch:
             self.observer = await NNModel.create(**settings, dataset=dataset, log=unheard)
         for name, values in now.parameters.items():
             self.observer.parameters.set(name, values)
-        self.looks[now.epoch] = thinned(await self.observer.inspect(rows=ROWS))
+        from webnnm import inspect_model
+
+        self.looks[now.epoch] = thinned(await inspect_model(self.observer, rows=ROWS))
         if len(self.looks) > MOST_LOOKS:
             # Every second one, so that they stay evenly spread, and the last one.
             *some, last = self.looks

@@ -41,7 +41,7 @@ async def visit() -> None:
         context.set_data([1, 2, 3, 4, 5])
         await model.run(context)
         await context.output()
-        model.graph_text()
+        webnnm.graph_text(model)
 
 
 def main() -> None:

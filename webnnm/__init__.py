@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from webnnm.data.tables.suggestion import suggest_model as suggest_model
     from webnnm.data.tables.table_dataset import TableDataset as TableDataset
     from webnnm.data.texts.text import TextDataset as TextDataset
+    from webnnm.diagram.plotting import plot_model as plot_model
     from webnnm.eager import random as random
     from webnnm.eager import xp as xp
     from webnnm.eager.composites import composite as composite
@@ -80,8 +81,11 @@ if TYPE_CHECKING:
     from webnnm.graph.elaboration.elaborate import elaborate as elaborate
     from webnnm.graph.transforms.autodiff import gradients as gradients
     from webnnm.language.problems import diagnose as diagnose
+    from webnnm.model.cross_validating import cross_validate as cross_validate
+    from webnnm.model.finding_lr import find_lr as find_lr
     from webnnm.model.graph_export import export_onnx as export_onnx
     from webnnm.model.graph_export import export_stablehlo as export_stablehlo
+    from webnnm.model.graph_text import graph_text as graph_text
     from webnnm.model.nnmodel import NNModel as NNModel
     from webnnm.model.onnx_model import OnnxModel as OnnxModel
     from webnnm.model.onnx_model import load_onnx as load_onnx
@@ -90,11 +94,14 @@ if TYPE_CHECKING:
     from webnnm.model.parts import split_model as split_model
     from webnnm.model.pretrained_model import PretrainedModel as PretrainedModel
     from webnnm.model.pretrained_model import from_pretrained as from_pretrained
+    from webnnm.model.report import view as view
     from webnnm.model.searching import search as search
     from webnnm.model.texts import check as check
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
     from webnnm.runtime.inference.answers import Prediction as Prediction
+    from webnnm.runtime.testing.importance import permutation_importance as permutation_importance
+    from webnnm.trainer.inspection import inspect_model as inspect_model
     from webnnm.trainer.review import Review as Review
     from webnnm.trainer.training import Training as Training
     from webnnm.transformers.choice import Sampling as Sampling
@@ -127,6 +134,7 @@ _OFFERED = {
     "data.tables.suggestion": "suggest_model",
     "data.tables.table_dataset": "TableDataset",
     "data.texts.text": "TextDataset",
+    "diagram.plotting": "plot_model",
     "eager": """check_gradients remat composite cond custom_gradient fori_loop grad hessian
         jacfwd jacrev jit jvp optimizer random scan schedule tree_leaves tree_map value_and_grad vjp
         vmap while_loop xp""",
@@ -141,6 +149,10 @@ _OFFERED = {
     "graph.transforms.autodiff": "gradients",
     "language.problems": "diagnose",
     "graph.builder": "GraphBuilder",
+    "model.cross_validating": "cross_validate",
+    "model.finding_lr": "find_lr",
+    "model.graph_text": "graph_text",
+    "model.report": "view",
     "model.graph_export": "export_onnx export_stablehlo",
     "model.nnmodel": "NNModel",
     "model.onnx_model": "OnnxModel load_onnx",
@@ -151,6 +163,8 @@ _OFFERED = {
     "notation": "parse",
     "runtime.inference.answers": "Prediction",
     "trainer.review": "Review",
+    "runtime.testing.importance": "permutation_importance",
+    "trainer.inspection": "inspect_model",
     "trainer.training": "Training",
     "transformers.choice": "Sampling",
     "transformers.generator": "Generator",

@@ -19,15 +19,15 @@ HTML, SVG = "text/html", "image/svg+xml"
 VEGA = "application/vnd.vegalite.v5+json"
 SHOWN = {
     "model": HTML,
-    "model.diagram()": SVG,
+    "plot_model(model)": SVG,
     "model.review(epochs=60)": HTML,
     "history": HTML,
     "result": HTML,
     "worth": HTML,
     "review(source, dataset)": HTML,
     "await model.test()": HTML,
-    "await model.find_lr()": HTML,
-    'await model.cross_validate(5, epochs=60, progress="off")': HTML,
+    "await find_lr(model)": HTML,
+    'await cross_validate(model, 5, epochs=60, progress="off")': HTML,
 }
 """The last line of a cell → how what it returns is to be shown. Charts are known by their name."""
 

@@ -22,7 +22,7 @@ def feature_maps(
     >>> feature_maps([[[[0.0, 2.0], [0.0, 1.0]]]]).description
     '1 channel of 2 × 2 activations for row 0, from 0 to 2.'
 
-    - `activations`: four dimensions, such as `(await model.inspect()).activations["relu1"]`.
+    - `activations`: four dimensions, such as `(await inspect_model(model)).activations["relu1"]`.
     - `row`: the number of the picture.
     - `layout`: "nchw" (rows, channels, height, width) or "nhwc".
     - `channels`: the maximum number of channels drawn, starting with the first.

@@ -24,7 +24,7 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     'Distribution of w: from -1 to 1, mean 0.125.'
 
     - `weights`: name → numbers, such as `model.arrays()`, or `gradients` and `activations` of
-      `await model.inspect()`; or epoch → the same.
+      `await inspect_model(model)`; or epoch → the same.
     - `bins`: the number of bins, of equal width.
 
     If a tensor has more than 65,536 numbers, only every second, third, … one is counted, so that

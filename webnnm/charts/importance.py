@@ -16,7 +16,7 @@ NAMED = 3
 
 
 class Importance(Protocol):
-    """The importance of each column, as `model.permutation_importance` returns it."""
+    """The importance of each column, as `permutation_importance` returns it."""
 
     @property
     def scoring(self) -> str:
@@ -43,7 +43,7 @@ def permutation_importance(importance: Importance) -> Chart:
     >>> permutation_importance(found).description
     'Permutation importance of 2 columns, accuracy 0.875. width 0.5 ± 0.25, colour 0 ± 0.'
 
-    `importance` is what `await model.permutation_importance()` returns. The 30 most important
+    `importance` is what `await permutation_importance(model)` returns. The 30 most important
     columns are drawn; error bars extend one standard deviation to each side.
     """
     ranked = importance.ranked()

@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
+from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.evaluation.cross_validation import CrossValidation
 from webnnm.evaluation.result import TestResult
+from webnnm.model.keywords import read_hyperparameters
 from webnnm.runtime.state import ModelState
 
-Tested = Callable[[Dataset], Awaitable[TestResult]]
-"""Trains and tests a model on a fold."""
+if TYPE_CHECKING:
+    from webnnm.model.keywords import Hyperparameters
+    from webnnm.model.nnmodel import NNModel
 
 
-async def cross_validated(
-    state: ModelState, k: int, subset: str, tested: Tested
+@require_await
+async def cross_validate(
+    model: NNModel,
+    k: int = 5,
+    hyperparameters: Mapping[str, Any] | None = None,
+    *,
+    subset: str = "full",
+    **more: Unpack[Hyperparameters],
 ) -> CrossValidation:
-    """Return the tests of k models, see `NNModel.cross_validate`."""
+    """Train and test k models, each tested on a different one of k folds of the rows.
+
+    >>> print(await cross_validate(model, 5, epochs=50))  # doctest: +SKIP
+    5 folds
+    loss      0.1213 ± 0.0301  0.0605 0.1934 …
+    accuracy  0.9533 ± 0.0170  0.9667 0.9000 …
+
+    All rows of the dataset take part, or those of `subset`; classes have equal shares in every
+    fold (`Dataset.folds`). The hyperparameters are those of `train`. The result has the test of
+    each fold, and the mean and standard error of each score. This model does not change.
+
+    Raises `DataError` NNM704 for fewer than two folds or more folds than rows, and for datasets
+    that are not a `Dataset`; NNM714 without a dataset; and what `train` raises.
+    """
+    given = read_hyperparameters(
+        hyperparameters, more, "cross_validate", "cross_validate(model, epochs=20)"
+    )
+    state = model.state
     dataset = state.binding().dataset
     if not isinstance(dataset, Dataset):
         raise DataError(
@@ -27,9 +53,13 @@ async def cross_validated(
             hint="give the rows as a Dataset",
         )
     results: list[TestResult] = []
-    for number, fold in enumerate(dataset.folds(k, subset=subset, seed=state.seed), 1):
-        results.append(await tested(fold))
-        state.log(f"fold {number} of {k}: {results[-1]}")
+    with state.occupancy.by("a cross-validation"):
+        for number, fold in enumerate(dataset.folds(k, subset=subset, seed=state.seed), 1):
+            settings = {**fold_settings(state), "dataset": fold}
+            async with await type(model).create(settings) as copy:
+                await copy.train({"progress": "off", **given})
+                results.append(await copy.test())
+            state.log(f"fold {number} of {k}: {results[-1]}")
     return CrossValidation(tuple(results))
 
 

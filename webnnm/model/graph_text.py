@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from webnnm.core.naming import camel_case
 from webnnm.core.shapes import count
-from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import ConstantNode, Graph, InputNode, OperatorNode
+from webnnm.runtime.state import HasState
 
 
-def graph_text(graph: Graph, *, of_model: bool = False) -> str:
-    """Return a tensor graph as text, a line per node, including inserted casts and transposes.
+def graph_text(model: HasState | Graph, *, of_model: bool = False) -> str:
+    """Return the tensor graph of a model, or another one, as text with a line per node.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -22,9 +23,15 @@ def graph_text(graph: Graph, *, of_model: bool = False) -> str:
     mul1   float32[2]  mul(cast1, 2)
     y      float32[2]  mul1
 
-    Nodes are named by operator and a running count; scalar constants appear as numbers. With
-    `of_model`, inputs and outputs are named by their blocks: `block:input`, `block:output`.
+    That of a model is for a batch of one, with all casts and transposes. Nodes are named by
+    operator and a running count; scalar constants appear as numbers. With `of_model`, as for
+    models, inputs and outputs are named by their blocks: `block:input`, `block:output`.
     """
+    if isinstance(model, Graph):
+        graph = model
+    else:
+        graph = lower_network(model.state.network, sequence=model.state.sequence).graph()
+        of_model = True
 
     def port(name: str, direction: str) -> str:
         parameter = name.startswith(PARAMETER_PREFIX)

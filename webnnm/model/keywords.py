@@ -9,6 +9,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from webnnm.core.keywords import merge_keywords
+from webnnm.training.hyperparameters import given as written
+
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
     from webnnm.data.protocol import AnyDataset
@@ -108,3 +111,14 @@ class Hyperparameters(TypedDict, total=False):
     )
     on_epoch: Callable[[EpochRecord], Any] | None
     on_batch: Callable[[BatchRecord], Any] | None
+
+
+def read_hyperparameters(
+    config: Mapping[str, Any] | None, more: Mapping[str, Any], call: str, example: str
+) -> dict[str, Any]:
+    """Return the hyperparameters of a call, given as a dict or by keyword, in canonical form.
+
+    `example` is a call with a keyword argument.
+    """
+    hint = f"pass keyword arguments, as in {example}"
+    return written(merge_keywords(config, more, call, hint))

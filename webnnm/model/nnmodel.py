@@ -19,11 +19,11 @@ from webnnm.core.naming import by_javascript_name
 from webnnm.core.plugins import plugin
 from webnnm.evaluation.history import History
 from webnnm.graph.elaboration.elaborate import elaborate
-from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.outline import Warning
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.model.creation import create_settings, model_document
-from webnnm.model.report import layer_rows, parameter_count, summary, view
+from webnnm.model.keywords import read_hyperparameters
+from webnnm.model.report import layer_rows, parameter_count, summary
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
@@ -36,12 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from webnnm.data.protocol import AnyDataset
-    from webnnm.diagram.diagram import Diagram
     from webnnm.eager.array import Array
     from webnnm.eager.device import Device
-    from webnnm.evaluation.cross_validation import CrossValidation
-    from webnnm.evaluation.importance import PermutationImportance
-    from webnnm.evaluation.rate_range import RateRange
     from webnnm.evaluation.result import TestResult
     from webnnm.expert.facts.profile import Profile
     from webnnm.formats.name_map import Names
@@ -51,11 +47,21 @@ if TYPE_CHECKING:
     from webnnm.runtime.inference.compilation import Compilation
     from webnnm.runtime.inference.context import InferenceContext
     from webnnm.runtime.inference.prediction import Predictor
-    from webnnm.trainer.inspection import Inspection
     from webnnm.trainer.scout import Scouting
     from webnnm.trainer.training import Training
 
 Log = Callable[[str], None]
+
+MOVED = {
+    "cross_validate": "webnnm.cross_validate(model, …)",
+    "diagram": "webnnm.plot_model(model)",
+    "find_lr": "webnnm.find_lr(model, …)",
+    "graph_text": "webnnm.graph_text(model)",
+    "inspect": "webnnm.inspect_model(model, …)",
+    "permutation_importance": "webnnm.permutation_importance(model, …)",
+    "view": "webnnm.view(data)",
+}
+"""What is not an attribute of a model, and where it is instead."""
 
 
 @require_await_of_methods("model")
@@ -310,47 +316,6 @@ class NNModel:
         told = parameter_count(self.network)
         return f"<{type(self).__name__} {self.name or 'model'}: {told}>"
 
-    def graph_text(self) -> str:
-        """Return the tensor graph for a batch of one as text, with all casts and transposes."""
-        from webnnm.model.graph_text import graph_text
-
-        graph = lower_network(self.network, sequence=self.sequence).graph()
-        return graph_text(graph, of_model=True)
-
-    def diagram(self, depth: int | None = None) -> Diagram:
-        """Return a diagram of the network, which notebooks show as a picture.
-
-        >>> import asyncio
-        >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
-        >>> async def main():
-        ...     model = await NNModel.create(source=text, backend="numpy", log=lambda _: None)
-        ...     print(model.diagram().mermaid(), end="")
-        >>> asyncio.run(main())
-        flowchart TB
-          n0(["m:input"])
-          n1["matmul<br>w1 [4, 3]"]
-          n2["softmax"]
-          n3(["m:output"])
-          n0 -->|"[4]"| n1
-          n1 -->|"[3]"| n2
-          n2 -->|"[3]"| n3
-
-        - `depth`: how many levels of blocks are expanded, 0 for none; by default the outermost
-          ones, while there are few boxes.
-
-        Copies made by `repeat=` are one box. Edges show shapes; the length of a bar is proportional
-        to the square root of the parameter count; layers that were rewritten for the device are
-        framed, with a tooltip that names the rewrite.
-        """
-        from webnnm.diagram.diagram import Diagram
-        from webnnm.diagram.networks import network_drawing
-
-        told = f"{self.name or 'model'}: {parameter_count(self.network)}"
-        caption = f"{told}, running on {self.backend.description}"
-        rewrites = self.backend.rewrites
-        drawing = network_drawing(self.network, depth=depth, rewrites=rewrites, caption=caption)
-        return Diagram(drawing)
-
     def report(self) -> str:
         """Return a report on the backend: device, known bugs, and rewrites that avoid them."""
         lines = [f"runs on {self.backend.description}"]
@@ -362,10 +327,6 @@ class NNModel:
         lines.append("rewritten so far:")
         lines += [f"- {text}" for text in self.backend.rewrites] or ["- nothing"]
         return "\n".join(lines)
-
-    def view(self, data: Any, limit: int = 11) -> str:
-        """Return values as text, showing at most `limit` of them."""
-        return view(data, limit)
 
     def memory(self) -> Ledger:
         """Return what the model has allocated on its backend, by purpose."""
@@ -727,7 +688,9 @@ class NNModel:
         """
         from webnnm.trainer.training import Training
 
-        given = self._written(hyperparameters, more, "train")
+        given = read_hyperparameters(
+            hyperparameters, more, "NNModel.train", "model.train(epochs=20)"
+        )
         self.state.occupancy.check()
         begun: Checkpoint | None = None
         self.state.binding()
@@ -765,7 +728,9 @@ class NNModel:
         history = None
         if isinstance(hyperparameters, History):
             history, hyperparameters = hyperparameters, given_settings(hyperparameters)
-        given = self._written(hyperparameters, more, "review")
+        given = read_hyperparameters(
+            hyperparameters, more, "NNModel.review", "model.review(epochs=20)"
+        )
         reviewed = self._reviewer.review(given, self._settings(given), history=history)
         return Findings(reviewed.findings)
 
@@ -787,13 +752,6 @@ class NNModel:
         self.log(str(found))
         return found
 
-    def _written(
-        self, config: Mapping[str, Any] | None, more: Mapping[str, Any], method: str
-    ) -> dict[str, Any]:
-        """Return the hyperparameters given to a method, in canonical form."""
-        hint = f"pass keyword arguments, as in model.{method}(epochs=20)"
-        return written(merge_keywords(config, more, f"NNModel.{method}", hint))
-
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all hyperparameters, taken from model and data if they are not given."""
         settings = resolve({"optimize_for": self.state.optimize_for} | written(given))
@@ -814,148 +772,6 @@ class NNModel:
         with self.state.occupancy.by("a test"):
             return await tested(self.state, subset)
 
-    async def inspect(
-        self, subset: str = "training", *, rows: int = 64, seed: int = 0
-    ) -> Inspection:
-        """Return the activations and gradients of the model for some rows of the dataset.
-
-        >>> found = await model.inspect()  # doctest: +SKIP
-        >>> charts.histograms(found.activations)  # doctest: +SKIP
-
-        During training, an asynchronous `on_epoch` may inspect each epoch:
-
-        >>> course = {}  # doctest: +SKIP
-        >>> async def look(epoch):  # doctest: +SKIP
-        ...     course[epoch.epoch] = (await model.inspect()).gradients
-        >>> await model.train(epochs=20, on_epoch=look)  # doctest: +SKIP
-        >>> charts.histograms(course)  # doctest: +SKIP
-
-        - `rows`: the maximum number of rows, stratified by class; of a stream, the first ones.
-        - `seed`: the seed for the choice of rows.
-
-        Dropout is off, and running statistics do not change. Raises `DataError` NNM704 for an
-        invalid number of rows, NNM705 if the subset is empty or unknown, NNM712 while the model is
-        being trained, NNM714 without a dataset.
-        """
-        from webnnm.trainer.inspection import inspect
-
-        self.state.binding()
-        self.state.occupancy.check_parameters()
-        return await inspect(self.state, subset, rows, seed)
-
-    async def permutation_importance(
-        self,
-        subset: str = "testing",
-        *,
-        n_repeats: int = 5,
-        scoring: str | None = None,
-        max_samples: float = 1.0,
-        output: str | None = None,
-        seed: int = 0,
-    ) -> PermutationImportance:
-        """Measure the importance of each column: how much worse tests are when it is shuffled.
-
-        >>> print(await model.permutation_importance())  # doctest: +SKIP
-        testing: 45 samples, accuracy 0.9556, each column shuffled 5 times
-        column          mean     std
-        petal_width   0.3378  0.0356
-        petal_length  0.1689  0.0267
-        sepal_width   0.1022  0.0458
-        sepal_length  0.0267  0.0259
-
-        The columns are those of a table before encoding: all numbers of a category are shuffled
-        together. Other inputs have a column for each element of a row, pictures a single column.
-        The result has the mean and standard deviation over the repeats (Breiman 2001, "Random
-        forests"). If two columns carry the same information, the model may use either, and both
-        seem unimportant.
-
-        - `n_repeats`: how often each column is shuffled.
-        - `scoring`: a score of the test, such as "macro_f1" or "mae"; by default "accuracy" for
-          classes, "r2" for quantities.
-        - `max_samples`: how many rows, or what share of them, are tested, if not all.
-        - `output`: the output that is scored, if the model has several.
-        - `seed`: the seed for the shuffling.
-
-        Raises `DataError` NNM702 for sequences, NNM704 for settings out of range and unknown
-        scores, NNM705 if the subset is empty or unknown, NNM712 while the model is being trained,
-        NNM714 without a dataset.
-        """
-        from webnnm.runtime.testing.importance import importances
-
-        self.state.binding()
-        with self.state.occupancy.by("a test"):
-            return await importances(
-                self.state, subset, n_repeats, scoring, max_samples, output, seed
-            )
-
-    async def cross_validate(
-        self,
-        k: int = 5,
-        hyperparameters: Mapping[str, Any] | None = None,
-        *,
-        subset: str = "full",
-        **more: Unpack[Hyperparameters],
-    ) -> CrossValidation:
-        """Train and test k models, each tested on a different one of k folds of the rows.
-
-        >>> print(await model.cross_validate(5, epochs=50))  # doctest: +SKIP
-        5 folds
-        loss      0.1213 ± 0.0301  0.0605 0.1934 …
-        accuracy  0.9533 ± 0.0170  0.9667 0.9000 …
-
-        All rows of the dataset take part, or those of `subset`; classes have equal shares in every
-        fold (`Dataset.folds`). The hyperparameters are those of `train`. The result has the test of
-        each fold, and the mean and standard error of each score. This model does not change.
-
-        Raises `DataError` NNM704 for fewer than two folds or more folds than rows, and for datasets
-        that are not a `Dataset`; NNM714 without a dataset; and what `train` raises.
-        """
-        from webnnm.model.cross_validating import cross_validated, fold_settings
-
-        given = self._written(hyperparameters, more, "cross_validate")
-        self.state.binding()
-
-        async def tested(fold: AnyDataset) -> TestResult:
-            settings = {**fold_settings(self.state), "dataset": fold}
-            async with await type(self).create(settings) as model:
-                await model.train({"progress": "off", **given})
-                return await model.test()
-
-        with self.state.occupancy.by("a cross-validation"):
-            return await cross_validated(self.state, k, subset, tested)
-
-    async def find_lr(
-        self,
-        hyperparameters: Mapping[str, Any] | None = None,
-        *,
-        low: float = 1e-6,
-        high: float = 10.0,
-        steps: int = 100,
-        **more: Unpack[Hyperparameters],
-    ) -> RateRange:
-        """Measure the loss at learning rates from `low` to `high`, and suggest one (range test).
-
-        >>> found = await model.find_lr()  # doctest: +SKIP
-        >>> found.suggestion  # doctest: +SKIP
-        0.012
-        >>> await model.train(lr=found.suggestion)  # doctest: +SKIP
-
-        A copy of the model is trained for about `steps` steps, with a rate that grows by the same
-        factor at each step, until the loss is four times its lowest value (Smith 2017, "Cyclical
-        learning rates for training neural networks"). The suggestion is the rate in the middle of
-        the longest range where the smoothed loss falls. The hyperparameters are those of `train`;
-        this model does not change.
-
-        Raises `DataError` NNM704 for invalid bounds or fewer than ten steps, NNM714 without a
-        dataset, and what `train` raises.
-        """
-        from webnnm.model.finding_lr import found_lr
-
-        given = self._written(hyperparameters, more, "find_lr")
-        self.state.binding()
-        with self.state.occupancy.by("a range test"):
-            return await found_lr(self.state, type(self).create, given, low, high, steps)
-
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):
             self.state.sequence = {**self.sequence, **length}
@@ -964,9 +780,14 @@ class NNModel:
             known = {name: length for name in names if name is not None}
             self.state.sequence = {**self.sequence, **known}
 
-    def __getattr__(self, name: str) -> Any:
-        """Return a method by its name in JavaScript (spec H)."""
-        return by_javascript_name(self, name, {"setDatasetToModel": "set_dataset"})
+    if not TYPE_CHECKING:  # so that type checkers report unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a method by its name in JavaScript (spec H)."""
+            if name in MOVED:
+                message = f"models have no attribute {name!r}: use {MOVED[name]}"
+                raise AttributeError(message, name=name, obj=self)
+            return by_javascript_name(self, name, {"setDatasetToModel": "set_dataset"})
 
 
 async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Backend:

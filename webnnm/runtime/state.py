@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from webnnm.backends.base import Backend
 from webnnm.core.errors import DataError
@@ -134,3 +134,12 @@ class ModelState:
     def keep(self, checkpoint: Checkpoint | None) -> None:
         """Keep the state of a training as the one to resume from."""
         self._checkpoint = (self.parameters.version, checkpoint)
+
+
+class HasState(Protocol):
+    """A model, for functions that work on its state."""
+
+    @property
+    def state(self) -> ModelState:
+        """The state of the model."""
+        ...

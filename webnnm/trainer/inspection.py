@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
-from webnnm.runtime.state import ModelState
+from webnnm.runtime.state import HasState
 from webnnm.trainer.sampled_rows import first_rows, run_on, sampled_rows, types_of
 from webnnm.training.inspection_step import ACTIVATION, GRADIENT, LOSS, inspection_step
 
@@ -17,7 +18,7 @@ Arrays = Mapping[str, HostArray]
 
 @dataclass(frozen=True)
 class Inspection:
-    """The result of `NNModel.inspect`: weights, and activations and gradients for some rows.
+    """The result of `inspect_model`: weights, and activations and gradients for some rows.
 
     - `rows`: the number of rows; `loss`: their mean loss, without regularisation, divided by the
       loss of an uninformed prediction.
@@ -37,8 +38,33 @@ class Inspection:
         return f"Inspection(rows={self.rows}, loss={self.loss:.4g}, {counts})"
 
 
-async def inspect(state: ModelState, subset: str, rows: int, seed: int) -> Inspection:
-    """Return activations and gradients of a model, see `NNModel.inspect`."""
+@require_await
+async def inspect_model(
+    model: HasState, subset: str = "training", *, rows: int = 64, seed: int = 0
+) -> Inspection:
+    """Return the activations and gradients of the model for some rows of the dataset.
+
+    >>> found = await inspect_model(model)  # doctest: +SKIP
+    >>> charts.histograms(found.activations)  # doctest: +SKIP
+
+    During training, an asynchronous `on_epoch` may inspect each epoch:
+
+    >>> course = {}  # doctest: +SKIP
+    >>> async def look(epoch):  # doctest: +SKIP
+    ...     course[epoch.epoch] = (await inspect_model(model)).gradients
+    >>> await model.train(epochs=20, on_epoch=look)  # doctest: +SKIP
+    >>> charts.histograms(course)  # doctest: +SKIP
+
+    - `rows`: the maximum number of rows, stratified by class; of a stream, the first ones.
+    - `seed`: the seed for the choice of rows.
+
+    Dropout is off, and running statistics do not change. Raises `DataError` NNM704 for an
+    invalid number of rows, NNM705 if the subset is empty or unknown, NNM712 while the model is
+    being trained, NNM714 without a dataset.
+    """
+    state = model.state
+    state.binding()
+    state.occupancy.check_parameters()
     if not is_integer(rows) or rows < 1:
         raise DataError("NNM704", f"rows is {rows!r}", hint="1 or more")
     losses = state.losses()

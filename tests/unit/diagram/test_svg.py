@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.unit.diagram.test_networks import NESTED, REPEATED, drawing
-from webnnm import BackendError, DataError, NNModel
+from webnnm import BackendError, DataError, NNModel, plot_model
 from webnnm.diagram import layout
 from webnnm.diagram.boxes import Box, Drawing, Edge
 from webnnm.diagram.diagram import Diagram
@@ -113,7 +113,7 @@ def test_files_are_written_by_their_endings(tmp_path: Path) -> None:
 def test_a_model_tells_what_runs_it() -> None:
     async def main() -> Diagram:
         async with await NNModel.create(source=REPEATED, log=lambda _: None) as model:
-            return model.diagram(depth=0)
+            return plot_model(model, depth=0)
 
     found = asyncio.run(main())
     assert "running on" in found.drawing.caption

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.expert.layer_texts import texts
-from webnnm import Dataset, NNModel, WebNNMError, ops, parse, review
+from webnnm import Dataset, NNModel, WebNNMError, ops, parse, plot_model, review
 from webnnm.expert.reviewer import LENGTH
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import Network
@@ -74,7 +74,7 @@ async def test_a_layer_is_shown_and_trained(word: str) -> None:
         model = await NNModel.create(
             source=source, dataset=rows(network), backend="numpy", log=lambda _: None
         )
-        assert word in model.summary() and word in model.diagram().mermaid()
+        assert word in model.summary() and word in plot_model(model).mermaid()
         assert not [finding for finding in model.review() if finding.failed]
         try:
             await model.train(epochs=1, seeds=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.training.trained import classes, create
+from webnnm import cross_validate
 from webnnm.core.errors import DataError
 
 pytest.importorskip("numpy")
@@ -16,7 +17,7 @@ async def test_every_row_is_tested_once_and_the_model_is_left_alone() -> None:
     rows = classes(30)
     model = await create(TEXT, rows)
     before = model.parameters.value("w1").data
-    found = await model.cross_validate(3, epochs=2)
+    found = await cross_validate(model, 3, epochs=2)
     assert [result.samples for result in found.results] == [10, 10, 10]
     assert model.parameters.value("w1").data == before
     assert not model.trained
@@ -26,7 +27,7 @@ async def test_every_row_is_tested_once_and_the_model_is_left_alone() -> None:
     assert accuracy.error == pytest.approx((deviation / 3) ** 0.5)
     assert str(found).startswith("3 folds\nloss")
     assert found.to_dict()["scores"]["accuracy"]["mean"] == accuracy.mean
-    again = await model.cross_validate(3, epochs=2)
+    again = await cross_validate(model, 3, epochs=2)
     assert again.score("loss").values == found.score("loss").values
     model.close()
 
@@ -34,5 +35,5 @@ async def test_every_row_is_tested_once_and_the_model_is_left_alone() -> None:
 async def test_folds_have_rows() -> None:
     model = await create(TEXT, classes(30))
     with pytest.raises(DataError, match=r"NNM704.*1 folds"):
-        await model.cross_validate(1)
+        await cross_validate(model, 1)
     model.close()

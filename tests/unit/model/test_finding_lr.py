@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.training.trained import classes, create
+from webnnm import find_lr
 from webnnm.core.errors import DataError
 from webnnm.evaluation.rate_range import RateRange, smoothed, valley
 
@@ -16,21 +17,21 @@ TEXT = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softm
 async def test_rates_rise_by_one_factor_and_the_model_is_left_alone() -> None:
     model = await create(TEXT, classes(60))
     before = model.parameters.value("w1").data
-    found = await model.find_lr(low=1e-4, high=1.0, steps=40)
+    found = await find_lr(model, low=1e-4, high=1.0, steps=40)
     factors = [b / a for a, b in zip(found.rates[1:], found.rates[2:], strict=False)]
     assert factors == pytest.approx([factors[0]] * len(factors), rel=1e-3)
     assert found.rates[0] == pytest.approx(1e-4) and found.rates[-1] <= 1.0 + 1e-6
     assert len(found.rates) == len(found.losses) >= 30
     assert found.rates[0] <= found.suggestion <= found.rates[-1] * 1.1
     assert model.parameters.value("w1").data == before and not model.trained
-    again = await model.find_lr(low=1e-4, high=1.0, steps=40)
+    again = await find_lr(model, low=1e-4, high=1.0, steps=40)
     assert again == found
     model.close()
 
 
 async def test_the_test_ends_where_the_loss_has_left() -> None:
     model = await create(TEXT.replace("softmax()", "mul(1)").replace("[3]", "[2]"), _numbers())
-    found = await model.find_lr(high=1e6, steps=100, optimizer="sgdm")
+    found = await find_lr(model, high=1e6, steps=100, optimizer="sgdm")
     assert len(found.rates) < 100 and found.rates[-1] < 1e6
     assert max(smoothed(found.losses)) > 3 * min(smoothed(found.losses))
     assert found.suggestion < found.rates[-1]
@@ -50,7 +51,7 @@ async def test_bounds_are_checked() -> None:
     model = await create(TEXT, classes(60))
     for bounds in ({"low": 1.0, "high": 0.1}, {"steps": 5}):
         with pytest.raises(DataError, match="NNM704: find_lr from"):
-            await model.find_lr(**bounds)
+            await find_lr(model, **bounds)
     model.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import create
-from webnnm import DataError, Dataset, NNModel, TableDataset
+from webnnm import DataError, Dataset, NNModel, TableDataset, permutation_importance
 from webnnm.core.random import Purpose, Stream
 from webnnm.evaluation.importance import PermutationImportance
 
@@ -35,7 +35,7 @@ async def test_it_is_what_shuffling_by_hand_gives(count: int) -> None:
     rows, weights = spread(count, 3), [1.5, -0.5, 0.25]
     targets = rows @ np.array(weights) + 0.1 * spread(count, 1)[:, 0]
     model = await linear(rows, targets, weights)
-    found = await model.permutation_importance(n_repeats=3, seed=5)
+    found = await permutation_importance(model, n_repeats=3, seed=5)
     spread_of_targets = ((targets - targets.mean()) ** 2).sum()
 
     def r2(given: Any) -> float:
@@ -52,21 +52,21 @@ async def test_it_is_what_shuffling_by_hand_gives(count: int) -> None:
             assert loss == pytest.approx(r2(rows) - r2(shuffled), abs=1e-5)
     assert found.importances_mean == pytest.approx(np.mean(found.importances, 1).tolist())
     assert found.importances_std == pytest.approx(np.std(found.importances, 1).tolist())
-    again = await model.permutation_importance(n_repeats=3, seed=5)
+    again = await permutation_importance(model, n_repeats=3, seed=5)
     assert again == found
-    assert await model.permutation_importance(n_repeats=3, seed=6) != found
+    assert await permutation_importance(model, n_repeats=3, seed=6) != found
     model.close()
 
 
 async def test_a_column_that_is_all_loses_twice_the_variance_and_an_unused_one_nothing() -> None:
     rows = spread(300, 2)
     model = await linear(rows, 2 * rows[:, 0], [2.0, 0.0], features=["all", "none"])
-    found = await model.permutation_importance(n_repeats=20)
+    found = await permutation_importance(model, n_repeats=20)
     assert found.score == pytest.approx(1)
     assert found.importances[1] == (0.0,) * 20
     assert found.importances_mean[0] == pytest.approx(2, abs=0.1)
     assert [name for name, *_ in found.ranked()] == ["all", "none"]
-    of_errors = await model.permutation_importance(n_repeats=20, scoring="mse")
+    of_errors = await permutation_importance(model, n_repeats=20, scoring="mse")
     variance = float(np.var(2 * rows[:, 0]))
     assert of_errors.importances_mean[0] == pytest.approx(2 * variance, rel=0.1)
     model.close()
@@ -85,7 +85,7 @@ async def test_categories_are_columns_and_are_shuffled_whole() -> None:
     # width, colour=blue, colour=green, colour=red → no, yes
     weights = [[0.0, 0.0], [4.0, 0.0], [4.0, 0.0], [0.0, 4.0]]
     model.take_parameters({"w1": np.array(weights, "float32")})
-    found = await model.permutation_importance(n_repeats=10)
+    found = await permutation_importance(model, n_repeats=10)
     assert found.columns == ("width", "colour")
     assert (found.scoring, found.score) == ("accuracy", 1.0)
     assert found.importances[0] == (0.0,) * 10
@@ -108,7 +108,7 @@ async def test_all_copies_of_few_rows_are_one_dispatch(count: int, dispatches: i
         return dispatch(executable, inputs, outputs)
 
     model.state.backend.dispatch = counted  # type: ignore[method-assign]
-    await model.permutation_importance(n_repeats=4)
+    await permutation_importance(model, n_repeats=4)
     assert len(calls) == dispatches, "13 copies, of up to 1024 rows in all"
     model.close()
 
@@ -116,10 +116,10 @@ async def test_all_copies_of_few_rows_are_one_dispatch(count: int, dispatches: i
 async def test_fewer_rows_are_the_same_ones_for_all_columns() -> None:
     rows = spread(50, 2)
     model = await linear(rows, rows[:, 0], [1.0, 0.0])
-    some = await model.permutation_importance(max_samples=0.2)
+    some = await permutation_importance(model, max_samples=0.2)
     assert some.samples == 10
-    assert await model.permutation_importance(max_samples=10) == some
-    assert (await model.permutation_importance(max_samples=100)).samples == 50
+    assert await permutation_importance(model, max_samples=10) == some
+    assert (await permutation_importance(model, max_samples=100)).samples == 50
     model.close()
 
 
@@ -133,13 +133,13 @@ async def test_several_inputs_and_outputs_are_named() -> None:
         {"a": rows[:, :2], "b": rows[:, 2:]}, {"y": rows[:, :1], "z": rows[:, 2:]}, split=SPLIT
     )
     model = await create(text, data)
-    found = await model.permutation_importance(output="z", n_repeats=2)
+    found = await permutation_importance(model, output="z", n_repeats=2)
     assert found.columns == ("a.0", "a.1", "b.0")
     assert found.importances[:2] == ((0.0, 0.0),) * 2
     with pytest.raises(DataError, match=r"NNM704.*several outputs"):
-        await model.permutation_importance()
+        await permutation_importance(model)
     with pytest.raises(DataError, match=r'NNM704.*no output "x"'):
-        await model.permutation_importance(output="x")
+        await permutation_importance(model, output="x")
     model.close()
 
 
@@ -156,10 +156,10 @@ async def test_settings_out_of_range_are_refused(settings: dict[str, Any], messa
     rows = spread(10, 2)
     model = await linear(rows, rows[:, 0], [1.0, 0.0])
     with pytest.raises(DataError, match=message) as caught:
-        await model.permutation_importance(**settings)
+        await permutation_importance(model, **settings)
     assert caught.value.code == "NNM704"
     with pytest.raises(DataError, match="NNM705"):
-        await model.permutation_importance("validation")
+        await permutation_importance(model, "validation")
     model.close()
 
 
@@ -172,7 +172,7 @@ async def test_sequences_have_no_columns() -> None:
         text, Dataset([[[1.0]], [[2.0], [3.0]]], [[1.0], [2.0]], length="max", split=SPLIT)
     )
     with pytest.raises(DataError, match=r"NNM702.*sequence"):
-        await model.permutation_importance()
+        await permutation_importance(model)
     model.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, EpochRecord, NNModel, StreamDataset
+from webnnm import DataError, Dataset, EpochRecord, NNModel, StreamDataset, inspect_model
 from webnnm.data.field import Field
 
 SOURCE = """
@@ -27,7 +27,7 @@ async def model_of(dataset: Any = None, **settings: Any) -> NNModel:
 
 async def test_activations_are_those_of_predictions_and_gradients_those_of_the_loss() -> None:
     model = await model_of()
-    found = await model.inspect()
+    found = await inspect_model(model)
     assert found.rows == 6
     assert list(found.activations) == [layer.label for layer in model.network.layers]
     last = found.activations[model.network.layers[-1].label]
@@ -47,7 +47,7 @@ async def test_activations_are_those_of_predictions_and_gradients_those_of_the_l
                 moved = [*before[name]]
                 moved[place] += change
                 model.parameters.set(name, moved)
-                losses.append((await model.inspect()).loss)
+                losses.append((await inspect_model(model)).loss)
             model.parameters.set(name, before[name])
             assert (losses[1] - losses[0]) / 2e-2 == pytest.approx(analytic, abs=1e-4)
 
@@ -57,7 +57,7 @@ async def test_a_training_can_be_looked_at_epoch_by_epoch() -> None:
     seen: dict[int, Any] = {}
 
     async def look(record: EpochRecord) -> None:
-        seen[record.epoch] = await model.inspect(rows=4)
+        seen[record.epoch] = await inspect_model(model, rows=4)
 
     await model.train(
         epochs=3, on_epoch=look, restore_best=False, schedule="constant", progress="off"
@@ -73,7 +73,7 @@ async def test_nothing_stays_on_the_device() -> None:
     model = await model_of()
     await model.predict(ROWS)
     before = model.memory()
-    await model.inspect()
+    await inspect_model(model)
     assert model.memory() == before
 
 
@@ -89,7 +89,7 @@ async def test_the_first_rows_of_a_stream_are_taken() -> None:
         outputs={"y": Field((), "int32", kind="classes", classes=2)},
     )
     model = await model_of(stream)
-    found = await model.inspect(rows=2)
+    found = await inspect_model(model, rows=2)
     predicted = (await model.predict(ROWS[:2])).tolist()
     last = found.activations[model.network.layers[-1].label]
     assert last.tolist() == [pytest.approx(row) for row in predicted]
@@ -103,14 +103,14 @@ async def test_what_cannot_be_looked_at_is_told() -> None:
     ]
     for given, code in cases:
         with pytest.raises(DataError) as error:
-            await model.inspect(**given)
+            await inspect_model(model, **given)
         assert error.value.code == code
     training = model.train(epochs=50, progress="off", seeds=0)
     with pytest.raises(DataError) as error:
-        await model.inspect()
+        await inspect_model(model)
     assert error.value.code == "NNM712"
     await training.stop()
     without = await NNModel.create(source=SOURCE, backend="numpy", log=lambda _: None)
     with pytest.raises(DataError) as error:
-        await without.inspect()
+        await inspect_model(without)
     assert error.value.code == "NNM714"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, NNModel
+from webnnm import DataError, Dataset, NNModel, cross_validate
 from webnnm.training.automatic import AUTOMATIC
 
 pytest.importorskip("numpy")
@@ -67,7 +67,7 @@ async def test_a_review_can_still_be_asked_for() -> None:
 
 async def test_the_models_of_folds_are_not_reviewed_either() -> None:
     model, log = await created(review=False)
-    await model.cross_validate(2, epochs=1)
+    await cross_validate(model, 2, epochs=1)
     assert not [line for line in log if "E404" in line]
     model.close()
 

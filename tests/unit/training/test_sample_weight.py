@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.training.trained import PLAIN, create
+from webnnm import cross_validate
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.data.streams.stream import StreamDataset
@@ -158,7 +159,7 @@ async def test_folds_have_the_weights_of_their_rows() -> None:
     text = TEXT.format(3, "SCE", ", softmax()")
     data = Dataset(x, y, split=(1, 0, 0), sample_weight=weights + 1)
     model = await create(text, data, seed=3)
-    folds = await model.cross_validate(3, **ONCE)
+    folds = await cross_validate(model, 3, **ONCE)
     for number, fold in enumerate(data.folds(3, seed=3)):
         alone = await create(text, fold, seed=3)
         await alone.train(ONCE)
