@@ -47,7 +47,7 @@ EXCEPTIONS = {
     "model.exporting": "expert formats",
     "model.forward": "transformers",
     "model.graph_export": "formats",
-    "model.nnmodel": "diagram eager expert formats",
+    "model.nnmodel": "eager expert formats",
     "model.onnx_files": "formats",
     "model.onnx_model": "eager formats",
     "model.onnx_segments": "formats",
