@@ -153,10 +153,10 @@ model.close()
 [before, after]
 """
 KEPT = """
-from webnnm.backends.browser_files import kept_file
+from webnnm.backends.browser_files import read_kept_file
 
 async def kept():
-    found = await kept_file(name.removeprefix("browser:"))
+    found = await read_kept_file(name.removeprefix("browser:"))
     return None if found is None else len(found)
 """
 
@@ -185,12 +185,12 @@ same = all(
     bytes(model.parameters.value(p.name).data) == bytes(again.parameters.value(p.name).data)
     for p in model.params()
 )
-from webnnm.backends.browser_files import drop_file, kept_file
-size = len(await kept_file(name.removeprefix("browser:")))
+from webnnm.backends.browser_files import drop_file, read_kept_file
+size = len(await read_kept_file(name.removeprefix("browser:")))
 model.close()
 again.close()
 await drop_file(name.removeprefix("browser:"))
-[same, size, await kept_file(name.removeprefix("browser:")) is None]
+[same, size, await read_kept_file(name.removeprefix("browser:")) is None]
 """
 
 
@@ -417,7 +417,10 @@ async def test_a_page_that_is_left_saves_before_it_goes(
     share = "\nimport builtins\nbuiltins.kept_model = model"
     await page.run_python(TRAIN + share, name=NAME, seconds=3600.0, optimizer="adam")
     other = await opened(kept_context, page_log, site_url)
-    there = "from webnnm.backends.browser_files import kept_file\nawait kept_file(name) is not None"
+    there = (
+        "from webnnm.backends.browser_files import read_kept_file\n"
+        "await read_kept_file(name) is not None"
+    )
     name = NAME.removeprefix("browser:")
 
     async def slowly(route: Any) -> None:

@@ -84,8 +84,8 @@ found["video"] = (await model.predict(await video("#f00"))).classes
 half = await picture("canvas", "#fff", 12, 8)
 half.getContext("2d").fillStyle = "#00f"
 half.getContext("2d").fillRect(0, 0, 6, 8)
-from webnnm.backends.drawing import drawn
-row = bytes(drawn(half, WIDTH, HEIGHT))[: 4 * WIDTH]
+from webnnm.backends.drawing import draw_pixels
+row = bytes(draw_pixels(half, WIDTH, HEIGHT))[: 4 * WIDTH]
 errors = []
 for wrong in (await picture("canvas", None), js.document.createElement("video"),
               js.document.createElement("img"), js.document.createElement("div")):

@@ -17,7 +17,7 @@ import numpy as np
 
 from tests.fuzz.float_types import LEAST, MOST, UNIT
 from tests.fuzz.graph_promises import without_decompositions
-from webnnm.backends.kernels import array_of, computable, computed, wrapped
+from webnnm.backends.kernels import array_of, computable, compute_outputs, wrap_to_four_bits
 from webnnm.backends.reference import Namespace, evaluate
 from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.shapes import Shape, count
@@ -108,7 +108,7 @@ def intervals(graph: Graph, feeds: Arrays, runs: int = RUNS) -> dict[str, Interv
     far = computable(_far_apart(graph))
     graph = computable(graph)
     with np.errstate(all="ignore"):
-        found = [computed(graph, feeds, Namespace(wide=wide)) for wide in (False, True)]
+        found = [compute_outputs(graph, feeds, Namespace(wide=wide)) for wide in (False, True)]
         found.append(_Lossy().outputs(graph, feeds))
         found += [_Overflowing(sum).outputs(far, feeds) for sum in (np.nan, np.inf, -np.inf)]
         found += [_Widened().outputs(graph, feeds), _Unadded().outputs(graph, feeds)]
@@ -260,7 +260,7 @@ class _Execution:
         made = kernel(self._np, *copies, **node.options)
         results = made if len(node.types) > 1 else (made,)
         return [
-            wrapped(np, np.asarray(one), type.dtype)
+            wrap_to_four_bits(np, np.asarray(one), type.dtype)
             for one, type in zip(results, node.types, strict=True)
         ]
 

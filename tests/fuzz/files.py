@@ -20,7 +20,7 @@ from webnnm.formats.name_map import read_names
 from webnnm.formats.safetensors import SIZES, chunks, read
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.model.texts import check
-from webnnm.snapshots.snapshot import CHECKSUM, checksum_of
+from webnnm.snapshots.snapshot import CHECKSUM, compute_checksum
 
 Case = dict[str, Any]
 """`base`, the file that is damaged, `edits` in order, and whether the checksum is made to `fit`."""
@@ -275,7 +275,7 @@ def fitting(data: bytes) -> bytes:
         file = read(data)
         metadata = {k: v for k, v in file.metadata.items() if k != CHECKSUM}
         signed = {**file.header, "__metadata__": metadata}
-        metadata[CHECKSUM] = checksum_of([file.body], signed)
+        metadata[CHECKSUM] = compute_checksum([file.body], signed)
     except WebNNMError:
         return data
     return framed({**signed, "__metadata__": metadata}, bytes(file.body))

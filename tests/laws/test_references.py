@@ -16,7 +16,7 @@ OPENING = frozenset(
         "open_url",
         "urlopen",
         "build_opener",
-        "fetched",
+        "fetch_url",
     )
 )
 """Functions and methods that read files or addresses, besides `open`."""
@@ -67,10 +67,10 @@ def calls(path: Path) -> set[str]:
 
 def _reads(method: ast.Attribute) -> bool:
     """Return whether a method is not one of the same name of other objects."""
-    if method.attr not in ("open", "fetched"):
+    if method.attr not in ("open", "fetch_url"):
         return True
     owner = ast.unparse(method.value)
-    if method.attr == "fetched":
+    if method.attr == "fetch_url":
         return owner == "pyodide_host"
     return "path" in owner.lower() or owner in ("os", "place", "file")
 

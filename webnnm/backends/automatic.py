@@ -114,7 +114,7 @@ class AutomaticBackend(Backend):
             self.recipes[executable.handle] = recipe
         return executable
 
-    async def _move(self, wanted: Recipe, refusal: WebNNMError) -> Executable:
+    async def _move(self, recipe: Recipe, refusal: WebNNMError) -> Executable:
         """Move to the first of the other backends that builds a graph, and return the graph.
 
         Raises `refusal`, and leaves everything as it is, if there is none.
@@ -127,7 +127,7 @@ class AutomaticBackend(Backend):
             except BackendError:
                 continue  # it is not installed, or the page does not serve it
             try:
-                built = await self._take_along(inner, wanted)
+                built = await self._take_along(inner, recipe)
             except WebNNMError as error:
                 inner.close()
                 if not is_refusal(error):
@@ -140,7 +140,7 @@ class AutomaticBackend(Backend):
             return built
         raise refusal
 
-    async def _take_along(self, inner: Backend, wanted: Recipe) -> Executable:
+    async def _take_along(self, inner: Backend, recipe: Recipe) -> Executable:
         """Copy all tensors to another backend, build all graphs there, close the present one."""
         copies: dict[Any, DeviceTensor] = {}
         uses = self.uses
@@ -149,7 +149,7 @@ class AutomaticBackend(Backend):
             handle: await rebuilt(inner, recipe, copies)
             for handle, recipe in [*self.recipes.items()]
         }
-        built = await wanted.build(inner, copies)
+        built = await recipe.build(inner, copies)
         while uses != self.uses:  # other tasks have written tensors meanwhile
             uses = self.uses
             await self._copy(inner, copies)
@@ -176,18 +176,18 @@ class AutomaticBackend(Backend):
     def _binding(self, binding: Binding) -> Binding:
         return {name: self.tensor_of(tensor) for name, tensor in binding.items()}
 
-    def bound(
+    def translate_binding(
         self, executable: Executable, inputs: Binding, outputs: Binding
     ) -> tuple[Executable, Binding, Binding]:
         """Return a graph and its tensors on the inner backend."""
         if not self.moved_tensors and not self.moved_graphs:
             return executable, inputs, outputs
         check_binding(executable, inputs, outputs)
-        given, results = self._binding(inputs), self._binding(outputs)
+        inner_inputs, inner_outputs = self._binding(inputs), self._binding(outputs)
         rebuilt = self.moved_graphs.get(executable.handle)
         if rebuilt is None:
-            return executable, given, results
-        return rebuilt.executable, {**rebuilt.fixed, **given}, results
+            return executable, inner_inputs, inner_outputs
+        return rebuilt.executable, {**rebuilt.fixed, **inner_inputs}, inner_outputs
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor of the inner backend."""
@@ -211,7 +211,7 @@ class AutomaticBackend(Backend):
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue one run."""
         self.uses += 1
-        self.inner.dispatch(*self.bound(executable, inputs, outputs))
+        self.inner.dispatch(*self.translate_binding(executable, inputs, outputs))
 
     def runner(
         self,
@@ -235,22 +235,24 @@ class AutomaticBackend(Backend):
         """Run steps, then read."""
         self.uses += 1
         if self.moved_tensors or self.moved_graphs:
-            (built, *even), (_, *odd) = (self.bound(executable, *each) for each in buffers)
+            (built, *even), (_, *odd) = (
+                self.translate_binding(executable, *buffer) for buffer in buffers
+            )
             executable, buffers = built, ((even[0], even[1]), (odd[0], odd[1]))
             read = [(self.tensor_of(a), self.tensor_of(b)) for a, b in read]
         return await self.inner.run_steps(executable, buffers, first, count, read)
 
     def can_wait(self) -> bool:
-        """Return whether `waited` works here and now."""
+        """Return whether `wait` works here and now."""
         return self.inner.can_wait()
 
-    def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of a coroutine of this backend without `await`."""
-        return self.inner.waited(work)
+        return self.inner.wait(work)
 
-    def agreed(self, seconds: float) -> float:
+    def agree_on(self, seconds: float) -> float:
         """Return a measured time on which all processes agree."""
-        return self.inner.agreed(seconds)
+        return self.inner.agree_on(seconds)
 
     def release(self, *things: DeviceTensor | Executable) -> None:
         """Free tensors and graphs immediately."""
@@ -298,7 +300,7 @@ class _FollowingRunner(Runner):
 
     def _bind(self) -> None:
         self._inner = self._automatic.inner
-        bound = self._automatic.bound(*self._binding)
+        bound = self._automatic.translate_binding(*self._binding)
         self._runner = self._inner.runner(*bound, *self._names)
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:

@@ -89,17 +89,17 @@ class Executable:
             raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
         types = {**self.unused, **self.inputs}
         data = {name: HostArray.of(value, *types[name]) for name, value in inputs.items()}
-        given: dict[str, DeviceTensor] = {}
+        tensors: dict[str, DeviceTensor] = {}
         results: dict[str, DeviceTensor] = {}
         try:
             for name, type in self.inputs.items():
-                given[name] = await self.backend.tensor(type, data[name])
+                tensors[name] = await self.backend.tensor(type, data[name])
             for name, type in self.outputs.items():
                 results[name] = await self.backend.tensor(type)
-            self.backend.dispatch(self, given, results)
+            self.backend.dispatch(self, tensors, results)
             arrays = await self.backend.read(*results.values())
         finally:
-            self.backend.release(*given.values(), *results.values())
+            self.backend.release(*tensors.values(), *results.values())
         return dict(zip(results, arrays, strict=True))
 
 
@@ -183,10 +183,10 @@ class Backend(ABC):
 
     def _kinds(self) -> dict[str, int]:
         """Return the bytes of each kind of tensors."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for kind, size in self._owners.values():
-            found[kind] = found.get(kind, 0) + size
-        return found
+            sizes[kind] = sizes.get(kind, 0) + size
+        return sizes
 
     device: str
     rewrites: list[str]
@@ -216,10 +216,10 @@ class Backend(ABC):
         """
 
     def _has_packed(self, graph: Graph | Scan, constants: Constants | None) -> bool:
-        """Return whether there may be weights in few bits, see `unpacking.unpacked`."""
+        """Return whether there may be weights in few bits, see `unpacking.compile_unpacked`."""
         return isinstance(graph, Graph) and (
             graph.uses({"dequantizeLinear"})
-            or any(type_of(each).dtype != "float32" for each in (constants or {}).values())
+            or any(type_of(value).dtype != "float32" for value in (constants or {}).values())
         )
 
     @abstractmethod
@@ -249,8 +249,8 @@ class Backend(ABC):
         """Return copies of tensors once all queued work has finished."""
 
     def read_now(self, *tensors: DeviceTensor) -> list[HostArray]:
-        """Return copies of tensors without `await`, see `waited`."""
-        return self.waited(self.read(*tensors))
+        """Return copies of tensors without `await`, see `wait`."""
+        return self.wait(self.read(*tensors))
 
     @abstractmethod
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
@@ -274,13 +274,13 @@ class Backend(ABC):
     async def fill(self, graph: Graph, data: Mapping[str, HostArray], outputs: Binding) -> None:
         """Compute the contents of device tensors once, from host data for the inputs of a graph."""
         executable = await self.compile(graph)
-        given: dict[str, DeviceTensor] = {}
+        inputs: dict[str, DeviceTensor] = {}
         try:
             for name, type in executable.inputs.items():
-                given[name] = await self.tensor(type, data[name])
-            self.dispatch(executable, given, outputs)
+                inputs[name] = await self.tensor(type, data[name])
+            self.dispatch(executable, inputs, outputs)
         finally:
-            self.release(*given.values(), executable)
+            self.release(*inputs.values(), executable)
 
     async def compute_async(
         self,
@@ -305,15 +305,17 @@ class Backend(ABC):
         """
         executable = await self.compile(graph) if isinstance(graph, Graph) else graph
         try:
-            found = await executable.run_host(inputs)
+            results = await executable.run_host(inputs)
         finally:
             if executable is not graph:
                 self.release(executable)
         for name, buffer in (outputs or {}).items():
-            if name not in found:
-                raise DataError("NNM710", f'the graph has no output "{name}", only {sorted(found)}')
-            found[name].copy_to(buffer)
-        return {name: array.public() for name, array in found.items()}
+            if name not in results:
+                raise DataError(
+                    "NNM710", f'the graph has no output "{name}", only {sorted(results)}'
+                )
+            results[name].copy_to(buffer)
+        return {name: array.public() for name, array in results.items()}
 
     def compute(
         self,
@@ -326,13 +328,13 @@ class Backend(ABC):
         Raises `BackendError` NNM709 if the backend only works asynchronously; use `compute_async`
         then.
         """
-        return self.waited(self.compute_async(graph, inputs, outputs))
+        return self.wait(self.compute_async(graph, inputs, outputs))
 
     def can_wait(self) -> bool:
-        """Return whether `waited` works here and now."""
+        """Return whether `wait` works here and now."""
         return True
 
-    def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of a coroutine of this backend without `await`.
 
         Raises `BackendError` NNM709 if the backend only works asynchronously.
@@ -356,7 +358,7 @@ class Backend(ABC):
         If the call is cancelled, it ends once no step is running; how many ran is unknown.
         """
 
-    def agreed(self, seconds: float) -> float:
+    def agree_on(self, seconds: float) -> float:
         """Return a measured time on which all processes of a distributed program agree.
 
         Decisions that depend on timing have to be the same in all of them, since they wait for each
@@ -389,13 +391,13 @@ def at_once(work: Coroutine[Any, Any, Any], who: str) -> Any:
     )
 
 
-def taken(graph: Graph, fixed: Container[str]) -> dict[str, TensorType]:
+def find_used_inputs(graph: Graph, fixed: Container[str]) -> dict[str, TensorType]:
     """Return the types of the inputs that are used and not fixed."""
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     return {n: o.type for n, o in graph.inputs.items() if n in used and n not in fixed}
 
 
-def unused(graph: Graph) -> dict[str, TensorType]:
+def find_unused_inputs(graph: Graph) -> dict[str, TensorType]:
     """Return the types of the declared inputs that no output depends on."""
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     return {n: o.type for n, o in graph.inputs.items() if n not in used}

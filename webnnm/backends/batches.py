@@ -6,7 +6,7 @@ from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, OperatorNode
 
 
-def batched(graph: Graph) -> frozenset[int]:
+def find_batch_nodes(graph: Graph) -> frozenset[int]:
     """Return the numbers of the nodes whose results have the rows of a batch along axis 0.
 
     In a graph that picks rows of its inputs, as a training step picks a batch of the data on the
@@ -17,11 +17,11 @@ def batched(graph: Graph) -> frozenset[int]:
     >>> b = GraphBuilder()
     >>> data, w = b.input("data", "float32", [90, 4]), b.input("param/w", "float32", [4, 2])
     >>> rows = b.gather(data, b.input("picked", "int32", [8]))
-    >>> batched(b.build({"y": b.matmul(rows, w)})) == {rows.number}
+    >>> find_batch_nodes(b.build({"y": b.matmul(rows, w)})) == {rows.number}
     True
-    >>> batched(b.build({"y": b.matmul(data, w)})) == {data.number}
+    >>> find_batch_nodes(b.build({"y": b.matmul(data, w)})) == {data.number}
     True
-    >>> batched(b.build({"y": data * 2}))
+    >>> find_batch_nodes(b.build({"y": data * 2}))
     frozenset()
     """
     nodes = list(graph.nodes())

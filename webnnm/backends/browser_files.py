@@ -63,14 +63,14 @@ async def download_file(name: str, parts: Iterable[bytes | memoryview[int]]) -> 
         await _write((await _files()).download(name), parts)
 
 
-async def kept_file(name: str) -> bytearray | None:
+async def read_kept_file(name: str) -> bytearray | None:
     """Return the contents of a file that is kept for this site, None if there is none."""
     with _failing(f'reading "{name}" from the browser', "NNM715"):
-        found = await (await _files()).read(name)
-        if found is None:
+        file = await (await _files()).read(name)
+        if file is None:
             return None
-        data = bytearray(found.size)
-        await found.copy(data)
+        data = bytearray(file.size)
+        await file.copy(data)
         return data
 
 
@@ -91,7 +91,7 @@ async def release_file(name: str) -> None:
     await (await _files()).release(name)
 
 
-async def hidden() -> None:
+async def wait_until_hidden() -> None:
     """Wait until the page is hidden or left; in a worker, wait forever."""
     await (await _files()).hidden()
 
@@ -114,8 +114,8 @@ def _failing(what: str, code: str = "NNM807") -> Generator[None]:
     except BackendError as error:
         raise DataError(code, f"{what} failed: {error.message}", hint=error.hint) from error
     except pyodide_host.js_error() as error:
-        told: Any = error
-        kind, reason = str(told.name), str(told.message) or str(told.name)
+        details: Any = error
+        kind, reason = str(details.name), str(details.message) or str(details.name)
         # That another page has the file says enough: the visitor did not request what failed.
         message = reason if kind == "InUse" else f"{what} failed: {reason}"
         raise DataError(code, message, hint=REMEDIES.get(kind, REFUSED)) from error

@@ -13,7 +13,7 @@ DRAWABLE = (
 """JavaScript classes that a canvas can draw; it takes ImageData in another way."""
 
 
-def drawn(picture: Any, width: int, height: int) -> memoryview[int] | None:
+def draw_pixels(picture: Any, width: int, height: int) -> memoryview[int] | None:
     """Return the RGBA pixels of what a canvas can draw, at this size; None for anything else.
 
     Raises `DataError` NNM702 if there is nothing to draw yet, or if the page may not read it.

@@ -9,7 +9,7 @@ from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend
 from webnnm.backends.onnxruntime_web import PROVIDERS, OnnxRuntimeWebBackend, to_fetch
 from webnnm.backends.reference import ReferenceBackend
-from webnnm.backends.speed import remembered
+from webnnm.backends.speed import recall_seconds
 from webnnm.core.errors import BackendError
 
 WORTH = 10.0
@@ -44,7 +44,7 @@ async def choice(device: str | None = None, work: Callable[[], float] | None = N
     """
     if device in PROVIDERS:
         return Choice(device, f"{device} was requested")
-    speeds = await remembered()
+    speeds = await recall_seconds()
     faster = "webgpu" in speeds and speeds["webgpu"] < speeds.get("wasm", 0)
     if faster and await to_fetch("webgpu") == 0:
         return Choice("webgpu", "which was faster than WebAssembly in a trial")
@@ -70,15 +70,15 @@ async def choice(device: str | None = None, work: Callable[[], float] | None = N
     return Choice("wasm", f"for which {fetched}: NumPy would take {seconds:.0f} s or more")
 
 
-async def opened(
+async def open_fallback(
     why: str,
     device: str | None,
     work: Callable[[], float] | None,
     log: Callable[[str], None] | None,
 ) -> Backend:
     """Open the backend that runs models instead of WebNN; `why` is why WebNN does not."""
-    backend, found = await load(device, work, log)
-    backend.reason = f"{why}: the model runs on {found.runs_on}, {found.reason}"
+    backend, selected = await load(device, work, log)
+    backend.reason = f"{why}: the model runs on {selected.runs_on}, {selected.reason}"
     if log is not None:
         log(backend.reason)
     return backend
@@ -90,22 +90,22 @@ async def load(
     log: Callable[[str], None] | None,
 ) -> tuple[Backend, Choice]:
     """Load the backend that runs models instead of WebNN, and return the choice as well."""
-    found = await choice(device, work)
+    selected = await choice(device, work)
     backend: Backend | None = None
-    if found.device is not None:
+    if selected.device is not None:
         try:
-            backend = await OnnxRuntimeWebBackend.load(found.device, log)
+            backend = await OnnxRuntimeWebBackend.load(selected.device, log)
         except BackendError as error:
             if device in PROVIDERS or not pyodide_host.offers("numpy"):
                 raise
-            found = Choice(None, f"because ONNX Runtime failed: {error.message}")
-    return backend or await ReferenceBackend.load(), found
+            selected = Choice(None, f"because ONNX Runtime failed: {error.message}")
+    return backend or await ReferenceBackend.load(), selected
 
 
 async def outlook() -> str:
     """Return what runs models instead of WebNN, as a clause of a sentence."""
     try:
-        found = await choice()
+        selected = await choice()
     except BackendError:
         return "models cannot run: this page has neither ONNX Runtime Web nor NumPy"
-    return found.outlook or f"models run on {found.runs_on}, {found.reason}"
+    return selected.outlook or f"models run on {selected.runs_on}, {selected.reason}"

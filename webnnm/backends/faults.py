@@ -86,21 +86,21 @@ class Examination:
     @cached_property
     def digest(self) -> str:
         """A hash of all probes and of their correct answers."""
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         for trial in (self.shared, *self.alone):
-            found.update(trial.plan.json.encode() + trial.plan.constants + trial.data)
-            found.update(trial.answer_data)
-        return found.hexdigest()
+            hasher.update(trial.plan.json.encode() + trial.plan.constants + trial.data)
+            hasher.update(trial.answer_data)
+        return hasher.hexdigest()
 
     async def wrong(self, bridge: Bridge, context: int) -> frozenset[Trap]:
         """Run all probes; return the traps with a probe that was refused or gave a wrong answer."""
-        shared, *found = await _side_by_side(bridge, context, [self.shared, *self.alone])
+        shared, *failed = await _side_by_side(bridge, context, [self.shared, *self.alone])
         if CONTROL in shared:
-            each = [Trial(probe) for probe in self.shared.probes if probe is not CONTROL]
-            found += await _side_by_side(bridge, context, each)
+            single_trials = [Trial(probe) for probe in self.shared.probes if probe is not CONTROL]
+            failed += await _side_by_side(bridge, context, single_trials)
         else:
-            found.append(shared)
-        return frozenset(self._owners[probe] for probes in found for probe in probes)
+            failed.append(shared)
+        return frozenset(self._owners[probe] for probes in failed for probe in probes)
 
 
 async def _side_by_side(
@@ -109,15 +109,15 @@ async def _side_by_side(
     """Return for each trial the probes with a wrong answer, all of them if it was refused."""
     running = (bridge.once(context, trial.plan, trial.data) for trial in trials)
     answers = await asyncio.gather(*running, return_exceptions=True)
-    found: list[Sequence[Probe]] = []
+    failed: list[Sequence[Probe]] = []
     for trial, answer in zip(trials, answers, strict=True):
         if isinstance(answer, BackendError) and not isinstance(answer, ContextLost):
-            found.append(trial.probes)
+            failed.append(trial.probes)
         elif isinstance(answer, BaseException):
             raise answer
         else:
-            found.append(trial.wrong(answer))
-    return found
+            failed.append(trial.wrong(answer))
+    return failed
 
 
 def sentences(traps: Iterable[Trap]) -> tuple[str, ...]:

@@ -16,13 +16,13 @@ from webnnm.backends.base import (
     DeviceTensor,
     Executable,
     check_binding,
-    taken,
+    find_used_inputs,
     type_of,
 )
-from webnnm.backends.batches import batched
-from webnnm.backends.kernels import KernelBackend, array_of, computable, computed
+from webnnm.backends.batches import find_batch_nodes
+from webnnm.backends.kernels import KernelBackend, array_of, computable, compute_outputs
 from webnnm.backends.reference import Namespace
-from webnnm.backends.unpacking import unpacked
+from webnnm.backends.unpacking import compile_unpacked
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.errors import BackendError, ContextLost
@@ -183,32 +183,32 @@ class JaxBackend(KernelBackend):
         """
         self._check_open()
         if self._has_packed(graph, constants) and (
-            found := await unpacked(self, graph, constants, recompute)
+            executable := await compile_unpacked(self, graph, constants, recompute)
         ):
-            return found
+            return executable
         graph = computable(graph)
         began = time.perf_counter()
         with self._working():
             # Copies, because the memory of tensors is reused when they are written.
             copy = self._jax.numpy.copy
             fixed = {
-                name: self._array(type_of(given), given)
-                if isinstance(given, HostArray)
-                else copy(given.handle.value)
-                for name, given in (constants or {}).items()
+                name: self._array(type_of(value), value)
+                if isinstance(value, HostArray)
+                else copy(value.handle.value)
+                for name, value in (constants or {}).items()
             }
-        program = self._compiled(graph, fixed)
+        program = self._compile_program(graph, fixed)
         return self._executable(graph, fixed, program, time.perf_counter() - began)
 
-    def _compiled(self, graph: Graph, fixed: Arrays) -> _Program:
+    def _compile_program(self, graph: Graph, fixed: Arrays) -> _Program:
         jax = self._jax
-        inputs = taken(graph, fixed)
+        inputs = find_used_inputs(graph, fixed)
         outputs = {name: o.type for name, o in graph.outputs.items()}
         state = frozenset(name for name in outputs if inputs.get(name) == outputs[name])
-        shared = batched(graph)
+        shared = find_batch_nodes(graph)
         apart = _quotients(graph) | _powers_under_logs(graph)
 
-        def placed(node: Node, value: Any) -> Any:
+        def constrain(node: Node, value: Any) -> Any:
             if node.number in apart:
                 value = jax.lax.optimization_barrier(value)
             if node.number in shared and value.shape[0] % self._devices == 0:
@@ -218,7 +218,9 @@ class JaxBackend(KernelBackend):
         def run(count: Any, fixed: Arrays, given: Arrays, spare: Arrays) -> Arrays:
             def once(found: Arrays) -> Arrays:
                 latest = {name: found[name] for name in state}
-                return computed(graph, {**fixed, **given, **latest}, self._namespace, placed)
+                return compute_outputs(
+                    graph, {**fixed, **given, **latest}, self._namespace, constrain
+                )
 
             def again(_: Any, found: Arrays) -> Arrays:
                 return once(found)
@@ -263,11 +265,11 @@ class JaxBackend(KernelBackend):
     def _run(self, executable: Executable, count: int, inputs: Binding, outputs: Binding) -> None:
         """Run a graph; the memory of the outputs' current values is reused."""
         program: _Program = executable.handle.value
-        given = {name: inputs[name].handle.value for name in executable.inputs}
+        arrays = {name: inputs[name].handle.value for name in executable.inputs}
         spare = {name: outputs[name].handle.value for name in executable.outputs}
         with self._working():
-            found = program.run(self._numpy.int32(count), program.fixed, given, spare)
-        for name, value in found.items():
+            results = program.run(self._numpy.int32(count), program.fixed, arrays, spare)
+        for name, value in results.items():
             outputs[name].handle.value = value
 
     async def run_steps(
@@ -294,11 +296,11 @@ class JaxBackend(KernelBackend):
             for step in range(first, first + count):
                 self._run(executable, 1, *buffers[step % 2])
         arrays = [last[name].handle.value for name in executable.outputs]
-        with self._translated():
+        with self._translate_errors():
             await asyncio.to_thread(self._jax.block_until_ready, arrays)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 
-    def agreed(self, seconds: float) -> float:
+    def agree_on(self, seconds: float) -> float:
         """Return the time that the first process measured."""
         if self._jax.process_count() == 1:
             return seconds
@@ -309,11 +311,11 @@ class JaxBackend(KernelBackend):
     @contextmanager
     def _working(self) -> Generator[None]:
         """Enable 64-bit types; await nothing inside, because other tasks may use JAX as well."""
-        with self._translated(), self._jax.enable_x64(True):
+        with self._translate_errors(), self._jax.enable_x64(True):
             yield
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         """Convert errors of XLA to those of this package."""
         try:
             yield
@@ -360,15 +362,15 @@ def _quotients(graph: Graph) -> set[int]:
     XLA rewrites (a / b) / c as a / (b · c), a / (b / c) as (a · c) / b and, for constants,
     (a / b) · (a / b) as a² / b²; the products may overflow.
     """
-    found: set[int] = set()
+    result: set[int] = set()
     for node in graph.nodes():
         if isinstance(node, OperatorNode):
             quotients = {o.number for o in node.operands if o is not None and _is_quotient(o)}
             if node.operator.name == "div" or (
                 node.operator.name == "mul" and all(map(_is_quotient, node.operands))
             ):
-                found |= quotients
-    return found
+                result |= quotients
+    return result
 
 
 def _is_quotient(operand: Operand | None) -> bool:
@@ -382,17 +384,17 @@ def _powers_under_logs(graph: Graph) -> set[int]:
 
     XLA rewrites log xⁿ as n · log |x|, which is no longer NaN for negative powers.
     """
-    found: set[int] = set()
+    powers: set[int] = set()
     for node in graph.nodes():
         if isinstance(node, OperatorNode) and node.operator.name == "log":
             (x,) = node.operands
             while x is not None and isinstance(x.node, OperatorNode):
                 if x.node.operator.name == "pow":
-                    found.add(x.number)
+                    powers.add(x.number)
                 if x.node.operator.name not in LAYING:
                     break
                 (x,) = x.node.operands
-    return found
+    return powers
 
 
 def _words(devices: Sequence[Any], processes: int) -> str:

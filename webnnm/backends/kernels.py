@@ -13,8 +13,8 @@ from webnnm.backends.base import (
     Executable,
     Ledger,
     check_data,
-    taken,
-    unused,
+    find_unused_inputs,
+    find_used_inputs,
 )
 from webnnm.core.arrays import HostArray, pack
 from webnnm.core.dtypes import FORMATS, DataType
@@ -32,14 +32,14 @@ def computable(graph: Graph | Scan) -> Graph:
     Raises `BackendError` NNM409 for results that are larger than any memory of this machine.
     """
     graph = graph.unroll() if isinstance(graph, Scan) else graph
-    found = inline_composites(graph, lambda operator: operator.reference is None)
-    for node in found.nodes():
+    decomposed = inline_composites(graph, lambda operator: operator.reference is None)
+    for node in decomposed.nodes():
         if isinstance(node, OperatorNode) and _size(node) > sys.maxsize:
             raise _too_large(node)
-    return found
+    return decomposed
 
 
-def computed(
+def compute_outputs(
     graph: Graph,
     inputs: Mapping[str, Any],
     np: Any,
@@ -79,61 +79,61 @@ class Program:
         self._values: list[Any] = [None]  # for operands that are absent
         self._inputs: list[tuple[int, InputNode, Any]] = []
         self._calls: list[_Call] = []
-        places: dict[int, int] = {}
+        slots: dict[int, int] = {}
         for node in graph.nodes():
-            place = places[node.number] = len(self._values)
+            slot = slots[node.number] = len(self._values)
             self._values += [None] * len(node.types)
             if isinstance(node, InputNode):
-                self._inputs.append((place, node, getattr(np, node.types[0].dtype)))
+                self._inputs.append((slot, node, getattr(np, node.types[0].dtype)))
             elif isinstance(node, ConstantNode):
-                self._values[place] = array_of(np, node.array, copy=False)
+                self._values[slot] = array_of(np, node.array, copy=False)
             elif isinstance(node, OperatorNode):
                 kernel = node.operator.reference
                 assert kernel is not None
-                operands = [places[o.number] + o.index if o else 0 for o in node.operands]
-                self._calls.append(_Call(node, kernel, operands, node.options, place, []))
-        self._outputs = {n: places[o.number] + o.index for n, o in graph.outputs.items()}
-        self._give_up()
+                operands = [slots[o.number] + o.index if o else 0 for o in node.operands]
+                self._calls.append(_Call(node, kernel, operands, node.options, slot, []))
+        self._outputs = {n: slots[o.number] + o.index for n, o in graph.outputs.items()}
+        self._plan_releases()
 
-    def _give_up(self) -> None:
+    def _plan_releases(self) -> None:
         """Determine the last call that needs each value."""
         last: dict[int, _Call] = {}
         for call in self._calls:
             results = range(call.first, call.first + len(call.node.types))
             last |= dict.fromkeys([*call.operands, *results], call)
-        for place in last.keys() - self._outputs.values():
-            last[place].ended.append(place)
+        for slot in last.keys() - self._outputs.values():
+            last[slot].ended.append(slot)
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs."""
         np, placed = self._np, self._placed
         values = self._values.copy()
-        for place, node, dtype in self._inputs:
-            given = inputs[node.name]
-            if isinstance(given, HostArray):
-                given = array_of(np, given)
-            value = np.reshape(np.asarray(given, dtype=dtype), node.types[0].shape)
-            values[place] = placed(node, value) if placed else value
+        for slot, node, dtype in self._inputs:
+            array = inputs[node.name]
+            if isinstance(array, HostArray):
+                array = array_of(np, array)
+            value = np.reshape(np.asarray(array, dtype=dtype), node.types[0].shape)
+            values[slot] = placed(node, value) if placed else value
         for node, kernel, operands, options, first, ended in self._calls:
             try:
-                result = kernel(np, *[values[place] for place in operands], **options)
+                result = kernel(np, *[values[slot] for slot in operands], **options)
             except Exception as error:
                 if _is_too_large(error):
                     raise _too_large(node) from error
                 error.add_note(f'in the kernel of "{node.operator.name}"')
                 raise
             results = result if len(node.types) > 1 else (result,)
-            for place, (type, value) in enumerate(zip(node.types, results, strict=True), first):
+            for slot, (type, value) in enumerate(zip(node.types, results, strict=True), first):
                 value = np.asarray(value)
                 if type.dtype not in FORMATS:
-                    value = wrapped(np, value, type.dtype)
-                values[place] = placed(node, value) if placed else value
-            for place in ended:
-                values[place] = None
-        return {name: values[place] for name, place in self._outputs.items()}
+                    value = wrap_to_four_bits(np, value, type.dtype)
+                values[slot] = placed(node, value) if placed else value
+            for slot in ended:
+                values[slot] = None
+        return {name: values[slot] for name, slot in self._outputs.items()}
 
 
-def wrapped(np: Any, value: Any, dtype: DataType) -> Any:
+def wrap_to_four_bits(np: Any, value: Any, dtype: DataType) -> Any:
     """Return a result that was computed in 8 bits wrapped to 4; other types are unchanged."""
     if dtype == "uint4":
         return np.bitwise_and(value, 15)
@@ -170,7 +170,7 @@ def array_of(np: Any, array: HostArray, *, copy: bool = True) -> Any:
     else:  # two per byte, the first one in the lower half
         bytes = np.frombuffer(array.data, dtype="uint8")
         pairs = np.reshape(np.stack([bytes & 15, bytes >> 4], axis=-1), (-1,))
-        values = wrapped(np, np.astype(pairs[: count(array.shape)], "int8"), array.dtype)
+        values = wrap_to_four_bits(np, np.astype(pairs[: count(array.shape)], "int8"), array.dtype)
     return np.reshape(np.astype(values, getattr(np, array.dtype), copy=copy), array.shape)
 
 
@@ -220,11 +220,11 @@ class KernelBackend(Backend):
         self._graphs.add(held)
         return Executable(
             self,
-            inputs=taken(graph, fixed),
+            inputs=find_used_inputs(graph, fixed),
             outputs={name: o.type for name, o in graph.outputs.items()},
             handle=held,
             build_seconds=seconds,
-            unused=unused(graph),
+            unused=find_unused_inputs(graph),
         )
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:

@@ -18,13 +18,13 @@ from webnnm.backends.base import (
     Executable,
     check_binding,
     check_data,
-    taken,
+    find_used_inputs,
     type_of,
 )
 from webnnm.backends.kernels import KernelBackend, array_of, host_array
 from webnnm.backends.onnxruntime_faults import without_faults
 from webnnm.backends.reference import Namespace
-from webnnm.backends.unpacking import PREFIX, unpacked
+from webnnm.backends.unpacking import PREFIX, compile_unpacked
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.errors import BackendError
@@ -116,30 +116,30 @@ class OnnxRuntimeBackend(KernelBackend):
         """
         self._check_open()
         if self._has_packed(graph, constants) and (
-            found := await unpacked(self, graph, constants, recompute)
+            executable := await compile_unpacked(self, graph, constants, recompute)
         ):
-            return found
+            return executable
         graph = graph.unroll() if isinstance(graph, Scan) else graph
         began = time.perf_counter()
-        fixed = self._embedded(graph, constants or {})
-        given = {name: graph.inputs[name] for name in taken(graph, fixed)}
-        used = Graph(graph.outputs, {**given, **{n: graph.inputs[n] for n in fixed}})
+        fixed = self._select_constants(graph, constants or {})
+        used_inputs = {name: graph.inputs[name] for name in find_used_inputs(graph, fixed)}
+        used = Graph(graph.outputs, {**used_inputs, **{n: graph.inputs[n] for n in fixed}})
         model = graph_model([without_faults(used)], constants=fixed, nibbles_as_bytes=True)
         session = self._session(model)
         return self._executable(graph, fixed, session, time.perf_counter() - began)
 
-    def _embedded(self, graph: Graph, constants: Constants) -> dict[str, HostArray]:
+    def _select_constants(self, graph: Graph, constants: Constants) -> dict[str, HostArray]:
         """Return the values that become constants: small ones, and those of some operators."""
-        rearranged = _operands_of(graph, REARRANGED)
+        rearranged = _find_operand_inputs(graph, REARRANGED)
         return {
-            name: given
-            if isinstance(given, HostArray)
-            else host_array(given.type, given.handle.value.array)
-            for name, given in constants.items()
+            name: value
+            if isinstance(value, HostArray)
+            else host_array(value.type, value.handle.value.array)
+            for name, value in constants.items()
             if name in rearranged
             or name.startswith(PREFIX)
-            or type_of(given).nbytes < APART
-            or type_of(given).dtype not in FLOAT_INFO
+            or type_of(value).nbytes < APART
+            or type_of(value).dtype not in FLOAT_INFO
         }
 
     def _session(self, model: ModelProto) -> Any:
@@ -149,45 +149,45 @@ class OnnxRuntimeBackend(KernelBackend):
         options.intra_op_num_threads = self._threads
         # Threads spin until the next operator, and release their cores at the end of a run.
         options.add_session_config_entry("session.force_spinning_stop", "1")
-        apart = self._moved_apart(model)
+        apart = self._extract_large_constants(model)
         if apart:
             options.add_external_initializers([*apart], [*apart.values()])
-        with _translated("NNM505"):
+        with _translate_errors("NNM505"):
             return runtime.InferenceSession(
                 serialize(model),
                 options,
                 providers=["CPUExecutionProvider"],
-                disabled_optimizers=_unneeded_optimizers(model),
+                disabled_optimizers=_list_unneeded_optimizers(model),
             )
 
-    def _moved_apart(self, model: ModelProto) -> dict[str, Any]:
+    def _extract_large_constants(self, model: ModelProto) -> dict[str, Any]:
         """Take large constants out of a model; return them by name."""
         assert model.graph is not None
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for tensor in model.graph.initializer:
             if tensor.raw_data is not None and len(tensor.raw_data) >= APART:
                 array = array_of(self._numpy, array_in(tensor))
-                found[tensor.name] = self._runtime.OrtValue.ortvalue_from_numpy(array)
+                values[tensor.name] = self._runtime.OrtValue.ortvalue_from_numpy(array)
                 set_external_data(tensor, "beside")
-        return found
+        return values
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Run a graph immediately, directly into the memory of the outputs."""
         self._check_open()
         check_binding(executable, inputs, outputs)
-        bound = self._bound(executable, inputs, outputs)
-        with _translated():
+        bound = self._bind(executable, inputs, outputs)
+        with _translate_errors():
             executable.handle.value.run_with_iobinding(bound)
 
-    def _bound(self, executable: Executable, inputs: Binding, outputs: Binding) -> Any:
+    def _bind(self, executable: Executable, inputs: Binding, outputs: Binding) -> Any:
         """Return the binding of inputs and outputs for ONNX Runtime."""
         session = executable.handle.value
-        bound = session.io_binding()
+        binding = session.io_binding()
         for name in executable.inputs:
-            bound.bind_ortvalue_input(name, inputs[name].handle.value.value)
-        for name, place in zip(executable.outputs, session.get_outputs(), strict=True):
-            bound.bind_ortvalue_output(place.name, outputs[name].handle.value.value)
-        return bound
+            binding.bind_ortvalue_input(name, inputs[name].handle.value.value)
+        for name, output in zip(executable.outputs, session.get_outputs(), strict=True):
+            binding.bind_ortvalue_output(output.name, outputs[name].handle.value.value)
+        return binding
 
     async def run_steps(
         self,
@@ -201,45 +201,45 @@ class OnnxRuntimeBackend(KernelBackend):
         self._check_open()
         for binding in buffers:
             check_binding(executable, *binding)
-        bound = [self._bound(executable, *binding) for binding in buffers]
+        bound = [self._bind(executable, *binding) for binding in buffers]
         session = executable.handle.value
         for step in range(first, first + count):
-            with _translated():
+            with _translate_errors():
                 session.run_with_iobinding(bound[step % 2])
             if step % self.budget.yield_steps == 0:
                 await asyncio.sleep(0)
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 
 
-def _unneeded_optimizers(model: ModelProto) -> list[str]:
+def _list_unneeded_optimizers(model: ModelProto) -> list[str]:
     """Return what arranges images for convolutions: without any, version 1.32 may crash there."""
     assert model.graph is not None
     has_images = any(node.op_type in IMAGE_OPERATORS for node in model.graph.node)
     return [] if has_images else ["NchwcTransformer"]
 
 
-def _operands_of(graph: Graph, operators: Collection[str]) -> set[str]:
+def _find_operand_inputs(graph: Graph, operators: Collection[str]) -> set[str]:
     """Return the names of inputs that operators of these names take, directly or moved."""
-    found: set[str] = set()
-    for place in graph.places(operators):
-        waiting = [o for o in getattr(graph.nodes()[place], "operands", ()) if o is not None]
-        while waiting:
-            node = waiting.pop().node
+    names: set[str] = set()
+    for index in graph.places(operators):
+        pending = [o for o in getattr(graph.nodes()[index], "operands", ()) if o is not None]
+        while pending:
+            node = pending.pop().node
             if isinstance(node, InputNode):
-                found.add(node.name)
+                names.add(node.name)
             elif isinstance(node, OperatorNode) and node.operator.name in ("reshape", "transpose"):
-                waiting += [operand for operand in node.operands if operand is not None]
-    return found
+                pending += [operand for operand in node.operands if operand is not None]
+    return names
 
 
 @contextmanager
-def _translated(code: str = "NNM709") -> Generator[None]:
+def _translate_errors(code: str = "NNM709") -> Generator[None]:
     """Convert errors of ONNX Runtime to those of this package, with a code unless memory lacks."""
     try:
         yield
     except Exception as error:
-        own = type(error).__module__.startswith("onnxruntime")
-        if not own and not isinstance(error, RuntimeError):
+        is_from_runtime = type(error).__module__.startswith("onnxruntime")
+        if not is_from_runtime and not isinstance(error, RuntimeError):
             raise
         message = str(error)
         if "allocat" in message:

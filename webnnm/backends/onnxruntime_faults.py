@@ -39,13 +39,13 @@ def _rule(b: GraphBuilder, node: Node) -> Replacement | None:
 def _sum(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     """Sums of integers, which saturate → sums in 64 bits, or of the halves of 64 bits."""
     (x,) = node.operands
-    return None if x is None or is_float(x.dtype) else _wrapped_sum(b, x, node.options)
+    return None if x is None or is_float(x.dtype) else _sum_with_wraparound(b, x, node.options)
 
 
 def _sum_of_squares(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     """Sums of squares of integers, which saturate → sums of products."""
     (x,) = node.operands
-    return None if x is None or is_float(x.dtype) else _wrapped_sum(b, x * x, node.options)
+    return None if x is None or is_float(x.dtype) else _sum_with_wraparound(b, x * x, node.options)
 
 
 def _product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
@@ -69,8 +69,8 @@ def _product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     return b.reshape(rows, new_shape=node.types[0].shape)
 
 
-def _wrapped_sum(b: GraphBuilder, x: Operand, given: Mapping[str, Any]) -> Operand:
-    options = dict(given)
+def _sum_with_wraparound(b: GraphBuilder, x: Operand, reduction: Mapping[str, Any]) -> Operand:
+    options = dict(reduction)
     wide = b.cast(x, type="int64") if x.dtype != "int64" else x
     if not x.dtype.endswith("64"):
         return b.cast(b.reduce_sum(wide, **options), type=x.dtype)

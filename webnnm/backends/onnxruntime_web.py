@@ -16,11 +16,11 @@ from webnnm.backends.base import (
     DeviceTensor,
     Executable,
     Runner,
-    unused,
+    find_unused_inputs,
 )
 from webnnm.backends.onnxruntime_faults import without_faults
 from webnnm.backends.pyodide_host import Bridge, Names
-from webnnm.backends.unpacking import unpacked
+from webnnm.backends.unpacking import compile_unpacked
 from webnnm.backends.webnn import Built, Lease, WebNNBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
@@ -101,36 +101,38 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         without a counterpart in ONNX.
         """
         if self._has_packed(graph, constants) and (
-            found := await unpacked(self, graph, constants, recompute)
+            executable := await compile_unpacked(self, graph, constants, recompute)
         ):
-            return found
+            return executable
         graph = graph.unroll() if isinstance(graph, Scan) else graph
         _check_nibbles(graph)
         began = time.perf_counter()
-        given = constants or {}
-        there = {n: value for n, value in given.items() if isinstance(value, DeviceTensor)}
-        read = dict(zip(there, await self.read(*there.values()), strict=True))
-        arrays = {n: value for n, value in given.items() if isinstance(value, HostArray)}
+        values = constants or {}
+        on_device = {n: value for n, value in values.items() if isinstance(value, DeviceTensor)}
+        read = dict(zip(on_device, await self.read(*on_device.values()), strict=True))
+        arrays = {n: value for n, value in values.items() if isinstance(value, HostArray)}
         model, inputs = _model(graph, {**arrays, **read})
         making = self._bridge.load(self._context, serialize(model))
         handle = await to_the_end(making, undo=self._undo)
-        built = _Model(handle, [*inputs], outputs=_renamed(graph, model))
+        built = _Model(handle, [*inputs], outputs=_map_output_names(graph, model))
         self._compiled += 1
         outputs = {name: o.type for name, o in graph.outputs.items()}
         seconds = time.perf_counter() - began
         lease = Lease(built, f"onnx {self._compiled}")
         built.users.add(lease)
-        return Executable(self, inputs, outputs, lease, build_seconds=seconds, unused=unused(graph))
+        return Executable(
+            self, inputs, outputs, lease, build_seconds=seconds, unused=find_unused_inputs(graph)
+        )
 
-    def _held(self, type: TensorType) -> TensorType:
+    def _storage_type(self, type: TensorType) -> TensorType:
         return type
 
     def _names(
         self, executable: Executable, inputs: Binding, outputs: Binding
     ) -> tuple[Names, Names]:
-        given, made = super()._names(executable, inputs, outputs)
-        called = executable.handle.built.outputs
-        return given, {called[name]: handle for name, handle in made.items()}
+        input_names, output_names = super()._names(executable, inputs, outputs)
+        onnx_names = executable.handle.built.outputs
+        return input_names, {onnx_names[name]: handle for name, handle in output_names.items()}
 
     def runner(
         self,
@@ -161,10 +163,10 @@ async def to_fetch(provider: str) -> int | None:
     """
     module = await _module()
     try:
-        found = json.loads(await module.offer(_options(provider)))
+        offer = json.loads(await module.offer(_options(provider)))
     except pyodide_host.js_error():
         return None
-    return 0 if found["kept"] else found["bytes"]
+    return 0 if offer["kept"] else offer["bytes"]
 
 
 def _options(provider: str) -> str:
@@ -189,9 +191,9 @@ class _Fetching:
 
 def _check_nibbles(graph: Graph) -> None:
     """Raise `BackendError` NNM505 for types that ONNX Runtime Web computes wrongly."""
-    found = [type for node in graph.nodes() for type in node.types if type.dtype in NIBBLES]
-    if found:
-        message = f"ONNX Runtime Web computes wrong values for {found[0].dtype}"
+    types = [type for node in graph.nodes() for type in node.types if type.dtype in NIBBLES]
+    if types:
+        message = f"ONNX Runtime Web computes wrong values for {types[0].dtype}"
         raise BackendError("NNM505", message, hint='use backend("numpy")')
 
 
@@ -207,7 +209,7 @@ def _model(
     return model, {name: o.type for name, o in inputs.items() if name not in fixed}
 
 
-def _renamed(graph: Graph, model: ModelProto) -> dict[str, str]:
+def _map_output_names(graph: Graph, model: ModelProto) -> dict[str, str]:
     """Return the names of outputs in an ONNX model."""
     assert model.graph is not None
     places = zip(graph.outputs, model.graph.output, strict=True)

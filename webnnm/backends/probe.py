@@ -98,9 +98,9 @@ async def _probe_device(device: str, trials: bool) -> DeviceProbe:
         backend = await WebNNBackend.open(device_type=device)
         seconds = None
         if trials:
-            from webnnm.backends.speed import timed
+            from webnnm.backends.speed import measure_seconds
 
-            seconds = await timed(device, backend)
+            seconds = await measure_seconds(device, backend)
         return DeviceProbe(True, backend.device, backend.faults, seconds)
     except BackendError as error:
         return DeviceProbe(False, error.message)

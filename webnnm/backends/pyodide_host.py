@@ -96,12 +96,12 @@ class Bridge:
 
     async def browser(self) -> str:
         """Return name and version of the browser and its system, as precisely as it reports."""
-        with _translated():
+        with _translate_errors():
             return await self._module.browser()
 
     async def open(self, options: Mapping[str, Any]) -> int:
         """Create a context; raises `BackendError` NNM709 if the browser cannot."""
-        with _translated():
+        with _translate_errors():
             return await self._module.open(json.dumps(options))
 
     async def adopt(self, opening: Awaitable[Any]) -> int:
@@ -115,50 +115,50 @@ class Bridge:
 
     async def load(self, context: int, model: bytes) -> int:
         """Build the graph of a model in a format that the adopted context reads."""
-        with _translated():
+        with _translate_errors():
             return await self._module.load(context, model)
 
     def limits(self, context: int) -> dict[str, Any]:
         """Return WebNN's `opSupportLimits()`."""
-        with _translated():
+        with _translate_errors():
             return json.loads(self._module.limits(context))
 
     async def build(self, context: int, plan: Plan) -> int:
         """Build the graph of a plan; an error names the operator and its label."""
-        with _translated(plan):
+        with _translate_errors(plan):
             return await self._module.build(context, plan.json, plan.constants, *plan.beside)
 
     def devices(self, graph: int) -> list[str]:
         """Return the devices that a graph runs on, an empty list if the browser does not say."""
-        with _translated():
+        with _translate_errors():
             return json.loads(self._module.devices(graph))
 
     async def tensor(
         self, context: int, dtype: str, shape: Sequence[int], data: memoryview[int] | None = None
     ) -> int:
         """Create a tensor, filled with zeros or with the bytes of `data`."""
-        given = () if data is None else (data,)
-        with _translated():
-            return await self._module.tensor(context, dtype, json.dumps(list(shape)), *given)
+        buffers = () if data is None else (data,)
+        with _translate_errors():
+            return await self._module.tensor(context, dtype, json.dumps(list(shape)), *buffers)
 
     def write(self, tensor: int, data: memoryview[int]) -> None:
         """Queue a copy of bytes to a tensor."""
-        with _translated():
+        with _translate_errors():
             self._module.write(tensor, data)
 
     async def read(self, tensors: Sequence[int]) -> memoryview[int]:
         """Return the bytes of several tensors, one after the other."""
-        with _translated():
+        with _translate_errors():
             return (await self._module.read(*tensors)).to_py()
 
     def read_now(self, tensors: Sequence[int]) -> memoryview[int]:
         """Return the same without `await` or a turn of the event loop; only if `can_wait()`."""
-        with _translated():
+        with _translate_errors():
             return wait(self._module.read(*tensors)).to_py()
 
     def dispatch(self, graph: int, inputs: Names, outputs: Names) -> None:
         """Queue one run."""
-        with _translated():
+        with _translate_errors():
             self._module.dispatch(graph, json.dumps([inputs, outputs]))
 
     def runner(
@@ -170,9 +170,9 @@ class Bridge:
         """
         texts = json.dumps([inputs, outputs]), json.dumps([written, read])
         if self._proxy is None:
-            self._proxy = import_module("pyodide.ffi").create_proxy(self._answered)
+            self._proxy = import_module("pyodide.ffi").create_proxy(self._settle_answer)
         self._run = self._module.run  # looking it up takes longer than calling it
-        with _translated():
+        with _translate_errors():
             runner = self._module.runner(graph, *texts, self._proxy)
             return runner, [*self._module.buffers(runner)]
 
@@ -192,7 +192,7 @@ class Bridge:
         answer = self._asking[ticket] = Answer(prepare())
         return answer
 
-    def _answered(self, ticket: int, error: Any = None) -> None:
+    def _settle_answer(self, ticket: int, error: Any = None) -> None:
         answer = self._asking.pop(ticket)
         if error is None:
             answer.settle()
@@ -203,7 +203,7 @@ class Bridge:
 
     async def once(self, context: int, plan: Plan, data: bytes) -> memoryview[int]:
         """Build the graph of a plan, run it once on the bytes of all inputs; return all outputs."""
-        with _translated(plan):
+        with _translate_errors(plan):
             return (await self._module.once(context, plan.json, plan.constants, data)).to_py()
 
     async def steps(
@@ -220,29 +220,29 @@ class Bridge:
         """
         ticket = next(self._tickets)
         texts = json.dumps(buffers), json.dumps(reads)
-        with _translated():
+        with _translate_errors():
             work = self._module.steps(graph, texts[0], first, steps, texts[1], ticket)
             result = await to_the_end(work, stop=lambda: self._module.halt(ticket))
             return result.to_py()
 
     def permutations(self, words: array[int], size: int) -> array[int]:
         """Return permutations of 0 … size − 1 drawn from words, as `random.permutations` does."""
-        with _translated():
+        with _translate_errors():
             return array("i", self._module.permutations(words, size).to_py().tobytes())
 
     def release(self, handles: Sequence[int]) -> None:
         """Destroy tensors and graphs."""
-        with _translated():
+        with _translate_errors():
             self._module.release(*handles)
 
     def ledger(self, context: int) -> dict[str, int]:
         """Return the number of graphs, tensors and bytes that a context holds."""
-        with _translated():
+        with _translate_errors():
             return json.loads(self._module.ledger(context))
 
     def close(self, context: int) -> None:
         """Destroy a context with everything that was made in it."""
-        with _translated():
+        with _translate_errors():
             self._module.close(context)
 
 
@@ -255,10 +255,10 @@ def in_browser() -> bool:
     return sys.platform == "emscripten"
 
 
-def awaited_by_promise() -> bool:
+def is_awaited_by_promise() -> bool:
     """Return whether JavaScript is what waits for an awaitable Python object.
 
-    >>> awaited_by_promise()
+    >>> is_awaited_by_promise()
     False
 
     The object is then awaited by the coroutine of `asyncio.ensure_future`, alone in its task.
@@ -278,24 +278,24 @@ def has_webnn() -> bool:
     return in_browser() and getattr(import_module("js").navigator, "ml", None) is not None
 
 
-def installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
     """Return whether a package is installed here, or was loaded into this page.
 
     A package that is being loaded is not: its files exist before they can be imported.
     """
-    if in_browser() and hasattr(_distributed(), name):
+    if in_browser() and hasattr(_list_distribution(), name):
         return hasattr(import_module("pyodide_js").loadedPackages, name)
     return find_spec(name) is not None
 
 
 def offers(name: str) -> bool:
     """Return whether a package is installed here, or can be loaded into this page."""
-    if installed(name):
+    if is_installed(name):
         return True
-    return in_browser() and hasattr(_distributed(), name)
+    return in_browser() and hasattr(_list_distribution(), name)
 
 
-def _distributed() -> Any:
+def _list_distribution() -> Any:
     """Return the packages of the page's Pyodide distribution, by name."""
     return import_module("pyodide_js").lockfile.packages
 
@@ -307,7 +307,7 @@ async def load_package(name: str) -> None:
 
     Raises `BackendError` NNM709 if the distribution does not contain it.
     """
-    if installed(name):
+    if is_installed(name):
         return
     try:
         await import_module("pyodide_js").loadPackage(name)
@@ -326,7 +326,7 @@ def _missing(name: str, reason: str) -> BackendError:
     )
 
 
-async def fetched(url: str, *, guarded: bool = False) -> Any:
+async def fetch_url(url: str, *, guarded: bool = False) -> Any:
     """Fetch a URL, relative to the page; the response has `string` and `bytes`.
 
     Raises `DataError` NNM715 if the server answers with an error; with `guarded`, also if it
@@ -370,14 +370,14 @@ async def load_module(path: str) -> Any:
     them for PyScript (`js_modules`). Raises `BackendError` NNM709 if it did not, and the page's
     Content-Security-Policy forbids importing the source text that is in this package.
     """
-    return _registered(_registered_name(path)) or await _own_module(f"{path}.js")
+    return _find_registered(_registered_name(path)) or await _own_module(f"{path}.js")
 
 
 def _registered_name(path: str) -> str:
     return f"webnnm_{path.rpartition('/')[2]}"
 
 
-def _registered(module: str) -> Any:
+def _find_registered(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
@@ -433,8 +433,8 @@ async def _own_module(path: str) -> Any:
             "js_modules in PyScript; docs/deploying.md has an example",
         ) from error
     finally:
-        for each in urls.values():
-            page().URL.revokeObjectURL(each)
+        for url in urls.values():
+            page().URL.revokeObjectURL(url)
 
 
 def script_value(script: str) -> Any:
@@ -464,7 +464,7 @@ def js_error() -> type[BaseException]:
 
 
 @contextmanager
-def _translated(plan: Plan | None = None) -> Generator[None]:
+def _translate_errors(plan: Plan | None = None) -> Generator[None]:
     """Turn the bridge's errors, which have a name and details, into ours."""
     try:
         yield

@@ -17,7 +17,7 @@ from webnnm.backends.kernels import (
     Program,
     array_of,
     computable,
-    computed,
+    compute_outputs,
     host_array,
 )
 from webnnm.core.arrays import HostArray, zeros
@@ -50,9 +50,9 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         # Kernels use the same functions again and again: make each an attribute.
-        found = getattr(self._numpy, name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(self._numpy, name)
+        setattr(self, name, attribute)
+        return attribute
 
     def erf(self, x: Any) -> Any:
         """Return the Gauss error function; Python's is accurate, and the reference may be slow."""
@@ -87,7 +87,7 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any], *, wide: bool = False) -> 
     """
     np = Namespace(wide=wide)
     with np.errstate(all="ignore"):
-        return computed(computable(graph), inputs, np)
+        return compute_outputs(computable(graph), inputs, np)
 
 
 class ReferenceBackend(KernelBackend):
@@ -133,15 +133,15 @@ class ReferenceBackend(KernelBackend):
         """Compile a graph into a list of kernels."""
         self._check_open()
         if self._has_packed(graph, constants):
-            from webnnm.backends.unpacking import unpacked
+            from webnnm.backends.unpacking import compile_unpacked
 
-            if found := await unpacked(self, graph, constants, recompute):
-                return found
+            if executable := await compile_unpacked(self, graph, constants, recompute):
+                return executable
         fixed = {
-            name: array_of(self._numpy, given, copy=False)
-            if isinstance(given, HostArray)
-            else given.handle.value
-            for name, given in (constants or {}).items()
+            name: array_of(self._numpy, value, copy=False)
+            if isinstance(value, HostArray)
+            else value.handle.value
+            for name, value in (constants or {}).items()
         }
         graph = computable(graph)
         return self._executable(graph, fixed, (Program(graph, self._numpy), fixed))
@@ -151,14 +151,14 @@ class ReferenceBackend(KernelBackend):
         self._check_open()
         check_binding(executable, inputs, outputs)
         program, fixed = executable.handle.value
-        given = fixed | {name: inputs[name].handle.value for name in executable.inputs}
+        arrays = fixed | {name: inputs[name].handle.value for name in executable.inputs}
         began = self._clock()
         with self._numpy.errstate(all="ignore"):
-            found = program(given)
-        for name, value in found.items():
+            results = program(arrays)
+        for name, value in results.items():
             type = executable.outputs[name]
-            kept = value if type.dtype in FORMATS else host_array(type, value)
-            outputs[name].handle.value = kept
+            stored = value if type.dtype in FORMATS else host_array(type, value)
+            outputs[name].handle.value = stored
         self._busy += self._clock() - began
 
     async def run_steps(
@@ -189,10 +189,10 @@ class ReferenceBackend(KernelBackend):
             self._busy = 0.0
         return due
 
-    def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of a coroutine without a rest: no other task could run meanwhile."""
         busy, self._busy = self._busy, -math.inf
         try:
-            return super().waited(work)
+            return super().wait(work)
         finally:
             self._busy = busy

@@ -87,9 +87,9 @@ def has_onnxruntime() -> bool:
 
 
 def _check_device(name: str, device: str | None) -> None:
-    known = DEVICES.get(str(name), REQUESTS)
-    if device is not None and device not in known:
-        hint = suggestion(str(device), known) or f"one of {', '.join(known)}"
+    devices = DEVICES.get(str(name), REQUESTS)
+    if device is not None and device not in devices:
+        hint = suggestion(str(device), devices) or f"one of {', '.join(devices)}"
         raise BackendError("NNM709", f'there is no device "{device}" for "{name}"', hint=hint)
 
 
@@ -126,9 +126,9 @@ async def _candidates(
             why = error.message
         else:
             return webnn, (partial(_without_webnn, work, log), _numpy)
-    from webnnm.backends.fallback import opened
+    from webnnm.backends.fallback import open_fallback
 
-    return await opened(why, device, work, log), (_numpy,)
+    return await open_fallback(why, device, work, log), (_numpy,)
 
 
 async def _without_webnn(
@@ -145,15 +145,17 @@ async def _webnn(
     from webnnm.backends.webnn import WebNNBackend
 
     refusal: BackendError | None = None
-    for wish in (device, *INSTEAD.get(device or "", ())):
+    for requested in (device, *INSTEAD.get(device or "", ())):
         try:
-            found = await WebNNBackend.open(device_type=wish, power_preference=power_preference)
+            context = await WebNNBackend.open(
+                device_type=requested, power_preference=power_preference
+            )
         except BackendError as error:
             refusal = refusal or error
             continue
         if refusal is not None and log is not None:
-            log(f"{refusal.message}; requested {wish} in place of {device}")
-        return found
+            log(f"{refusal.message}; requested {requested} in place of {device}")
+        return context
     assert refusal is not None
     raise refusal
 

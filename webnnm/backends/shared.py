@@ -21,7 +21,7 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 
-def shared(backend: Backend, settings: Mapping[str, Any]) -> SharedBackend:
+def share_backend(backend: Backend, settings: Mapping[str, Any]) -> SharedBackend:
     """Return the view of a backend for a model with these settings.
 
     Raises `DataError` NNM703 for settings that say how to open a backend.
@@ -86,18 +86,18 @@ class SharedBackend(Backend):
     ) -> Executable:
         """Compile a graph on the backend."""
         self._check_open()
-        made = await self.given.compile(graph, constants=constants, recompute=recompute)
-        self._graphs[made.handle] = made
+        executable = await self.given.compile(graph, constants=constants, recompute=recompute)
+        self._graphs[executable.handle] = executable
         self._check_kept()
-        return made
+        return executable
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor of the backend."""
         self._check_open()
-        made = await self.given.tensor(type, data)
-        self._tensors[made.handle] = made
+        tensor = await self.given.tensor(type, data)
+        self._tensors[tensor.handle] = tensor
         self._check_kept()
-        return made
+        return tensor
 
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
         """Queue a copy of host data to a tensor."""
@@ -124,8 +124,8 @@ class SharedBackend(Backend):
     ) -> Runner:
         """Bind a graph for many runs, each in as few host round trips as the backend allows."""
         self._check_open()
-        made = self.given.runner(executable, inputs, outputs, given, wanted)
-        return _SharedRunner(made, self._check_open)
+        runner = self.given.runner(executable, inputs, outputs, given, wanted)
+        return _SharedRunner(runner, self._check_open)
 
     async def run_steps(
         self,
@@ -139,9 +139,9 @@ class SharedBackend(Backend):
         self._check_open()
         return await self.given.run_steps(executable, buffers, first, count, read)
 
-    def agreed(self, seconds: float) -> float:
+    def agree_on(self, seconds: float) -> float:
         """Return a measured time on which all processes agree."""
-        return self.given.agreed(seconds)
+        return self.given.agree_on(seconds)
 
     def release(self, *things: DeviceTensor | Executable) -> None:
         """Free tensors and graphs immediately."""

@@ -38,9 +38,9 @@ async def trial(backend: Backend) -> float:
     try:
         for _ in range(RUNS):
             began = time.perf_counter()
-            (found,) = await runner.run([rows, weight])
+            (result,) = await runner.run([rows, weight])
             times.append(time.perf_counter() - began)
-            if any(abs(value - 1) > 1e-3 for value in found.values()):
+            if any(abs(value - 1) > 1e-3 for value in result.values()):
                 raise BackendError("NNM709", f"{backend.description} computed a wrong product")
     finally:
         runner.close()
@@ -57,13 +57,13 @@ def _network() -> Graph:
     return b.build({"y": y})
 
 
-async def timed(device: str, backend: Backend) -> float:
+async def measure_seconds(device: str, backend: Backend) -> float:
     """Return the seconds of a trial, which is only made if the browser does not remember it."""
-    known = (await remembered()).get(device)
-    if known is None:
-        known = await trial(backend)
-        await remember({device: known})
-    return known
+    seconds = (await recall_seconds()).get(device)
+    if seconds is None:
+        seconds = await trial(backend)
+        await remember({device: seconds})
+    return seconds
 
 
 async def others(fetch: bool) -> dict[str, tuple[bool, str, float | None]]:
@@ -71,18 +71,18 @@ async def others(fetch: bool) -> dict[str, tuple[bool, str, float | None]]:
 
     Nothing is fetched unless `fetch` is set.
     """
-    found: dict[str, tuple[bool, str, float | None]] = {}
+    results: dict[str, tuple[bool, str, float | None]] = {}
     for device, opening in _openings(fetch).items():
         backend: Backend | None = None
         try:
             backend = await opening()
-            found[device] = True, backend.description, await timed(device, backend)
+            results[device] = True, backend.description, await measure_seconds(device, backend)
         except BackendError as error:
-            found[device] = False, error.message, None
+            results[device] = False, error.message, None
         finally:
             if backend is not None:
                 backend.close()
-    return found
+    return results
 
 
 def _openings(fetch: bool) -> dict[str, Callable[[], Awaitable[Backend]]]:
@@ -96,7 +96,7 @@ def _openings(fetch: bool) -> dict[str, Callable[[], Awaitable[Backend]]]:
         return {"onnxruntime": wheel, "numpy": ReferenceBackend.load}
 
     async def numpy() -> Backend:
-        if not fetch and pyodide_host.offers("numpy") and not pyodide_host.installed("numpy"):
+        if not fetch and pyodide_host.offers("numpy") and not pyodide_host.is_installed("numpy"):
             raise BackendError("NNM709", "NumPy would have to be fetched (3 MB)")
         return await ReferenceBackend.load()
 
@@ -112,7 +112,7 @@ async def _onnxruntime(provider: str, fetch: bool) -> Backend:
     return await OnnxRuntimeWebBackend.load(provider)
 
 
-async def remembered() -> dict[str, float]:
+async def recall_seconds() -> dict[str, float]:
     """Return the seconds of earlier trials in this browser by device: "npu", …, "wasm", "numpy"."""
     if not pyodide_host.in_browser():
         return {}
@@ -123,8 +123,8 @@ async def remembered() -> dict[str, float]:
 async def remember(seconds: Mapping[str, float]) -> None:
     """Add the seconds of trials to those that this version of the browser remembers."""
     if pyodide_host.in_browser():
-        known = await remembered()
-        (await _verdicts()).keep(json.dumps({**known, **seconds}), TOPIC)
+        earlier = await recall_seconds()
+        (await _verdicts()).keep(json.dumps({**earlier, **seconds}), TOPIC)
 
 
 async def _verdicts() -> Verdicts:

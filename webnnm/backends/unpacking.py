@@ -45,40 +45,42 @@ class Split(NamedTuple):
     parts: Mapping[str, tuple[Graph, Mapping[str, str]]]
 
 
-async def unpacked(
-    backend: Backend, graph: Graph | Scan, given: Constants | None, recompute: bool
+async def compile_unpacked(
+    backend: Backend, graph: Graph | Scan, values_of_constants: Constants | None, recompute: bool
 ) -> Executable | None:
     """Compile a graph with its weights unpacked; None if there is nothing to unpack."""
     if isinstance(graph, Scan) or not unpacks(backend):
         return None
-    constants = given or {}
-    written = rewrite(graph, _by_parts)
+    constants = values_of_constants or {}
+    rewritten = rewrite(graph, _by_parts)
     fixed = {name: type_of(value) for name, value in constants.items()}
-    rest, parts = split(written, fixed)
-    if not parts and written is graph:
+    rest, parts = split(rewritten, fixed)
+    if not parts and rewritten is graph:
         return None
-    made: dict[str, DeviceTensor] = {}
+    computed: dict[str, DeviceTensor] = {}
     uploaded: dict[str, DeviceTensor] = {}
     executables: list[Executable] = []  # held to the end: equal graphs are built once
     try:
         for name, (part, names) in parts.items():
             executables.append(await backend.compile(part))
-            made[name] = await backend.tensor(part.outputs[PREFIX].type)
+            computed[name] = await backend.tensor(part.outputs[PREFIX].type)
             inputs: dict[str, DeviceTensor] = {}
-            for own, theirs in names.items():
-                value = uploaded.get(theirs, constants[theirs])
+            for input_name, constant_name in names.items():
+                value = uploaded.get(constant_name, constants[constant_name])
                 if isinstance(value, HostArray):
-                    value = uploaded[theirs] = await backend.tensor(type_of(value), value)
-                inputs[own] = value
-            backend.dispatch(executables[-1], inputs, {PREFIX: made[name]})
-        left = {name: value for name, value in constants.items() if name in rest.inputs}
-        found = await backend.compile(rest, constants={**left, **made}, recompute=recompute)
-        if found.inputs.keys().isdisjoint(made):
-            return found
-        backend.release(found)  # too large for constants: nobody could supply these inputs
+                    value = uploaded[constant_name] = await backend.tensor(type_of(value), value)
+                inputs[input_name] = value
+            backend.dispatch(executables[-1], inputs, {PREFIX: computed[name]})
+        remaining = {name: value for name, value in constants.items() if name in rest.inputs}
+        executable = await backend.compile(
+            rest, constants={**remaining, **computed}, recompute=recompute
+        )
+        if executable.inputs.keys().isdisjoint(computed):
+            return executable
+        backend.release(executable)  # too large for constants: nobody could supply these inputs
         return None
     finally:
-        backend.release(*made.values(), *uploaded.values(), *executables)
+        backend.release(*computed.values(), *uploaded.values(), *executables)
 
 
 def unpacks(backend: Backend) -> bool:
@@ -116,46 +118,50 @@ def split(graph: Graph, fixed: Mapping[str, TensorType]) -> Split:
     >>> [*found.rest.inputs], found.parts["unpacked/0"][1]
     (['unpacked/0', 'x'], {'0': 'w'})
     """
-    chosen = _determined(graph, fixed)
+    determined = _find_determined(graph, fixed)
     ends = list(graph.outputs.values())
     for node in graph.nodes():
-        if isinstance(node, OperatorNode) and node.number not in chosen:
+        if isinstance(node, OperatorNode) and node.number not in determined:
             ends += [operand for operand in node.operands if operand]
-    wanted = {operand.number: operand for operand in ends if operand.number in chosen}
-    names = {number: f"{PREFIX}{place}" for place, number in enumerate(sorted(wanted))}
+    boundary = {operand.number: operand for operand in ends if operand.number in determined}
+    names = {number: f"{PREFIX}{index}" for index, number in enumerate(sorted(boundary))}
     b = GraphBuilder()
     results: Results = {}
-    for node in dependencies(graph.outputs.values(), stop=wanted):
+    for node in dependencies(graph.outputs.values(), stop=boundary):
         if node.number in names:
             results[node.number] = (b.input(names[node.number], *node.types[0]),)
         else:
             results[node.number] = b.adopt(move_node(node, b, results))
     outputs = {name: results[o.number][o.index] for name, o in graph.outputs.items()}
-    return Split(b.build(outputs), {names[n]: _part(operand) for n, operand in wanted.items()})
+    return Split(b.build(outputs), {names[n]: _part(operand) for n, operand in boundary.items()})
 
 
-def _determined(graph: Graph, fixed: Mapping[str, TensorType]) -> set[int]:
+def _find_determined(graph: Graph, fixed: Mapping[str, TensorType]) -> set[int]:
     """Return the numbers of operators that only constants determine, some of them in few bits.
 
     A dequantisation of numbers in the graph itself is one of them if its scale is a fixed input.
     """
-    few: dict[int, bool] = {}
-    given: set[int] = set()
+    is_packed: dict[int, bool] = {}
+    fixed_nodes: set[int] = set()
     """The nodes that depend on fixed inputs."""
     for node in graph.nodes():
         if isinstance(node, InputNode):
             if node.name in fixed:
-                few[node.number] = node.types[0].dtype != "float32"
-                given.add(node.number)
+                is_packed[node.number] = node.types[0].dtype != "float32"
+                fixed_nodes.add(node.number)
         elif not isinstance(node, OperatorNode):
-            few[node.number] = False
-        elif len(node.types) == 1 and all(o is None or o.number in few for o in node.operands):
+            is_packed[node.number] = False
+        elif len(node.types) == 1 and all(
+            o is None or o.number in is_packed for o in node.operands
+        ):
             numbers = [o.number for o in node.operands if o]
-            if not given.isdisjoint(numbers):
-                given.add(node.number)
-            dequantises = node.operator.name == "dequantizeLinear" and node.number in given
-            few[node.number] = dequantises or any(few[number] for number in numbers)
-    return {n.number for n in graph.nodes() if isinstance(n, OperatorNode) and few.get(n.number)}
+            if not fixed_nodes.isdisjoint(numbers):
+                fixed_nodes.add(node.number)
+            dequantises = node.operator.name == "dequantizeLinear" and node.number in fixed_nodes
+            is_packed[node.number] = dequantises or any(is_packed[number] for number in numbers)
+    return {
+        n.number for n in graph.nodes() if isinstance(n, OperatorNode) and is_packed.get(n.number)
+    }
 
 
 def _part(operand: Operand) -> tuple[Graph, dict[str, str]]:

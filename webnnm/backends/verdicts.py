@@ -8,12 +8,12 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from webnnm.backends.browser_files import keep_file, kept_file
+from webnnm.backends.browser_files import keep_file, read_kept_file
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.core.errors import WebNNMError
 
 FILE = ".webnnm-faults"
-MOST = 8
+MAX_VERDICTS = 8
 """The most verdicts that are kept: for several devices, and for earlier versions of the browser."""
 
 _known: dict[str, str] = {}
@@ -38,7 +38,7 @@ class Verdicts:
         """Ask the browser for its name and version, and for what it kept."""
         browser = await bridge.browser()
         if browser and not _known:
-            _known.update(await _kept())
+            _known.update(await _read_kept())
         return cls(browser)
 
     def recall(self, *words: Any) -> str | None:
@@ -58,15 +58,15 @@ class Verdicts:
 
 
 async def _keep() -> None:
-    latest = dict([*_known.items()][-MOST:])
+    latest = dict([*_known.items()][-MAX_VERDICTS:])
     with suppress(WebNNMError):
         await keep_file(FILE, [json.dumps(latest).encode()])
 
 
-async def _kept() -> dict[str, str]:
+async def _read_kept() -> dict[str, str]:
     """Return the verdicts of earlier visits, none if the browser does not return them."""
     try:
-        found: dict[Any, Any] | list[Any] = json.loads(await kept_file(FILE) or b"{}")
+        verdicts: dict[Any, Any] | list[Any] = json.loads(await read_kept_file(FILE) or b"{}")
     except (WebNNMError, ValueError):
         return {}
-    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
+    return {str(k): str(v) for k, v in verdicts.items()} if isinstance(verdicts, dict) else {}

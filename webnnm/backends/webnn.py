@@ -18,8 +18,8 @@ from webnnm.backends.base import (
     Ledger,
     Runner,
     check_data,
-    taken,
-    unused,
+    find_unused_inputs,
+    find_used_inputs,
 )
 from webnnm.backends.binding_bytes import arrays_of, handles
 from webnnm.backends.faults import find_faults, sentences
@@ -121,19 +121,19 @@ class WebNNBackend(Backend):
 
         Raises `BackendError` NNM709 outside a browser, or if WebNN is missing or does not work.
         """
-        _check_word("device", device_type, DEVICES)
+        _check_choice("device", device_type, DEVICES)
         check_power(power_preference)
         bridge = bridge or await pyodide_host.load_bridge()
         options = {"deviceType": device_type, "powerPreference": power_preference}
-        given = {key: value for key, value in options.items() if value is not None}
+        requested = {key: value for key, value in options.items() if value is not None}
         try:
-            return await cls._tried(bridge, given, examine=True)
+            return await cls._try_open(bridge, requested, examine=True)
         except ContextLost:
             # The test that crashed the device is not repeated: all faults are then assumed.
-            return await cls._tried(bridge, given, examine=False)
+            return await cls._try_open(bridge, requested, examine=False)
 
     @classmethod
-    async def _tried(
+    async def _try_open(
         cls, bridge: Bridge, options: Mapping[str, str], *, examine: bool
     ) -> WebNNBackend:
         # Creating a context cannot be cancelled in the browser: it is freed once it exists.
@@ -149,9 +149,9 @@ class WebNNBackend(Backend):
         return backend
 
     async def _examine(self, verdicts: Verdicts) -> None:
-        asked = self._bridge, self._context, self.limits, self.device
-        found = await find_faults(*asked, verdicts)
-        self._traps, self.faults = found, sentences(found)
+        arguments = self._bridge, self._context, self.limits, self.device
+        traps = await find_faults(*arguments, verdicts)
+        self._traps, self.faults = traps, sentences(traps)
 
     async def _try(self) -> None:
         bridge, context = self._bridge, self._context
@@ -160,13 +160,13 @@ class WebNNBackend(Backend):
         x = await bridge.tensor(context, "float32", [2], data)
         y = await bridge.tensor(context, "float32", [2])
         bridge.dispatch(graph, {"x": x}, {"y": y})
-        found = HostArray("float32", [2], await bridge.read([y])).tolist()
+        result = HostArray("float32", [2], await bridge.read([y])).tolist()
         devices = bridge.devices(graph)
         bridge.release([graph, x, y])
-        if found != [0, 2]:
+        if result != [0, 2]:
             raise BackendError(
                 "NNM709",
-                f"WebNN computes wrong numbers here: relu of [-1, 2] gave {found}, not [0, 2]",
+                f"WebNN computes wrong numbers here: relu of [-1, 2] gave {result}, not [0, 2]",
                 hint='use backend("numpy")',
             )
         runs = "+".join(devices) or "an unknown device"
@@ -189,23 +189,23 @@ class WebNNBackend(Backend):
         Raises `BackendError` NNM505 or NNM409 with the operator and the label of the layer.
         """
         if self._has_packed(graph, constants):
-            from webnnm.backends.unpacking import unpacked
+            from webnnm.backends.unpacking import compile_unpacked
 
-            found = await unpacked(self, graph, constants, recompute)
-            if found:
-                return found
+            executable = await compile_unpacked(self, graph, constants, recompute)
+            if executable:
+                return executable
         compiled = compile_plan(graph, self._target(constants or (), recompute=recompute))
         plan, variant = compiled.plan, ""
         if constants:
             from webnnm.compiler.embedding import embedded
 
             values: dict[str, int | HostArray] = {
-                name: given.handle if isinstance(given, DeviceTensor) else given
-                for name, given in constants.items()
+                name: value.handle if isinstance(value, DeviceTensor) else value
+                for name, value in constants.items()
             }
             limit = self.max_constant_bytes
             plan = embedded(compiled.plan, values, constant_bytes=limit)
-            if any(self._held(type) != type for type in plan.inputs.values()):
+            if any(self._storage_type(type) != type for type in plan.inputs.values()):
                 # Those too large to be constants are inputs, of the type that tensors hold.
                 compiled = compile_plan(graph, self._target(recompute=recompute))
                 plan = embedded(compiled.plan, values, constant_bytes=limit)
@@ -227,15 +227,15 @@ class WebNNBackend(Backend):
         inputs: dict[str, TensorType] = {name: compiled.inputs[name] for name in plan.inputs}
         ignored: dict[str, TensorType] = {}
         if isinstance(graph, Graph):
-            inputs = taken(graph, (constants or {}).keys() - plan.inputs.keys())
-            ignored = unused(graph)
+            inputs = find_used_inputs(graph, (constants or {}).keys() - plan.inputs.keys())
+            ignored = find_unused_inputs(graph)
         rewrites = tuple(compiled.rewrites)
         return Executable(self, inputs, compiled.outputs, lease, rewrites, seconds, ignored)
 
     def _target(self, fixed: Container[str] = (), *, recompute: bool = False) -> Target:
         return Target(self.limits, self._traps, fixed, recompute)
 
-    def _held(self, type: TensorType) -> TensorType:
+    def _storage_type(self, type: TensorType) -> TensorType:
         """Return the type of the tensor that holds a type: bytes if nothing computes with it."""
         if type.dtype in FORMATS:
             return type
@@ -247,8 +247,8 @@ class WebNNBackend(Backend):
         """Return a new tensor, filled with zeros or with data of its type."""
         if data is not None:
             check_data(type, data)
-        given = None if data is None else data.data
-        making = self._bridge.tensor(self._context, *self._held(type), given)
+        buffer = None if data is None else data.data
+        making = self._bridge.tensor(self._context, *self._storage_type(type), buffer)
         return DeviceTensor(type, await to_the_end(making, undo=self._undo))
 
     def _undo(self, handle: int) -> None:
@@ -322,9 +322,9 @@ class WebNNBackend(Backend):
         """Return whether the browser can suspend Python (JSPI), and may do so here."""
         return pyodide_host.can_wait()
 
-    def waited(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of a coroutine, suspending Python meanwhile if the browser can."""
-        return pyodide_host.wait(work) if self.can_wait() else super().waited(work)
+        return pyodide_host.wait(work) if self.can_wait() else super().wait(work)
 
     def release(self, *things: DeviceTensor | Executable) -> None:
         """Free tensors and graphs immediately; releasing something twice is allowed."""
@@ -355,10 +355,10 @@ class WebNNBackend(Backend):
 
 def check_power(power_preference: str | None) -> None:
     """Raise `BackendError` NNM709 for a word that browsers do not know."""
-    _check_word("power preference", power_preference, POWER_PREFERENCES)
+    _check_choice("power preference", power_preference, POWER_PREFERENCES)
 
 
-def _check_word(what: str, word: str | None, known: Sequence[str]) -> None:
-    if word is not None and word not in known:
-        hint = suggestion(str(word), known) or f"one of {', '.join(known)}"
-        raise BackendError("NNM709", f'there is no {what} "{word}"', hint=hint)
+def _check_choice(what: str, value: str | None, choices: Sequence[str]) -> None:
+    if value is not None and value not in choices:
+        hint = suggestion(str(value), choices) or f"one of {', '.join(choices)}"
+        raise BackendError("NNM709", f'there is no {what} "{value}"', hint=hint)

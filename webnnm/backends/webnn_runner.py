@@ -40,18 +40,18 @@ class WebNNRunner(Runner):
         for type, array, buffer in zip(self._types, data, self._given, strict=True):
             check_data(type, array)
             buffer.assign(array.data)
-        return self._bridge.run(self._handle, self._prepared)
+        return self._bridge.run(self._handle, self._prepare_results)
 
-    def _prepared(self) -> Callable[[], list[HostArray]]:
+    def _prepare_results(self) -> Callable[[], list[HostArray]]:
         """Allocate memory for results; return a function that copies those of a finished run."""
         memory = bytearray(self._bytes)
         results = arrays_of(memoryview(memory), self._results)
 
-        def found() -> list[HostArray]:
+        def copy_results() -> list[HostArray]:
             self._taken.assign_to(memory)
             return results
 
-        return found
+        return copy_results
 
     def close(self) -> None:
         """Forget the binding."""

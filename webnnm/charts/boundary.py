@@ -55,7 +55,7 @@ def decision_boundary(
     named = {"field": "class", "type": "nominal", "scale": {"domain": list(labels)}}
     return Chart(
         {
-            "description": _words(probabilities, points, classes, x, y, labels),
+            "description": _describe(probabilities, points, classes, x, y, labels),
             "height": SIZE,
             # Pages paint the cells as one image, which is cheaper than a rectangle for each.
             "usermeta": {"image": {"data": GRID, "columns": columns}},
@@ -136,7 +136,7 @@ def point_rows(
     return [{"x": point[0], "y": point[1], "class": labels[number]} for point, number in pairs]
 
 
-def _words(
+def _describe(
     probabilities: Sequence[Sequence[float]],
     points: Sequence[Sequence[float]],
     classes: Sequence[int],
@@ -161,5 +161,5 @@ def _words(
 
 
 def _cell(value: float, extent: Extent, cells: int) -> int:
-    place = int((value - extent[0]) / (extent[1] - extent[0]) * cells)
-    return min(max(place, 0), cells - 1)
+    index = int((value - extent[0]) / (extent[1] - extent[0]) * cells)
+    return min(max(index, 0), cells - 1)

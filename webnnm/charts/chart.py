@@ -59,10 +59,10 @@ class Chart:
         """
         if theme not in THEMES:
             raise DataError("NNM704", f'theme="{theme}"', hint=f"one of {', '.join(THEMES)}")
-        whole: dict[str, Any] = {"$schema": SCHEMA, "width": width, **_with_plain_titles(self.spec)}
+        spec: dict[str, Any] = {"$schema": SCHEMA, "width": width, **_with_plain_titles(self.spec)}
         if "facet" in self.spec:
-            del whole["width"]
-        return whole | {"config": configuration(theme)}
+            del spec["width"]
+        return spec | {"config": configuration(theme)}
 
     def to_json(self, theme: Theme = "light", *, width: int | str = WIDTH) -> str:
         """Return the complete specification as JSON.
@@ -146,7 +146,7 @@ class Chart:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """Return what notebooks show: the specification, and the picture if it can be made."""
         bundle: dict[str, Any] = {MIME: self._drawable(), "text/plain": repr(self)}
-        if _found_converter():
+        if _import_converter():
             bundle["image/svg+xml"] = self.svg()
         return bundle
 
@@ -164,7 +164,7 @@ def _with_plain_titles(part: Any) -> Any:
         entries = cast("Mapping[str, Any]", part)
         return {key: _plain_entry(key, value) for key, value in entries.items()}
     if isinstance(part, (list, tuple)):
-        return [_with_plain_titles(each) for each in cast("Sequence[Any]", part)]
+        return [_with_plain_titles(entry) for entry in cast("Sequence[Any]", part)]
     return part
 
 
@@ -176,7 +176,7 @@ def _plain_entry(key: str, value: Any) -> Any:
     return _with_plain_titles(value)
 
 
-def _found_converter() -> Any:
+def _import_converter() -> Any:
     try:
         return importlib.import_module("vl_convert")
     except ImportError:
@@ -184,8 +184,8 @@ def _found_converter() -> Any:
 
 
 def _converter() -> Any:
-    if found := _found_converter():
-        return found
+    if converter := _import_converter():
+        return converter
     raise BackendError(
         "NNM709",
         "pictures of charts need vl-convert, which is not installed",

@@ -63,7 +63,7 @@ def confusion_matrix(
     x = {"field": "predicted", "type": "nominal", "sort": None, "title": "predicted"}
     y = {"field": "actual", "type": "nominal", "sort": None, "title": "actual"}
     share = {"field": "share", "type": "quantitative", "scale": {"domain": [0, 1], **STRAIGHT}}
-    known = [
+    tooltip = [
         {"field": "actual", "type": "nominal"},
         {"field": "predicted", "type": "nominal"},
         {"field": "count", "type": "quantitative", "title": "rows"},
@@ -72,18 +72,18 @@ def confusion_matrix(
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "rect", "cursor": "pointer"},
-            "encoding": {"color": {**share, "legend": None}, "tooltip": known},
+            "encoding": {"color": {**share, "legend": None}, "tooltip": tooltip},
         }
     ]
     if len(labels) <= LIMIT:
         inverse = {"test": "datum.share > 0.5", "value": {"expr": "ground"}}
         letters = {"condition": inverse, "value": {"expr": "text"}}
-        written = {"field": "count", "type": "quantitative"}
-        encoding = {"text": written, "color": letters, "tooltip": known}
+        text = {"field": "count", "type": "quantitative"}
+        encoding = {"text": text, "color": letters, "tooltip": tooltip}
         layers.append({"mark": {"type": "text", "cursor": "pointer"}, "encoding": encoding})
     return Chart(
         {
-            "description": _words(counts, labels),
+            "description": _describe(counts, labels),
             "data": {"name": CELLS, "values": cells},
             "height": {"step": SIDE} if len(labels) <= LIMIT else 480,
             "encoding": {"x": {**x, "axis": {"labelAngle": 0}}, "y": y},
@@ -92,7 +92,7 @@ def confusion_matrix(
     )
 
 
-def _words(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
+def _describe(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
     right, rows = sum(row[k] for k, row in enumerate(counts)), sum(map(sum, counts))
     text = f"Confusion matrix: {right:,} of {rows:,} rows are right."
     size = range(len(labels))

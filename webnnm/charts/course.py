@@ -86,7 +86,7 @@ def loss(history: Histories, *, smoothing: float = 0.0) -> Chart:
     NNM704 for a smoothing out of range.
     """
     rows: list[Row] = []
-    for run, course in _named(history).items():
+    for run, course in _name_courses(history).items():
         rows += series(run, "training", ((e.epoch, e.loss) for e in course.epochs), smoothing)
         validation = ((e.epoch, e.val_loss) for e in course.epochs)
         rows += series(run, "validation", validation, smoothing)
@@ -103,12 +103,12 @@ def metrics(history: Histories, names: Iterable[str] | None = None) -> Chart:
 
     `names` selects some of them; the default is all.
     """
-    wanted = None if names is None else set(names)
+    selected = None if names is None else set(names)
     rows: list[Row] = []
-    for run, course in _named(history).items():
-        known = dict.fromkeys(name for e in course.epochs for name in e.val_metrics)
-        for name in known:
-            if wanted is None or name in wanted:
+    for run, course in _name_courses(history).items():
+        available = dict.fromkeys(name for e in course.epochs for name in e.val_metrics)
+        for name in available:
+            if selected is None or name in selected:
                 points = ((e.epoch, e.val_metrics.get(name)) for e in course.epochs)
                 rows += series(run, name, points)
     return curves("Metrics", rows, best=max, best_word="most")
@@ -123,7 +123,7 @@ def learning_rate(history: Histories) -> Chart:
     'Learning rate over 1 epoch. learning rate: 0.001 at the end, 0.001 at most.'
     """
     rows: list[Row] = []
-    for run, course in _named(history).items():
+    for run, course in _name_courses(history).items():
         rows += series(run, "learning rate", ((e.epoch, e.lr) for e in course.epochs))
     return curves("Learning rate", rows, best=max, best_word="most")
 
@@ -137,7 +137,7 @@ def gradient_norm(history: Histories) -> Chart:
     'Gradient norm over 1 epoch. norm: 2 at the end, 2 at most. clipped to: 1 at the end, ...'
     """
     rows: list[Row] = []
-    for run, course in _named(history).items():
+    for run, course in _name_courses(history).items():
         rows += series(run, "norm", ((e.epoch, e.grad_norm) for e in course.epochs))
         rows += series(run, "clipped to", ((e.epoch, e.clip_threshold) for e in course.epochs))
     return curves("Gradient norm", rows, best=max, best_word="most")
@@ -227,7 +227,7 @@ def curves(
     )
 
 
-def _named(history: Histories) -> Mapping[str, Course]:
+def _name_courses(history: Histories) -> Mapping[str, Course]:
     courses: Mapping[str, Course]
     if isinstance(history, Mapping):
         courses = history

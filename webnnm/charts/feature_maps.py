@@ -34,20 +34,20 @@ def feature_maps(
     sizes = sizes_of(array.shape, layout, "nchw", "feature maps")
     if not 0 <= row < sizes["n"]:
         raise DataError("NNM704", f"row={row}", hint=f"from 0 to {sizes['n'] - 1}")
-    one = array.rows([row])
+    picture = array.rows([row])
     rows: list[dict[str, Any]] = [
         {"channel": f"channel {at['c']}", "x": at["w"], "y": at["h"], "activation": value}
-        for at, value in elements(one, layout)
+        for at, value in elements(picture, layout)
         if at["c"] < channels
     ]
-    values: list[float] = [each["activation"] for each in rows]
+    values: list[float] = [cell["activation"] for cell in rows]
     low, high = min(values, default=0.0), max(values, default=0.0)
-    drawn = min(channels, sizes["c"])
-    counted = f"{drawn} channel{'' if drawn == 1 else 's'}"
-    if drawn < sizes["c"]:
-        counted = f"{drawn} of {sizes['c']} channels"
-    words = f"{counted} of {sizes['h']} × {sizes['w']} activations for row {row}, "
+    shown = min(channels, sizes["c"])
+    number_shown = f"{shown} channel{'' if shown == 1 else 's'}"
+    if shown < sizes["c"]:
+        number_shown = f"{shown} of {sizes['c']} channels"
+    description = f"{number_shown} of {sizes['h']} × {sizes['w']} activations for row {row}, "
     scale = {"domain": [low, high if high > low else low + 1], "range": "ramp", **STRAIGHT}
     colour = {"field": "activation", "title": "activation", "scale": scale}
-    words += f"from {low:.3g} to {high:.3g}."
-    return Chart(tiles(words, rows, field="channel", colour=colour))
+    description += f"from {low:.3g} to {high:.3g}."
+    return Chart(tiles(description, rows, field="channel", colour=colour))

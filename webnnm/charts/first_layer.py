@@ -31,10 +31,10 @@ def filters(weights: Any, *, layout: str = "oihw") -> Chart:
         rows.append({"filter": name, "x": at["w"], "y": at["h"], "weight": value})
     values = [float(value) for value in array.values()]
     limit = max(map(abs, values), default=0.0) or 1.0
-    each = [("filter", sizes["o"]), ("input channel", sizes["i"])]
-    counted = [f"{count} {word}{'' if count == 1 else 's'}" for word, count in each]
+    dimensions = [("filter", sizes["o"]), ("input channel", sizes["i"])]
+    counted = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in dimensions]
     ends = f"from {min(values, default=0):.3g} to {max(values, default=0):.3g}"
-    words = f"{counted[0]} of {sizes['h']} × {sizes['w']} weights for {counted[1]}, {ends}."
+    description = f"{counted[0]} of {sizes['h']} × {sizes['w']} weights for {counted[1]}, {ends}."
     scale = {"domain": [limit, 0, -limit], "range": "diverging", **STRAIGHT}
     colour = {"field": "weight", "title": "weight", "scale": scale}
-    return Chart(tiles(words, rows, field="filter", colour=colour))
+    return Chart(tiles(description, rows, field="filter", colour=colour))

@@ -12,7 +12,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 
 BINS = 40
-MOST = 2**16
+MAX_NUMBERS = 2**16
 """How many numbers of a tensor are counted: enough for the shape, and fast without NumPy."""
 Tensors = Mapping[str, Any]
 
@@ -47,13 +47,15 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     parts = [f"Distributions at {len(times)} epochs."] if len(times) > 1 else list[str]()
     for name in last:
         numbers = {epoch: _finite(shot[name]) for epoch, shot in shots.items() if name in shot}
-        low = min((n for each in numbers.values() for n in each), default=0.0)
-        high = max((n for each in numbers.values() for n in each), default=0.0)
+        low = min((n for values_of_epoch in numbers.values() for n in values_of_epoch), default=0.0)
+        high = max(
+            (n for values_of_epoch in numbers.values() for n in values_of_epoch), default=0.0
+        )
         for epoch, values in numbers.items():
-            rows += _counted(name, epoch, values, low, high, bins)
-        own = numbers[max(numbers)]
-        mean = math.fsum(own) / max(len(own), 1)
-        ends = f"from {min(own, default=0):.3g} to {max(own, default=0):.3g}"
+            rows += _count_bins(name, epoch, values, low, high, bins)
+        latest = numbers[max(numbers)]
+        mean = math.fsum(latest) / max(len(latest), 1)
+        ends = f"from {min(latest, default=0):.3g} to {max(latest, default=0):.3g}"
         parts.append(f"Distribution of {name}: {ends}, mean {mean:.3g}.")
     low, high = {"field": "low", "type": "quantitative", "bin": "binned"}, {"field": "high"}
     if over_time:
@@ -83,11 +85,11 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
 
 def _finite(values: Any) -> Sequence[float]:
     numbers = HostArray.of(values).values()
-    thinned = numbers[:: -(-len(numbers) // MOST) or 1]
+    thinned = numbers[:: -(-len(numbers) // MAX_NUMBERS) or 1]
     return [number for number in map(float, thinned) if math.isfinite(number)]
 
 
-def _counted(
+def _count_bins(
     name: str, epoch: int, values: Iterable[float], low: float, high: float, bins: int
 ) -> Iterable[dict[str, Any]]:
     width = (high - low) / bins or 1.0
@@ -98,5 +100,5 @@ def _counted(
         total += 1
     for k, count in enumerate(counts):
         edges = {"low": low + k * width, "high": low + (k + 1) * width}
-        told = {"tensor": name, "epoch": epoch, "count": count, "share": count / max(total, 1)}
-        yield told | edges
+        facts = {"tensor": name, "epoch": epoch, "count": count, "share": count / max(total, 1)}
+        yield facts | edges

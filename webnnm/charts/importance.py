@@ -7,11 +7,11 @@ from typing import Protocol
 
 from webnnm.charts.chart import Chart
 
-MOST_COLUMNS = 30
+MAX_COLUMNS = 30
 """The maximum number of columns drawn, the most important ones."""
 STEP = 26
 """Pixels from one bar to the next."""
-NAMED = 3
+MAX_NAMED = 3
 """The maximum number of columns in the description."""
 
 
@@ -49,21 +49,21 @@ def permutation_importance(importance: Importance) -> Chart:
     ranked = importance.ranked()
     rows = [
         {"column": name, "mean": mean, "std": std, "low": mean - std, "high": mean + std}
-        for name, mean, std in ranked[:MOST_COLUMNS]
+        for name, mean, std in ranked[:MAX_COLUMNS]
     ]
-    told = ", ".join(f"{name} {mean:.3g} ± {std:.2g}" for name, mean, std in ranked[:NAMED])
-    lost = f"loss of {importance.scoring}"
+    listed = ", ".join(f"{name} {mean:.3g} ± {std:.2g}" for name, mean, std in ranked[:MAX_NAMED])
+    title = f"loss of {importance.scoring}"
     y = {"field": "column", "type": "nominal", "sort": None, "title": None}
-    x = {"type": "quantitative", "title": f"{lost} when the column is shuffled"}
+    x = {"type": "quantitative", "title": f"{title} when the column is shuffled"}
     tooltip = [
         {"field": "column", "type": "nominal"},
-        {"field": "mean", "type": "quantitative", "title": lost, "format": ".4f"},
+        {"field": "mean", "type": "quantitative", "title": title, "format": ".4f"},
         {"field": "std", "type": "quantitative", "title": "standard deviation", "format": ".4f"},
     ]
     return Chart(
         {
             "description": f"Permutation importance of {len(ranked)} columns, "
-            f"{importance.scoring} {importance.score:.3g}. {told}.",
+            f"{importance.scoring} {importance.score:.3g}. {listed}.",
             "data": {"name": "columns", "values": rows},
             "height": {"step": STEP},
             "encoding": {"y": y, "tooltip": tooltip},

@@ -81,21 +81,24 @@ def _scores_of(
 ) -> tuple[dict[str, Sequence[float]], dict[str, list[bool]]]:
     """Return scores and actual classes by the names of the classes of a test result."""
     instead = "scores and actual, by the names of the classes"
-    whole = report_of(result, has="labels", instead=instead)
-    if hasattr(whole, "reports"):
-        parts = [(name, one, 1) for name, one in zip(whole.labels, whole.reports, strict=True)]
+    report_of_output = report_of(result, has="labels", instead=instead)
+    if hasattr(report_of_output, "reports"):
+        parts = [
+            (name, one, 1)
+            for name, one in zip(report_of_output.labels, report_of_output.reports, strict=True)
+        ]
     else:
-        report_of(whole, has="scores", instead=instead)
-        classes = [1] if len(whole.labels) == 2 else range(len(whole.labels))
-        parts = [(whole.labels[number], whole, number) for number in classes]
+        report_of(report_of_output, has="scores", instead=instead)
+        classes = [1] if len(report_of_output.labels) == 2 else range(len(report_of_output.labels))
+        parts = [(report_of_output.labels[number], report_of_output, number) for number in classes]
     scores: dict[str, Sequence[float]] = {}
     actual: dict[str, list[bool]] = {}
     for name, report, number in parts:
-        own = [other == number for other in report.scores.actual]
-        if 0 < sum(own) < len(own):
+        is_class = [other == number for other in report.scores.actual]
+        if 0 < sum(is_class) < len(is_class):
             single: bool = report.scores.columns == 1  # raw: large logits are rounded to ties
             scores[name] = report.scores.values if single else report.scores.of_class(number)
-            actual[name] = own
+            actual[name] = is_class
     if not scores:
         raise DataError(
             "NNM702",
@@ -122,9 +125,9 @@ def roc_points(name: str, scores: Sequence[float], actual: Sequence[bool]) -> li
         )
     ordered = sorted(zip(scores, actual, strict=True), key=lambda pair: -pair[0])
     points, true, false = [(0.0, 0.0)], 0, 0
-    for place, (score, own) in enumerate(ordered):
-        true, false = true + bool(own), false + (not own)
+    for index, (score, is_positive) in enumerate(ordered):
+        true, false = true + bool(is_positive), false + (not is_positive)
         # Rows of equal scores are on one side of every threshold.
-        if place + 1 == len(ordered) or ordered[place + 1][0] != score:
+        if index + 1 == len(ordered) or ordered[index + 1][0] != score:
             points.append((false / negatives, true / positives))
     return points

@@ -36,10 +36,10 @@ def sizes_of(shape: Sequence[int], layout: str, dimensions: str, what: str) -> d
 def elements(array: HostArray, layout: str) -> Iterator[tuple[dict[str, int], float]]:
     """Yield the position of each number, by the letters of the layout, and the number."""
     sizes = dict(zip(layout, array.shape, strict=True))
-    for place, value in enumerate(array.values()):
+    for rest, value in enumerate(array.values()):
         at: dict[str, int] = {}
         for letter in reversed(layout):
-            place, at[letter] = divmod(place, sizes[letter])
+            rest, at[letter] = divmod(rest, sizes[letter])
         yield at, float(value)
 
 
@@ -51,7 +51,7 @@ def tiles(
     >>> tiles("", [], field="filter", colour={"field": "weight"})["facet"]["field"]
     'filter'
     """
-    place = {"type": "ordinal", "axis": None}
+    axis = {"type": "ordinal", "axis": None}
     return {
         "description": description,
         "data": {"name": f"{field}s", "values": list(rows)},
@@ -62,8 +62,8 @@ def tiles(
             "height": SIDE,
             "mark": {"type": "rect", "tooltip": True},
             "encoding": {
-                "x": {"field": "x", **place},
-                "y": {"field": "y", **place},
+                "x": {"field": "x", **axis},
+                "y": {"field": "y", **axis},
                 "color": {"type": "quantitative", **colour},
             },
         },

@@ -323,9 +323,9 @@ def model_document(place: str, references: str | None = None) -> Document:
 def _kept(data: bytes) -> tuple[str, dict[str, Any]]:
     """Return the text in a snapshot, and the files in it."""
     from webnnm.formats.safetensors import read
-    from webnnm.snapshots.snapshot import text_and_files, verified
+    from webnnm.snapshots.snapshot import text_and_files, verify
 
-    return text_and_files(verified(read(data)))
+    return text_and_files(verify(read(data)))
 
 
 async def opened(

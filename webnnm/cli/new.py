@@ -23,7 +23,7 @@ from webnnm.cli.common import (
 )
 from webnnm.core import service_worker
 from webnnm.core.errors import DataError
-from webnnm.snapshots.snapshot import opened, verified
+from webnnm.snapshots.snapshot import open_file, verify
 
 KINDS = {
     "pyscript": "a program in the page, with PyScript",
@@ -112,7 +112,7 @@ def _snapshot(given: argparse.Namespace) -> dict[str, bytes]:
     if given.model is None:
         return {}
     content = read_bytes(given.model)
-    verified(asyncio.run(opened(content)))
+    verify(asyncio.run(open_file(content)))
     return {MODEL: content}
 
 

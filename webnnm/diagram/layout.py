@@ -45,7 +45,7 @@ FUNCTION = """\
 MISSING = "globalThis.structuredClone ??= (value) => JSON.parse(JSON.stringify(value));"
 
 
-class Place(NamedTuple):
+class Rectangle(NamedTuple):
     """The centre and size of a box in pixels."""
 
     x: float
@@ -67,7 +67,7 @@ class Layout(NamedTuple):
 
     width: float
     height: float
-    boxes: Mapping[str, Place]
+    boxes: Mapping[str, Rectangle]
     edges: Sequence[Route]
 
 
@@ -99,19 +99,22 @@ def lay_out(
     for box in drawing.boxes:
         visit(box, None)
     edges = [(e.source, e.target, _sides(label(e.label))) for e in drawing.edges]
-    asked: dict[str, Any] = {"boxes": boxes, "parents": parents, "edges": edges}
+    request: dict[str, Any] = {"boxes": boxes, "parents": parents, "edges": edges}
     down = direction == "down"
-    asked["rankGap"] = GAP_WITH_OPEN_BLOCKS if parents and down else GAP
-    asked["gap"] = GAP_WITH_OPEN_BLOCKS if parents and not down else GAP
-    asked["rankdir"] = "TB" if down else "LR"
-    found: dict[str, Any] = json.loads(_run(json.dumps(asked)))
+    request["rankGap"] = GAP_WITH_OPEN_BLOCKS if parents and down else GAP
+    request["gap"] = GAP_WITH_OPEN_BLOCKS if parents and not down else GAP
+    request["rankdir"] = "TB" if down else "LR"
+    answer: dict[str, Any] = json.loads(_run(json.dumps(request)))
     return Layout(
-        found["width"],
-        found["height"],
-        {id: Place(b["x"], b["y"], b["width"], b["height"]) for id, b in found["boxes"].items()},
+        answer["width"],
+        answer["height"],
+        {
+            id: Rectangle(b["x"], b["y"], b["width"], b["height"])
+            for id, b in answer["boxes"].items()
+        },
         [
             Route([(p["x"], p["y"]) for p in e["points"]], e.get("x"), e.get("y"))
-            for e in found["edges"]
+            for e in answer["edges"]
         ],
     )
 
@@ -120,10 +123,10 @@ def _sides(size: Size) -> dict[str, float]:
     return {"width": size[0], "height": size[1]}
 
 
-def _run(asked: str) -> str:
+def _run(request: str) -> str:
     """Call the layout function, from JSON to JSON."""
     if sys.platform == "emscripten":
-        return _in_page()(asked)
+        return _in_page()(request)
     try:
         v8 = import_module("py_mini_racer").MiniRacer
     except ImportError as error:
@@ -135,7 +138,7 @@ def _run(asked: str) -> str:
     # A context that is left open keeps Python from exiting.
     with v8() as engine:
         engine.eval(f"{MISSING} globalThis.layOut = {_program()};")
-        return engine.call("layOut", asked)
+        return engine.call("layOut", request)
 
 
 @cache

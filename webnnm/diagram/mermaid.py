@@ -16,7 +16,7 @@ def mermaid(drawing: Drawing) -> str:
     names: dict[str, str] = {}
     lines = ["flowchart TB", *_boxes(drawing.boxes, names, "  ")]
     for edge in drawing.edges:
-        label = f'|"{_quoted(edge.label)}"|' if edge.label else ""
+        label = f'|"{_escape(edge.label)}"|' if edge.label else ""
         lines.append(f"  {names[edge.source]} -->{label} {names[edge.target]}")
     return "\n".join(lines) + "\n"
 
@@ -25,7 +25,7 @@ def _boxes(boxes: Iterable[Box], names: dict[str, str], indent: str) -> Iterator
     """Yield the lines of boxes; names are numbers, since titles may be keywords of Mermaid."""
     for box in boxes:
         name = names[box.id] = f"n{len(names)}"
-        text = "<br>".join(map(_quoted, [box.heading, *box.details]))
+        text = "<br>".join(map(_escape, [box.heading, *box.details]))
         if box.boxes:
             yield f'{indent}subgraph {name}["{text}"]'
             yield from _boxes(box.boxes, names, indent + "  ")
@@ -35,7 +35,7 @@ def _boxes(boxes: Iterable[Box], names: dict[str, str], indent: str) -> Iterator
             yield f"{indent}{name}{before}{text}{after}"
 
 
-def _quoted(text: str) -> str:
+def _escape(text: str) -> str:
     """Return a text without the characters that mean something to Mermaid, or to HTML.
 
     Those end a label or a line, begin an element or an entity, a directive (%%), a formula ($$),

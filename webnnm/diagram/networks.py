@@ -23,9 +23,9 @@ from webnnm.graph.elaboration.vertices import (
 )
 from webnnm.graph.transforms.autodiff import GRADIENT
 
-MOST_BOXES = 32
+MAX_OPEN_BOXES = 32
 """The number of boxes up to which blocks are opened, the outermost first."""
-MOST_PARAMETERS = 3
+MAX_LISTED_PARAMETERS = 3
 """The number of parameters of a layer that are listed by name."""
 
 
@@ -46,37 +46,37 @@ def network_drawing(
     """
     items = layer_tree(network)
     open_ids = _open(items, depth) ^ {*toggled}
-    shown: dict[int, Box] = {}
+    box_of_layer: dict[int, Box] = {}
     boxes = [
         *(_input_box(vertex) for vertex in network.inputs),
-        *_boxes(items, open_ids, rewrites, shown),
+        *_boxes(items, open_ids, rewrites, box_of_layer),
         *(
             Box(id=f"{o.name}:output", kind="output", title=f"{o.name}:output")
             for o in network.outputs
         ),
     ]
     inputs = {id(vertex): box for vertex, box in zip(network.inputs, boxes, strict=False)}
-    edges = _edges(network, items, shown | inputs)
+    edges = _edges(network, items, box_of_layer | inputs)
     total = sum(count(p.features[0].sizes()) for p in network.parameters)
-    told = caption or f"{network.name or 'model'}: {total:,} parameters"
-    return Drawing(caption=told, boxes=boxes, edges=edges)
+    title = caption or f"{network.name or 'model'}: {total:,} parameters"
+    return Drawing(caption=title, boxes=boxes, edges=edges)
 
 
 def _open(items: Iterable[Item], depth: int | None) -> set[str]:
     """Return the ids of the blocks that are open."""
-    found: set[str] = set()
+    ids: set[str] = set()
     level = [item for item in items if isinstance(item, Group)]
     boxes = sum(1 for _ in items)
     while level and (depth is None or depth > 0):
         if depth is None:
             boxes += sum(len(group.items) for group in level)
-            if boxes > MOST_BOXES:
+            if boxes > MAX_OPEN_BOXES:
                 break
         else:
             depth -= 1
-        found |= {group.id for group in level}
+        ids |= {group.id for group in level}
         level = [item for group in level for item in group.items if isinstance(item, Group)]
-    return found
+    return ids
 
 
 def _input_box(vertex: InputVertex) -> Box:
@@ -85,10 +85,10 @@ def _input_box(vertex: InputVertex) -> Box:
 
 
 def _boxes(
-    items: Iterable[Item], open_ids: set[str], rewrites: Sequence[str], shown: dict[int, Box]
+    items: Iterable[Item], open_ids: set[str], rewrites: Sequence[str], box_of_layer: dict[int, Box]
 ) -> list[Box]:
-    """Return the boxes of items; note in `shown` which box represents each layer."""
-    found: list[Box] = []
+    """Return the boxes of items; note in `box_of_layer` which box represents each layer."""
+    result: list[Box] = []
     for item in items:
         layers = [leaf.layer for leaf in item.leaves()]
         box = Box(
@@ -101,12 +101,12 @@ def _boxes(
             span=item.span,
         )
         if isinstance(item, Group) and item.id in open_ids:
-            box.boxes = _boxes(item.items, open_ids, rewrites, shown)
+            box.boxes = _boxes(item.items, open_ids, rewrites, box_of_layer)
         else:
-            shown |= {id(layer): box for layer in layers}
+            box_of_layer |= {id(layer): box for layer in layers}
             box.details = _details(item, box.parameters)
-        found.append(box)
-    return found
+        result.append(box)
+    return result
 
 
 def _title(layer: LayerVertex) -> str:
@@ -117,8 +117,8 @@ def _details(item: Item, total: int) -> list[str]:
     if isinstance(item, Group):
         return [f"{total:,} parameters"] if total else []
     own = own_parameters(item.layer)
-    lines = [f"{p.name} {p.packing or ''}{p.features[0]}" for p in own[:MOST_PARAMETERS]]
-    return lines + ([f"… {len(own)} in all"] if len(own) > MOST_PARAMETERS else [])
+    lines = [f"{p.name} {p.packing or ''}{p.features[0]}" for p in own[:MAX_LISTED_PARAMETERS]]
+    return lines + ([f"… {len(own)} in all"] if len(own) > MAX_LISTED_PARAMETERS else [])
 
 
 def _count(layer: LayerVertex) -> int:
@@ -141,19 +141,19 @@ def _layer_of(rewrite: str) -> str:
     return label.removesuffix('"').removeprefix(GRADIENT)
 
 
-def _edges(network: Network, items: list[Item], shown: dict[int, Box]) -> list[Edge]:
+def _edges(network: Network, items: list[Item], box_of_layer: dict[int, Box]) -> list[Edge]:
     """Return the edges between the boxes that are shown, each once."""
-    stands = representatives(items)
-    found: dict[Edge, None] = {}
+    leaves = representatives(items)
+    edges: dict[Edge, None] = {}
 
     def box_of(vertex: Vertex) -> Box | None:
-        shown_layer = stands[id(vertex)][0].layer if id(vertex) in stands else vertex
-        return shown.get(id(shown_layer))
+        shown_layer = leaves[id(vertex)][0].layer if id(vertex) in leaves else vertex
+        return box_of_layer.get(id(shown_layer))
 
     def between_copies(source: Vertex, layer: LayerVertex) -> bool:
-        if id(source) not in stands:
+        if id(source) not in leaves:
             return False
-        before, after = stands[id(source)][1], stands[id(layer)][1]
+        before, after = leaves[id(source)][1], leaves[id(layer)][1]
         return any(before[fold] != after[fold] for fold in before.keys() & after.keys())
 
     for layer in network.layers:
@@ -162,12 +162,12 @@ def _edges(network: Network, items: list[Item], shown: dict[int, Box]) -> list[E
         for source in layer.sources():
             box = box_of(source.vertex)
             if box and box is not target and not between_copies(source.vertex, layer):
-                found[Edge(source=box.id, target=target.id, label=_label(source))] = None
+                edges[Edge(source=box.id, target=target.id, label=_label(source))] = None
     for output in network.outputs:
         if box := box_of(output.source.vertex):
             edge = Edge(source=box.id, target=f"{output.name}:output", label=_label(output.source))
-            found[edge] = None
-    return [*found]
+            edges[edge] = None
+    return [*edges]
 
 
 def _label(source: Source) -> str:

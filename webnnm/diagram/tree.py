@@ -73,32 +73,32 @@ def layer_tree(network: Network) -> list[Item]:
     for layer in network.layers:
         name = layer.chain[0]
         group = roots.setdefault(name, Group(name, name, None))
-        for word, call in zip(layer.chain[1:], layer.calls, strict=True):
+        for block, call in zip(layer.chain[1:], layer.calls, strict=True):
             inner = groups.get(call.number)
             if inner is None:
-                inner = groups[call.number] = Group(f"{word}#{call.number}", word, call.span)
+                inner = groups[call.number] = Group(f"{block}#{call.number}", block, call.span)
                 group.items.append(inner)
             group = inner
         group.items.append(Leaf(layer))
-    found: list[Item] = [*roots.values()]
+    items: list[Item] = [*roots.values()]
     if len(roots) == 1:
-        found = [item for group in roots.values() for item in group.items]
-    return folded(found)
+        items = [item for group in roots.values() for item in group.items]
+    return fold(items)
 
 
-def folded(items: Sequence[Item]) -> list[Item]:
+def fold(items: Sequence[Item]) -> list[Item]:
     """Return items with each run of equal copies, written by one call, folded into one."""
-    found: list[Item] = []
+    result: list[Item] = []
     for item in items:
         if isinstance(item, Group):
-            item.items = folded(item.items)
-        last = found[-1] if found else None
+            item.items = fold(item.items)
+        last = result[-1] if result else None
         match last, item:
             case (Leaf(), Leaf()) | (Group(), Group()) if last.alike() == item.alike():
                 last.copies = [*(last.copies or [last]), item]  # pyrefly: ignore[bad-assignment]
             case _:
-                found.append(item)
-    return found
+                result.append(item)
+    return result
 
 
 Copies = dict[int, int]
@@ -107,11 +107,11 @@ Copies = dict[int, int]
 
 def representatives(items: Iterable[Item]) -> dict[int, tuple[Leaf, Copies]]:
     """Return, by layer id, the layer that represents it and the copies that it lies in."""
-    found: dict[int, tuple[Leaf, Copies]] = {}
+    result: dict[int, tuple[Leaf, Copies]] = {}
 
     def visit(item: Item, shown: Item, copies: Copies) -> None:
         if isinstance(item, Leaf) and isinstance(shown, Leaf):
-            found[id(item.layer)] = shown, copies
+            result[id(item.layer)] = shown, copies
         elif isinstance(item, Group) and isinstance(shown, Group):
             for inner, other in zip(item.items, shown.items, strict=True):
                 visit_copies(inner, other, copies)
@@ -124,4 +124,4 @@ def representatives(items: Iterable[Item]) -> dict[int, tuple[Leaf, Copies]]:
 
     for item in items:
         visit_copies(item, item, {})
-    return found
+    return result

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from webnnm.backends.pyodide_host import awaited_by_promise
+from webnnm.backends.pyodide_host import is_awaited_by_promise
 from webnnm.core.arrays import HostArray, zeros
 from webnnm.core.awaiting import require_await
 from webnnm.core.plugins import plugin
@@ -457,7 +457,7 @@ class AwaitableArray(Array):
         storage = self.values_storage()
         found = yield from self.device.read(storage).__await__()
         storage.host = found[0]
-        if not awaited_by_promise():
+        if not is_awaited_by_promise():
             return self
         # JavaScript awaits what a promise resolves to, and what that resolves to, without an end.
         fulfilled: Array = object.__new__(Array)

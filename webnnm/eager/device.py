@@ -189,7 +189,7 @@ class Device:
     def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return the result of work of this device without `await`."""
         if self._pool is not None:
-            return self._pool.backend.waited(work)
+            return self._pool.backend.wait(work)
         return wait(work) if in_browser() else at_once(work, "the backend")
 
     async def drain(self) -> None:

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 
 from webnnm.evaluation.table import Tabular
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 """How many classes or labels a text lists."""
 
 
-def share(part: float, whole: float) -> float:
+def share(part: float, total: float) -> float:
     """Return a quotient in which 0/0 is 0 (spec H)."""
-    return part / whole if whole else 0.0
+    return part / total if total else 0.0
 
 
 def mean(values: Sequence[float]) -> float:
     """Return the mean of the values that are not nan; nan if there are none."""
-    known = [value for value in values if value == value]
-    return math.fsum(known) / len(known) if known else math.nan
+    defined = [value for value in values if value == value]
+    return math.fsum(defined) / len(defined) if defined else math.nan
 
 
 class Averaged(Tabular):
@@ -78,17 +78,17 @@ class Averaged(Tabular):
     @property
     def weighted_precision(self) -> float:
         """The mean of `precision`, weighted by `support`."""
-        return self._weighted(self.precision)
+        return self._weight_by_support(self.precision)
 
     @property
     def weighted_recall(self) -> float:
         """The mean of `recall`, weighted by `support`."""
-        return self._weighted(self.recall)
+        return self._weight_by_support(self.recall)
 
     @property
     def weighted_f1(self) -> float:
         """The mean of `f1`, weighted by `support`."""
-        return self._weighted(self.f1)
+        return self._weight_by_support(self.f1)
 
     @property
     def micro_precision(self) -> float:
@@ -105,14 +105,14 @@ class Averaged(Tabular):
         """The F1 of all decisions together; for classes it is the accuracy."""
         return share(2 * sum(self._hits), sum(self._guessed) + sum(self.support))
 
-    def _listed(self) -> Sequence[int]:
+    def _select_listed(self) -> Sequence[int]:
         """Return the classes that the text lists: all, or of many those with the lowest F1."""
         support, f1 = self.support, self.f1
-        if len(f1) <= MOST_LISTED:
+        if len(f1) <= MAX_LISTED:
             return range(len(f1))
-        return sorted(range(len(f1)), key=lambda c: (not support[c], f1[c]))[:MOST_LISTED]
+        return sorted(range(len(f1)), key=lambda c: (not support[c], f1[c]))[:MAX_LISTED]
 
-    def _weighted(self, values: Sequence[float]) -> float:
+    def _weight_by_support(self, values: Sequence[float]) -> float:
         parts = (value * rows for value, rows in zip(values, self.support, strict=True))
         return share(math.fsum(parts), sum(self.support))
 

@@ -41,25 +41,25 @@ def reliability(
     hits = [0] * number
     for p, came in zip(probabilities, true, strict=True):
         if p == p:
-            place = min(max(math.ceil(p * number) - 1, 0), number - 1)
-            inside[place].append(p)
-            hits[place] += came
+            index = min(max(math.ceil(p * number) - 1, 0), number - 1)
+            inside[index].append(p)
+            hits[index] += came
     return tuple(
         Bin(
             lower=k / number,
             upper=(k + 1) / number,
-            count=len(found),
-            confidence=share(math.fsum(found), len(found)),
-            accuracy=share(hit, len(found)),
+            count=len(members),
+            confidence=share(math.fsum(members), len(members)),
+            accuracy=share(hit, len(members)),
         )
-        for k, (found, hit) in enumerate(zip(inside, hits, strict=True))
+        for k, (members, hit) in enumerate(zip(inside, hits, strict=True))
     )
 
 
-def expected_error(bins: Sequence[Bin]) -> float:
+def compute_calibration_error(bins: Sequence[Bin]) -> float:
     """Return the expected calibration error (Naeini et al. 2015, Guo et al. 2017).
 
-    >>> expected_error(reliability([0.25, 0.75, 1.0], [False, True, True], number=2))
+    >>> compute_calibration_error(reliability([0.25, 0.75, 1.0], [False, True, True], number=2))
     0.16666666666666666
 
     It is the mean of |accuracy − confidence| over the bins, weighted by their number of rows.

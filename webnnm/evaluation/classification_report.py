@@ -67,7 +67,7 @@ class ClassificationReport(Averaged):
         """
         if not 1 <= k <= len(self.labels):
             raise DataError("NNM704", f"top {k} of {len(self.labels)} classes does not exist")
-        if self._scored("top_k").columns == 1:
+        if self._require_scores("top_k").columns == 1:
             return self.accuracy if k == 1 else 1.0
         return share(sum(rank < k for rank in self._ranks), len(self._ranks))
 
@@ -84,7 +84,7 @@ class ClassificationReport(Averaged):
 
         It is undefined (nan) for a class that no row or every row has.
         """
-        scores = self._scored("roc_auc")
+        scores = self._require_scores("roc_auc")
         if scores.columns == 1:  # raw: probabilities of large logits are rounded to ties
             return (self._area(scores, 1, scores.values),) * 2
         numbers = range(scores.classes)
@@ -102,7 +102,7 @@ class ClassificationReport(Averaged):
     @cached_property
     def log_loss(self) -> float:
         """The mean of −ln p of the actual class of each row (natural logarithm)."""
-        surprise = self._scored("log_loss").surprise
+        surprise = self._require_scores("log_loss").surprise
         return share(math.fsum(surprise), len(surprise))
 
     @cached_property
@@ -112,7 +112,7 @@ class ClassificationReport(Averaged):
         For two classes (p − y)² of class 1, from 0 to 1; for more classes the sum over them, from
         0 to 2.
         """
-        scores = self._scored("brier_score")
+        scores = self._require_scores("brier_score")
         if scores.classes == 2:
             wrong = [1 - p for p in scores.of_actual()]
             return share(math.fsum([p * p for p in wrong]), len(wrong))
@@ -130,7 +130,7 @@ class ClassificationReport(Averaged):
         """
         from webnnm.evaluation.calibration import reliability
 
-        scores = self._scored("calibration")
+        scores = self._require_scores("calibration")
         if scores.classes == 2:
             return reliability(scores.of_class(1), map(bool, scores.actual))
         return reliability(
@@ -140,9 +140,9 @@ class ClassificationReport(Averaged):
     @property
     def calibration_error(self) -> float:
         """The expected calibration error over the bins of `calibration`."""
-        from webnnm.evaluation.calibration import expected_error
+        from webnnm.evaluation.calibration import compute_calibration_error
 
-        return expected_error(self.calibration)
+        return compute_calibration_error(self.calibration)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, ready for JSON, with None for undefined values.
@@ -170,10 +170,10 @@ class ClassificationReport(Averaged):
     def _ranks(self) -> list[int]:
         from webnnm.evaluation.ranking import ranks
 
-        scores = self._scored("top_k")
+        scores = self._require_scores("top_k")
         return ranks(scores.values, scores.actual)
 
-    def _scored(self, name: str) -> Scores:
+    def _require_scores(self, name: str) -> Scores:
         if self.scores is None:
             raise AttributeError(f"no {name}: it needs scores, this report was made from counts")
         return self.scores
@@ -186,9 +186,9 @@ class ClassificationReport(Averaged):
         pairs = list(zip(values, has, strict=True))
         return roc_auc([v for v, own in pairs if own], [v for v, own in pairs if not own])
 
-    def _told(self) -> tuple[list[str], list[list[str]]]:
-        number, listed = len(self.labels), self._listed()
-        whole = len(listed) == number  # otherwise there is no place for the matrix either
+    def _describe(self) -> tuple[list[str], list[list[str]]]:
+        number, listed = len(self.labels), self._select_listed()
+        shows_matrix = len(listed) == number  # otherwise there is no place for the matrix either
         title = [line([("accuracy", self.accuracy), ("macro F1", self.macro_f1)])]
         columns = {"precision": self.precision, "recall": self.recall, "F1": self.f1}
         if self.scores is not None:
@@ -196,14 +196,14 @@ class ClassificationReport(Averaged):
             title.append(line([*top, *probability_metrics(self)]))
             if number > 2:
                 columns["ROC-AUC"] = self.roc_auc_per_class
-        if not whole:
+        if not shows_matrix:
             title.append(f"the {len(listed)} of {number} classes with the lowest F1")
-        rows = [["actual \\ predicted", *self.labels] if whole else ["class"]]
+        rows = [["actual \\ predicted", *self.labels] if shows_matrix else ["class"]]
         rows[0] += [*columns, "support"]
         support = self.support
         for c in listed:
             scores = decimals(column[c] for column in columns.values())
-            counts = map(str, self.counts[c] if whole else ())
+            counts = map(str, self.counts[c] if shows_matrix else ())
             rows.append([self.labels[c], *counts, *scores, str(support[c])])
         return title, rows
 

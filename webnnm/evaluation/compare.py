@@ -50,10 +50,10 @@ def evaluate(
     """
     if kind == "continuous":
         return regression(outputs, targets, labels, mask=mask, sequence=sequence)
-    given = HostArray.of(targets)
-    if kind == "multilabel" and count(_element(given.shape, mask, sequence)[-1:]) > 1:
-        return multilabel(outputs, given, labels, threshold, scale=scale, mask=mask)
-    return classification(outputs, given, labels, kind, threshold, scale=scale, mask=mask)
+    target_array = HostArray.of(targets)
+    if kind == "multilabel" and count(_element(target_array.shape, mask, sequence)[-1:]) > 1:
+        return multilabel(outputs, target_array, labels, threshold, scale=scale, mask=mask)
+    return classification(outputs, target_array, labels, kind, threshold, scale=scale, mask=mask)
 
 
 def classification(
@@ -80,22 +80,22 @@ def classification(
 
     Raises `DataError` NNM702 if sizes differ, NNM706 for a class without a score.
     """
-    found, wanted = HostArray.of(outputs), HostArray.of(targets)
-    values = list(found.values())
-    rows, actual = _actual(wanted, kind)
-    single = kind == "multilabel" or _single(found.shape) == _single(rows)
-    columns = 1 if single else count(found.shape[-1:])
+    output_array, target_array = HostArray.of(outputs), HostArray.of(targets)
+    values = list(output_array.values())
+    rows, actual = _actual(target_array, kind)
+    single = kind == "multilabel" or _single(output_array.shape) == _single(rows)
+    columns = 1 if single else count(output_array.shape[-1:])
     if len(values) != len(actual) * columns:
-        raise _no_match(found, wanted)
-    counted = [number >= 0 for number in actual]
+        raise _mismatch_error(output_array, target_array)
+    is_counted = [number >= 0 for number in actual]
     if mask is not None:
-        counted = [a and b for a, b in zip(counted, _counted(mask, rows), strict=True)]
-    if not all(counted):
-        actual = list(compress(actual, counted))
-        values = list(compress(values, _repeated(counted, columns)))
+        is_counted = [a and b for a, b in zip(is_counted, _expand_mask(mask, rows), strict=True)]
+    if not all(is_counted):
+        actual = list(compress(actual, is_counted))
+        values = list(compress(values, _repeat(is_counted, columns)))
     if not actual:
-        raise _nothing(wanted)
-    return _classified(Scores(actual, values, columns, scale), labels, threshold)
+        raise _no_rows_error(target_array)
+    return _report_classes(Scores(actual, values, columns, scale), labels, threshold)
 
 
 def multilabel(
@@ -116,12 +116,12 @@ def multilabel(
     """
     from webnnm.evaluation.multilabel_report import MultilabelReport
 
-    found, wanted = HostArray.of(outputs), HostArray.of(targets)
-    width = count(wanted.shape[-1:])
-    values, given = _pairs(found, wanted, mask, width)
-    actual = [int(value >= 0.5) for value in given]
+    output_array, target_array = HostArray.of(outputs), HostArray.of(targets)
+    width = count(target_array.shape[-1:])
+    values, target_values = _pairs(output_array, target_array, mask, width)
+    actual = [int(value >= 0.5) for value in target_values]
     scores = [Scores(actual[c::width], values[c::width], 1, scale) for c in range(width)]
-    reports = tuple(_classified(each, NO_YES, threshold) for each in scores)
+    reports = tuple(_report_classes(column, NO_YES, threshold) for column in scores)
     limit = THRESHOLDS[scale] if threshold is None else threshold
     right = [(value >= limit) == number for value, number in zip(values, actual, strict=True)]
     exact = sum(map(all, _parts(right, width)))
@@ -149,14 +149,14 @@ def regression(
     """
     from webnnm.evaluation.regression_report import RegressionReport, deviation
 
-    found, wanted = HostArray.of(outputs), HostArray.of(targets)
-    width = count(_element(wanted.shape, mask, sequence))
-    values, given = _pairs(found, wanted, mask, width)
-    elements = [deviation(values[c::width], given[c::width]) for c in range(width)]
-    return RegressionReport(tuple(elements), _names(labels, width), (values, given))
+    output_array, target_array = HostArray.of(outputs), HostArray.of(targets)
+    width = count(_element(target_array.shape, mask, sequence))
+    values, target_values = _pairs(output_array, target_array, mask, width)
+    elements = [deviation(values[c::width], target_values[c::width]) for c in range(width)]
+    return RegressionReport(tuple(elements), _names(labels, width), (values, target_values))
 
 
-def _classified(
+def _report_classes(
     scores: Scores, labels: Sequence[str] | None, threshold: float | None
 ) -> ClassificationReport:
     classes = scores.classes
@@ -173,30 +173,33 @@ def _classified(
     return ClassificationReport(tuple(map(tuple, counts)), _names(labels, classes), scores)
 
 
-def _actual(wanted: HostArray, kind: Kind) -> tuple[Shape, list[int]]:
+def _actual(targets: HostArray, kind: Kind) -> tuple[Shape, list[int]]:
     """Return the shape of the decisions, and the class of each, negative if it has none."""
-    values = list(wanted.values())
+    values = list(targets.values())
     if kind == "classes":
-        return wanted.shape, [int(number) for number in values]
+        return targets.shape, [int(number) for number in values]
     if kind == "multilabel":
-        return wanted.shape, [int(value >= 0.5) for value in values]  # pyrefly: ignore[unknown-argument-type]
-    rows = _parts(values, count(wanted.shape[-1:]))
-    return wanted.shape[:-1], [row.index(top) if (top := max(row)) > 0 else -1 for row in rows]
+        return targets.shape, [int(value >= 0.5) for value in values]  # pyrefly: ignore[unknown-argument-type]
+    rows = _parts(values, count(targets.shape[-1:]))
+    return targets.shape[:-1], [row.index(top) if (top := max(row)) > 0 else -1 for row in rows]
 
 
 def _pairs(
-    found: HostArray, wanted: HostArray, mask: Any, width: int
+    outputs: HostArray, targets: HostArray, mask: Any, width: int
 ) -> tuple[list[float], list[float]]:
     """Return the outputs and targets that count, flat, in rows of `width`."""
-    if count(found.shape) != count(wanted.shape):
-        raise _no_match(found, wanted)
-    values, given = list(found.values()), list(wanted.values())
+    if count(outputs.shape) != count(targets.shape):
+        raise _mismatch_error(outputs, targets)
+    values, target_values = list(outputs.values()), list(targets.values())
     if mask is not None:
-        counted = _counted(mask, wanted.shape)
-        values, given = list(compress(values, counted)), list(compress(given, counted))
-    if len(given) < max(width, 1):
-        raise _nothing(wanted)
-    return values, given
+        is_counted = _expand_mask(mask, targets.shape)
+        values, target_values = (
+            list(compress(values, is_counted)),
+            list(compress(target_values, is_counted)),
+        )
+    if len(target_values) < max(width, 1):
+        raise _no_rows_error(targets)
+    return values, target_values
 
 
 def _element(shape: Shape, mask: Any, sequence: bool) -> Shape:
@@ -205,16 +208,16 @@ def _element(shape: Shape, mask: Any, sequence: bool) -> Shape:
     return shape[leading:]
 
 
-def _counted(mask: Any, shape: Shape) -> list[bool]:
+def _expand_mask(mask: Any, shape: Shape) -> list[bool]:
     """Expand a mask to all elements of its rows or positions."""
-    given = HostArray.of(mask)
-    leading = len(given.shape)
-    if shape[:leading] != given.shape:
-        raise DataError("NNM702", f"a mask {show(given.shape)} does not fit {show(shape)}")
-    return list(_repeated([value > 0 for value in given.values()], count(shape[leading:])))
+    mask_array = HostArray.of(mask)
+    leading = len(mask_array.shape)
+    if shape[:leading] != mask_array.shape:
+        raise DataError("NNM702", f"a mask {show(mask_array.shape)} does not fit {show(shape)}")
+    return list(_repeat([value > 0 for value in mask_array.values()], count(shape[leading:])))
 
 
-def _repeated(flags: Sequence[bool], times: int) -> Iterator[bool]:
+def _repeat(flags: Sequence[bool], times: int) -> Iterator[bool]:
     return (flag for flag in flags for _ in range(times))
 
 
@@ -229,19 +232,19 @@ def _single(shape: Shape) -> Shape:
 
 def _names(labels: Sequence[str] | None, number: int) -> tuple[str, ...]:
     if labels is None or len(labels) != number:
-        labels = [str(each) for each in range(number)]
+        labels = [str(index) for index in range(number)]
     return tuple(labels)
 
 
-def _nothing(wanted: HostArray) -> DataError:
+def _no_rows_error(targets: HostArray) -> DataError:
     return DataError(
         "NNM705",
-        f"no row of the targets {show(wanted.shape)} counts",
+        f"no row of the targets {show(targets.shape)} counts",
         hint="give rows whose class is not negative, and a mask that is not 0 everywhere",
     )
 
 
-def _no_match(found: HostArray, wanted: HostArray) -> DataError:
+def _mismatch_error(outputs: HostArray, targets: HostArray) -> DataError:
     return DataError(
-        "NNM702", f"outputs {show(found.shape)} and targets {show(wanted.shape)} do not match"
+        "NNM702", f"outputs {show(outputs.shape)} and targets {show(targets.shape)} do not match"
     )

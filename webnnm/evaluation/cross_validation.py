@@ -69,11 +69,11 @@ class CrossValidation:
     @property
     def scores(self) -> dict[str, Score]:
         """The loss, and whichever of accuracy, macro F1, R² and mean absolute error exist."""
-        found = {"loss": self.score("loss")}
+        result = {"loss": self.score("loss")}
         if len(self.results[0].outputs) == 1:
             has = [name for name in SCORES if hasattr(self.results[0], name)]
-            found |= {name: self.score(name) for name in has}
-        return found
+            result |= {name: self.score(name) for name in has}
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
@@ -88,7 +88,9 @@ class CrossValidation:
         from webnnm.core.markup import html_table
 
         folds = [f"fold {number}" for number in range(1, len(self.results) + 1)]
-        rows = [(name, str(score), *_listed(score.values)) for name, score in self.scores.items()]
+        rows = [
+            (name, str(score), *_format_values(score.values)) for name, score in self.scores.items()
+        ]
         return html_table([("score", "mean", *folds), *rows], head=True)
 
     _repr_html_ = to_html
@@ -97,11 +99,11 @@ class CrossValidation:
         scores = self.scores
         width = max(map(len, scores))
         rows = [
-            f"{name:{width}}  {score}  {' '.join(_listed(score.values))}"
+            f"{name:{width}}  {score}  {' '.join(_format_values(score.values))}"
             for name, score in scores.items()
         ]
         return "\n".join([f"{len(self.results)} folds", *rows])
 
 
-def _listed(values: Sequence[float]) -> list[str]:
+def _format_values(values: Sequence[float]) -> list[str]:
     return [f"{value:.4f}" for value in values]

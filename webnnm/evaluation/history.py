@@ -93,7 +93,7 @@ class History:
         Callables are left out, tuples become lists, and non-finite numbers become None, such as the
         best loss before the first epoch.
         """
-        return plain(self) | {"findings": [plain(found.to_dict()) for found in self.findings]}
+        return plain(self) | {"findings": [plain(finding.to_dict()) for finding in self.findings]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> History:
@@ -105,12 +105,12 @@ class History:
         Unknown keys, as written by later versions, are ignored. Raises `DataError` NNM702 if a
         required key is missing.
         """
-        found = _known(cls, values)
-        found["epochs"] = [_record(r) for r in found.get("epochs", ())]
-        found["findings"] = Findings(map(Finding.from_dict, found.get("findings", ())))
-        if found.get("best_loss") is None:
-            found["best_loss"] = math.inf
-        return cls(**found)
+        attributes = _select_fields(cls, values)
+        attributes["epochs"] = [_record(r) for r in attributes.get("epochs", ())]
+        attributes["findings"] = Findings(map(Finding.from_dict, attributes.get("findings", ())))
+        if attributes.get("best_loss") is None:
+            attributes["best_loss"] = math.inf
+        return cls(**attributes)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
         """Return the epochs as CSV (RFC 4180), one row each; with `path`, also write a file.
@@ -237,7 +237,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+def _select_fields(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     entries = fields(cls)
     needed = {f.name for f in entries if f.default is f.default_factory is MISSING}
     if missing := sorted(needed - values.keys()):
@@ -251,10 +251,10 @@ def _known(cls: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _record(values: Mapping[str, Any]) -> EpochRecord:
     """Return a record from its dict; JSON has null for a loss that was not a number."""
-    found = _known(EpochRecord, values)
+    attributes = _select_fields(EpochRecord, values)
     for name in ("losses", "val_losses", "val_metrics"):
-        numbers: dict[str, float | None] = found.get(name) or {}
-        found[name] = {key: math.nan if n is None else n for key, n in numbers.items()}
-    if found["loss"] is None:
-        found["loss"] = math.nan
-    return EpochRecord(**found)
+        numbers: dict[str, float | None] = attributes.get(name) or {}
+        attributes[name] = {key: math.nan if n is None else n for key, n in numbers.items()}
+    if attributes["loss"] is None:
+        attributes["loss"] = math.nan
+    return EpochRecord(**attributes)

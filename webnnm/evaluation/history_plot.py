@@ -21,7 +21,7 @@ LETTER = 6.7
 """The width of a letter in pixels, generously estimated."""
 
 
-def _themed(selector: str, name: str, light: str, dark: str) -> str:
+def _style_rule(selector: str, name: str, light: str, dark: str) -> str:
     return light_dark(f".webnnm-plot {selector}", name, light, dark)
 
 
@@ -31,10 +31,10 @@ STYLE = (
     ".webnnm-plot{font:12px system-ui,sans-serif;max-width:100%;height:auto}"
     ".webnnm-plot path{fill:none;stroke-linejoin:round;stroke-linecap:round}"
     ".webnnm-plot .e{text-anchor:end}.webnnm-plot .m{text-anchor:middle}"
-    + _themed(".card", "fill", "#fff", "#1d2025")
-    + _themed("text", "fill", "#1d1f23", "#e6e7ea")
-    + _themed(".grid", "stroke", "#dfdcd6", "#3b414b")
-    + _themed(".best", "stroke", "#1d1f23", "#e6e7ea")
+    + _style_rule(".card", "fill", "#fff", "#1d2025")
+    + _style_rule("text", "fill", "#1d1f23", "#e6e7ea")
+    + _style_rule(".grid", "stroke", "#dfdcd6", "#3b414b")
+    + _style_rule(".best", "stroke", "#1d1f23", "#e6e7ea")
 )
 
 
@@ -68,18 +68,18 @@ def curves(history: Course) -> list[Curve]:
         pairs = [(record.epoch, get(record)) for record in history.epochs]
         return [(x, y) for x, y in pairs if y is not None and math.isfinite(y)]
 
-    found = [
+    result = [
         Curve("training loss", points(lambda record: record.loss), 0),
         Curve("validation loss", points(lambda record: record.val_loss), 1),
     ]
     for number, name in enumerate(outputs if len(outputs) > 1 else (), 2):
         training = points(lambda record, name=name: record.losses.get(name))
         validation = points(lambda record, name=name: record.val_losses.get(name))
-        found += [
+        result += [
             Curve(f"training {name}", training, number, 1.3),
             Curve(f"validation {name}", validation, number, 1.3, dashed=True),
         ]
-    return [curve for curve in found if curve.points]
+    return [curve for curve in result if curve.points]
 
 
 def logarithmic(values: Sequence[float]) -> bool:
@@ -91,16 +91,16 @@ def logarithmic(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) / min(values) > 100
 
 
-def ticks(low: float, high: float, most: int, *, whole: bool = False) -> list[float]:
-    """Return at most `most` + 1 round numbers between two bounds.
+def ticks(low: float, high: float, limit: int, *, integers: bool = False) -> list[float]:
+    """Return at most `limit` + 1 round numbers between two bounds.
 
-    >>> ticks(0, 2.3, 5), ticks(1, 4, 8, whole=True)
+    >>> ticks(0, 2.3, 5), ticks(1, 4, 8, integers=True)
     ([0.0, 0.5, 1.0, 1.5, 2.0], [1, 2, 3, 4])
     """
-    rough = (high - low) / most
+    rough = (high - low) / limit
     unit = 10.0 ** math.floor(math.log10(rough))
     step: float = next(n * unit for n in (1, 2, 5, 10) if n * unit >= rough * (1 - 1e-9))
-    if whole:
+    if integers:
         step = max(1, round(step))
     numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
     return [number * step for number in numbers]
@@ -126,12 +126,12 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def vertical(values: Sequence[float], top: float, height: float, most: int) -> Scale:
+def vertical(values: Sequence[float], top: float, height: float, limit: int) -> Scale:
     """Return the vertical scale of a panel for these values."""
     low, high = min(values), max(values)
     if log := logarithmic(values):
         first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-        stride = max(1, math.ceil((last - first) / most))
+        stride = max(1, math.ceil((last - first) / limit))
         marks = [10.0**power for power in range(first, last + 1, stride)]
         low, high = low / 1.2, high * 1.2
     else:
@@ -139,7 +139,7 @@ def vertical(values: Sequence[float], top: float, height: float, most: int) -> S
         low = 0 if 0 <= low < 0.6 * high or low == high >= 0 else low
         room = 0.05 * (high - low) or abs(low) or 1
         low, high = (low - room if low else 0), high + room
-        marks = ticks(low, high, most)
+        marks = ticks(low, high, limit)
     return Scale(low, high, top + height, top, marks, log)
 
 
@@ -181,7 +181,7 @@ def grid(steps: str) -> Markup:
     return tag("path", class_="grid", d=steps)
 
 
-def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def thin(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Keep the lowest and the highest point of each pixel, which look the same as all points."""
     columns: dict[int, list[tuple[float, float]]] = {}
     for point in points:
@@ -199,7 +199,7 @@ def svg(history: Course, width: int) -> Markup:
     else:
         body, height = _panels(history, lines, width)
     used = {line.colour % len(PAIRS) for line in lines} | {RATE}
-    return _framed(title, says, width, height, body, used)
+    return _frame(title, says, width, height, body, used)
 
 
 def line_plot(
@@ -228,16 +228,16 @@ def line_plot(
         parts += [text_at(across(mark), losses.start + 17, number(mark), "m")]
     parts += [text_at((left + across.end) / 2, losses.start + 36, "learning rate", "m")]
     pixels = [(across(x), losses(y)) for x, y in points]
-    parts += [path(thinned(pixels), "c0", stroke_width=2)]
+    parts += [path(thin(pixels), "c0", stroke_width=2)]
     parts += [_ring(across(marked[0]), losses(marked[1]))]
-    return _framed(title, says, width, losses.start + 46, join(parts), {0})
+    return _frame(title, says, width, losses.start + 46, join(parts), {0})
 
 
-def _framed(
+def _frame(
     title: str, says: str, width: int, height: float, body: Markup, used: Iterable[int]
 ) -> Markup:
     """Return the drawing as an SVG with its title, and the colours that are used."""
-    colours = "".join(_themed(f".c{k}", "stroke", *PAIRS[k]) for k in sorted(used))
+    colours = "".join(_style_rule(f".c{k}", "stroke", *PAIRS[k]) for k in sorted(used))
     drawing = tag(
         "svg",
         tag("title", title),
@@ -271,7 +271,7 @@ def _panels(history: Course, lines: Sequence[Curve], width: int) -> tuple[Markup
     first, last = history.epochs[0].epoch, history.epochs[-1].epoch
     alone = 0.5 * (first == last)
     right = width - 18
-    marks = ticks(first - alone, last + alone, max(2, int(right - left) // 75), whole=True)
+    marks = ticks(first - alone, last + alone, max(2, int(right - left) // 75), integers=True)
     across = Scale(first - alone, last + alone, left, right, marks)
     if across(marks[0]) - across(first) > 30:
         marks.insert(0, first)
@@ -291,7 +291,7 @@ def _panels(history: Course, lines: Sequence[Curve], width: int) -> tuple[Markup
             pixels = [(across(x), scale(y)) for x, y in line.points]
             title = tag("title", printable(line.name))
             style = f"c{line.colour % len(PAIRS)}"
-            parts += [path(thinned(pixels), style, title, **_stroke(line, len(pixels)))]
+            parts += [path(thin(pixels), style, title, **_stroke(line, len(pixels)))]
     if point := _best(history):
         x, y = across(point[0]), losses(point[1])
         steps = f"M{x:.1f},{floor:.1f}V{y:.1f}"
@@ -306,8 +306,8 @@ def _stroke(line: Curve, points: int) -> dict[str, Scalar]:
 
 
 def _ring(x: float, y: float) -> Markup:
-    place = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 4.5}
-    return tag("circle", class_="best", **place, fill="none", stroke_width=2)
+    position = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 4.5}
+    return tag("circle", class_="best", **position, fill="none", stroke_width=2)
 
 
 def _best(history: Course) -> tuple[int, float] | None:

@@ -41,15 +41,15 @@ class PermutationImportance(Tabular):
     @property
     def importances_mean(self) -> tuple[float, ...]:
         """The mean over the repeats, for each column."""
-        return tuple(math.fsum(each) / len(each) for each in self.importances)
+        return tuple(math.fsum(drops) / len(drops) for drops in self.importances)
 
     @property
     def importances_std(self) -> tuple[float, ...]:
         """The standard deviation over the repeats, for each column."""
         pairs = zip(self.importances, self.importances_mean, strict=True)
         return tuple(
-            math.sqrt(math.fsum((value - mean) ** 2 for value in each) / len(each))
-            for each, mean in pairs
+            math.sqrt(math.fsum((value - mean) ** 2 for value in drops) / len(drops))
+            for drops, mean in pairs
         )
 
     def ranked(self) -> list[tuple[str, float, float]]:
@@ -69,7 +69,7 @@ class PermutationImportance(Tabular):
         names += ("scoring", "score", "samples", "subset")
         return plain({name: getattr(self, name) for name in names})
 
-    def _told(self) -> tuple[list[str], list[list[str]]]:
+    def _describe(self) -> tuple[list[str], list[list[str]]]:
         repeats = len(self.importances[0])
         head = (
             f"{self.subset}: {self.samples} samples, {self.scoring} {self.score:.4f}, "

@@ -101,12 +101,12 @@ class MultilabelReport(Averaged):
         # Every label is decided in the same number of rows.
         return sum(getattr(report, name) for report in self.reports) / len(self.reports)
 
-    def _told(self) -> tuple[list[str], list[list[str]]]:
+    def _describe(self) -> tuple[list[str], list[list[str]]]:
         names = {"accuracy": "accuracy", "exact match": "exact_match", "macro F1": "macro_f1"}
-        title = [line((name, getattr(self, word)) for name, word in names.items())]
+        title = [line((name, getattr(self, attribute)) for name, attribute in names.items())]
         title.append(line(probability_metrics(self)))
         columns = (self.precision, self.recall, self.f1, self.roc_auc_per_class)
-        support, listed = self.support, self._listed()
+        support, listed = self.support, self._select_listed()
         if len(listed) < len(self.labels):
             title.append(f"the {len(listed)} of {len(self.labels)} labels with the lowest F1")
         rows = [["label", "precision", "recall", "F1", "ROC-AUC", "support"]]

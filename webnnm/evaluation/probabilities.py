@@ -65,7 +65,7 @@ class Scores:
     def probabilities(self) -> Sequence[float]:
         """The probabilities, in the layout of the values."""
         if self.scale == "probability":
-            return self._normalised()
+            return self._normalize_rows()
         if self.scale == "logit" and self.columns == 1:
             return list(map(_sigmoid, self.values))
         return [
@@ -113,23 +113,23 @@ class Scores:
         """ln Σ e^value per row; for logarithms of probabilities, 0 except for rounding."""
         if self.scale == "logProbability":
             return [0.0] * len(self.actual)
-        found: list[float] = []
+        totals: list[float] = []
         for row in self.rows(self.values):
             top = max(row)
-            found.append(top + math.log(sum([math.exp(value - top) for value in row])))
-        return found
+            totals.append(top + math.log(sum([math.exp(value - top) for value in row])))
+        return totals
 
-    def _normalised(self) -> Sequence[float]:
-        cut = [0.0 if value < 0 else 1.0 if value > 1 else value for value in self.values]
+    def _normalize_rows(self) -> Sequence[float]:
+        clipped = [0.0 if value < 0 else 1.0 if value > 1 else value for value in self.values]
         if self.columns == 1:
-            return cut
-        for start, row in enumerate(self.rows(cut)):
+            return clipped
+        for start, row in enumerate(self.rows(clipped)):
             total = sum(row)
             if abs(total - 1) > SUM_TOLERANCE:
                 even = 1 / self.columns
                 new = [value / total if total else even for value in row]
-                cut[start * self.columns : (start + 1) * self.columns] = new
-        return cut
+                clipped[start * self.columns : (start + 1) * self.columns] = new
+        return clipped
 
 
 def _sigmoid(value: float) -> float:

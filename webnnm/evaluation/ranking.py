@@ -34,13 +34,13 @@ def ranks(scores: Sequence[float], actual: Sequence[int]) -> list[int]:
     Of equal scores, the first class ranks before. NaN ranks last.
     """
     width = len(scores) // len(actual) if actual else 0
-    found: list[int] = []
+    result: list[int] = []
     for row, number in enumerate(actual):
         values = scores[row * width : (row + 1) * width]
-        own = values[number]
-        if own != own:
-            found.append(width)
+        score = values[number]
+        if score != score:
+            result.append(width)
             continue
-        higher = 0 if own == max(values) else sum(value > own for value in values)
-        found.append(higher + values[:number].count(own))
-    return found
+        higher = 0 if score == max(values) else sum(value > score for value in values)
+        result.append(higher + values[:number].count(score))
+    return result

@@ -18,18 +18,18 @@ SMOOTHING = 0.9
 """The decay of the moving average of losses: each counts nine tenths of the one after it."""
 
 
-def smoothed(losses: Sequence[float]) -> list[float]:
+def smooth(losses: Sequence[float]) -> list[float]:
     """Return exponential moving averages of losses, with bias correction.
 
-    >>> smoothed([2.0, 2.0, 2.0])
+    >>> smooth([2.0, 2.0, 2.0])
     [2.0, 2.0, 2.0]
     """
-    found: list[float] = []
+    averages: list[float] = []
     mean = weight = 0.0
     for loss in losses:
         mean, weight = SMOOTHING * mean + loss, SMOOTHING * weight + 1
-        found.append(round(mean / weight, 12))
-    return found
+        averages.append(round(mean / weight, 12))
+    return averages
 
 
 def valley(rates: Sequence[float], losses: Sequence[float]) -> float:
@@ -42,7 +42,7 @@ def valley(rates: Sequence[float], losses: Sequence[float]) -> float:
     batches say little. The first steps, whose averages are of few losses, are left out.
     """
     first = len(losses) // WARMING
-    curve = smoothed(losses)[first:]
+    curve = smooth(losses)[first:]
     longest = [1] * len(curve)
     for end, loss in enumerate(curve):
         before = (longest[n] for n in range(end) if curve[n] > loss)
@@ -72,7 +72,7 @@ class RateRange:
         return float(f"{valley(self.rates, self.losses):.2g}")
 
     def __str__(self) -> str:
-        curve = smoothed(self.losses)
+        curve = smooth(self.losses)
         low = curve.index(min(curve))
         return (
             f"lr {self.suggestion:g} suggested: rates {self.rates[0]:g} … {self.rates[-1]:.3g} in "
@@ -89,11 +89,11 @@ class RateRange:
         >>> RateRange((0.001, 0.01, 0.1), (1.0, 0.9, 0.5)).plot()[:4]
         '<svg'
         """
-        curve = smoothed(self.losses)
+        curve = smooth(self.losses)
         points = list(zip(self.rates, curve, strict=True))
-        place = min(points, key=lambda point: abs(math.log(point[0] / self.suggestion)))
-        drawn = line_plot("Range test", str(self), points, place, width)
-        return Plot(write_text(drawn, path))
+        marked = min(points, key=lambda point: abs(math.log(point[0] / self.suggestion)))
+        drawing = line_plot("Range test", str(self), points, marked, width)
+        return Plot(write_text(drawing, path))
 
     def _repr_html_(self) -> str:
         return self.plot()

@@ -12,7 +12,7 @@ from webnnm.evaluation.averages import mean
 from webnnm.evaluation.history import plain
 from webnnm.evaluation.table import Tabular, decimals
 
-MOST_ELEMENTS = 20
+MAX_ELEMENTS = 20
 """With more elements than this, the text has only their means."""
 
 
@@ -35,16 +35,16 @@ class Deviation:
         return math.sqrt(self.mse)
 
 
-def deviation(found: Sequence[float], wanted: Sequence[float]) -> Deviation:
+def deviation(outputs: Sequence[float], targets: Sequence[float]) -> Deviation:
     """Compare one or more numbers with their targets.
 
     >>> deviation([1.0, 2.0], [1.0, 3.0])
     Deviation(mae=0.5, mse=0.5, r2=0.5)
     """
-    errors = [abs(x - y) for x, y in zip(found, wanted, strict=True)]
+    errors = [abs(x - y) for x, y in zip(outputs, targets, strict=True)]
     squares = math.fsum([error * error for error in errors])
-    middle = math.fsum(wanted) / len(wanted)
-    spread = math.fsum([(y - middle) ** 2 for y in wanted])
+    middle = math.fsum(targets) / len(targets)
+    spread = math.fsum([(y - middle) ** 2 for y in targets])
     r2 = 1 - squares / spread if spread else float(squares == 0)
     return Deviation(math.fsum(errors) / len(errors), squares / len(errors), r2)
 
@@ -94,13 +94,13 @@ class RegressionReport(Tabular):
         [0.5]
         """
         names = ("mae", "mse", "rmse", "r2")
-        whole = {name: getattr(self, name) for name in names}
-        each = {f"{n}_per_element": [getattr(e, n) for e in self.elements] for n in names}
-        return plain({"kind": "regression", **whole, "labels": self.labels, **each})
+        means = {name: getattr(self, name) for name in names}
+        per_element = {f"{n}_per_element": [getattr(e, n) for e in self.elements] for n in names}
+        return plain({"kind": "regression", **means, "labels": self.labels, **per_element})
 
-    def _told(self) -> tuple[list[str], list[list[str]]]:
+    def _describe(self) -> tuple[list[str], list[list[str]]]:
         title = f"MAE {self.mae:.6g}, RMSE {self.rmse:.6g}, R² {self.r2:.4f}"
-        if not 1 < len(self.elements) <= MOST_ELEMENTS:
+        if not 1 < len(self.elements) <= MAX_ELEMENTS:
             return [title], []
         rows = [
             [label, f"{element.mae:.6g}", f"{element.rmse:.6g}", *decimals([element.r2], 4)]

@@ -20,8 +20,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if index == 0 else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     )
@@ -31,7 +31,7 @@ class Tabular(ABC):
     """A report of lines with a table below them, as text, and as HTML in notebooks.
 
     >>> class Rows(Tabular):
-    ...     def _told(self): return ["2 rows"], [["class", "rows"], ["a", "2"]]
+    ...     def _describe(self): return ["2 rows"], [["class", "rows"], ["a", "2"]]
     >>> print(Rows())
     2 rows
     class  rows
@@ -39,19 +39,19 @@ class Tabular(ABC):
     """
 
     @abstractmethod
-    def _told(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    def _describe(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Return the lines, and the rows of the table, the first of which has the headings."""
 
     def __str__(self) -> str:
-        lines, rows = self._told()
+        lines, rows = self._describe()
         return "\n".join([*lines, *([table(rows)] if rows else [])])
 
     def to_html(self) -> Markup:
         """Return lines and table as HTML, as shown in notebooks."""
         from webnnm.core.markup import html_table, join, tag
 
-        lines, rows = self._told()
-        texts = [tag("p", each) for each in lines]
+        lines, rows = self._describe()
+        texts = [tag("p", text) for text in lines]
         return join([*texts, *([html_table(rows, head=True)] if rows else [])])
 
     _repr_html_ = to_html

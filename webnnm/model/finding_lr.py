@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError
 from webnnm.evaluation.epoch import BatchRecord
-from webnnm.evaluation.rate_range import RateRange, smoothed
+from webnnm.evaluation.rate_range import RateRange, smooth
 from webnnm.model.cross_validating import fold_settings
 from webnnm.model.keywords import read_hyperparameters
 
@@ -65,7 +65,7 @@ async def find_lr(
         if record.lr >= low and math.isfinite(record.loss):  # what is below warms up
             rates.append(record.lr)
             losses.append(record.loss)
-        curve = smoothed(losses)[FEWEST - 1 :]  # averages of fewer batches say little
+        curve = smooth(losses)[FEWEST - 1 :]  # averages of fewer batches say little
         return not curve or curve[-1] <= DIVERGED * min(curve)
 
     batch = given.get("batch_size") or state.batch_size or dataset.batch_size

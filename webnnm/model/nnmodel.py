@@ -389,7 +389,7 @@ class NNModel:
         Raises `DataError` NNM801 … NNM806 if the file is damaged or not a snapshot, NNM703 for
         invalid settings, NNM715 if the file cannot be read.
         """
-        from webnnm.snapshots.snapshot import opened, restore, text_and_files, verified
+        from webnnm.snapshots.snapshot import open_file, restore, text_and_files, verify
 
         if snapshot is None:  # by the name of the text in `create`
             snapshot = settings.pop("source", None)
@@ -400,7 +400,7 @@ class NNModel:
                     f'NNModel.load takes no "{name}": the snapshot has the text of its model',
                     hint="use NNModel.create(source=…), then load_params, for another text",
                 )
-        file = verified(await opened(snapshot))
+        file = verify(await open_file(snapshot))
         try:
             text, files = text_and_files(file)
             model = await cls._opened({"source": text, "files": files, **settings})
@@ -794,9 +794,9 @@ async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Back
     """Return the backend of a model: its own, or a share of the given one."""
     chosen = given.get("backend") or "auto"
     if isinstance(chosen, Backend):
-        from webnnm.backends.shared import shared
+        from webnnm.backends.shared import share_backend
 
-        return shared(chosen, given)
+        return share_backend(chosen, given)
     return await open_backend(
         chosen,
         device=given.get("device_type"),

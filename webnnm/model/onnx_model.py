@@ -66,11 +66,11 @@ async def load_onnx(
     """
     model, external = await read_onnx(source, references)
     from webnnm.backends.selection import backend as opened
-    from webnnm.backends.shared import shared
+    from webnnm.backends.shared import share_backend
     from webnnm.model.work import onnx_seconds_on_numpy
 
     if isinstance(backend, Backend):
-        device_used: Backend = shared(backend, {"device_type": device})
+        device_used: Backend = share_backend(backend, {"device_type": device})
     else:
         work = partial(onnx_seconds_on_numpy, model)
         device_used = await opened(backend, device=device, log=log, work=work)

@@ -31,30 +31,30 @@ SETTLED = tuple(
 )
 """Hyperparameters that are no longer "auto" once a training runs."""
 COUNTS = ("overflows", "clipped", "streak")
-MOST = 3.4028234e38
+MAX_FLOAT32 = 3.4028234e38
 """Larger numbers are infinite in float32."""
 
 
-def tensors_of(checkpoint: Checkpoint) -> dict[str, HostArray]:
+def collect_tensors(checkpoint: Checkpoint) -> dict[str, HostArray]:
     """Return the tensors of a checkpoint except parameters: optimizer states, task weights."""
-    found: dict[str, HostArray] = {}
+    tensors: dict[str, HostArray] = {}
     weights: list[float] = []
     for name, array in checkpoint.state.items():
         if name.startswith(SLOT):
-            found[name] = array
+            tensors[name] = array
         elif name.startswith(SUM) and not _is_number(name, array):
-            found[SUMS + name.removeprefix(SUM)] = array
+            tensors[SUMS + name.removeprefix(SUM)] = array
         elif name.startswith(TASK_WEIGHT):
             weights += array.values()
-    return found | ({TASKS: HostArray.of(weights, "float32")} if weights else {})
+    return tensors | ({TASKS: HostArray.of(weights, "float32")} if weights else {})
 
 
-def metadata_of(checkpoint: Checkpoint) -> dict[str, Any]:
+def build_metadata(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the rest of a checkpoint by metadata key, to be written as JSON."""
     c = checkpoint
     numbers = {n: a.values()[0] for n, a in c.state.items() if _is_number(n, a)}
     scale = {name: numbers.pop(name) for name in SCALE_STATE if name in numbers}
-    clip = {word: numbers.pop(name) for word, name in CLIP.items() if name in numbers}
+    clip = {key: numbers.pop(name) for key, name in CLIP.items() if name in numbers}
     settings = c.settings
     return {
         "epoch": c.epoch,
@@ -79,7 +79,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-def checkpoint_of(
+def read_checkpoint(
     content: Mapping[str, Any],
     tensors: Mapping[str, HostArray],
     parameters: Mapping[str, HostArray],
@@ -99,19 +99,19 @@ def checkpoint_of(
     belong to the parameters of the model.
     """
     try:
-        found = _read(content, best, outputs, applied)
-        _check_agreement(found, content)
+        checkpoint = _read(content, best, outputs, applied)
+        _check_agreement(checkpoint, content)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its training state is invalid: {error!r}") from error
     state = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
-    trained = [name for name in outputs if name in found.losses]
-    optimizer = OPTIMIZERS[found.settings["optimizer"]]
+    trained = [name for name in outputs if name in checkpoint.losses]
+    optimizer = OPTIMIZERS[checkpoint.settings["optimizer"]]
     state |= _optimizer_state(tensors, types, trained, optimizer)
     for name, array in best.items():
         _check(BEST + PARAMETER_PREFIX + name, name, array, types)
         if array.dtype != types[name].dtype:
             raise DataError("NNM806", f'tensor "{BEST}…/{name}" is {array}, not {types[name]}')
-    return replace(found, state={**found.state, **state})
+    return replace(checkpoint, state={**checkpoint.state, **state})
 
 
 def _read(
@@ -204,13 +204,13 @@ def _check(
         )
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return hyperparameters as they were written. Raises `ValueError` for unknown names."""
-    found: dict[str, Any] = {}
-    for name, value in given.items():
+    settings: dict[str, Any] = {}
+    for name, value in values.items():
         free = (name, value) == ("loss_weights", "uncertainty")
-        found[name] = value if free else HYPERPARAMETERS[name].read(value)
-    return found
+        settings[name] = value if free else HYPERPARAMETERS[name].read(value)
+    return settings
 
 
 def _check_settled(settings: Mapping[str, Any], outputs: Sequence[str]) -> None:
@@ -226,54 +226,63 @@ def _check_settled(settings: Mapping[str, Any], outputs: Sequence[str]) -> None:
         raise ValueError(f"loss weights are {weights}, the outputs {list(outputs)}")
 
 
-def _schedule(written: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _schedule(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return kind, T, W and lr. Raises `ValueError` if the hyperparameters contradict them."""
-    total = _count(written["T"])
+    total = _count(entry["T"])
     batches, rest = divmod(total, settings["schedule_epochs"] or settings["epochs"])
-    due = Schedule.of(settings, max(1, batches), written).to_dict()
-    found = {name: written[name] for name in ("kind", "T", "W", "lr")}
-    found |= {name: _count(written[name]) for name in DROPS if name in due}
+    expected = Schedule.of(settings, max(1, batches), entry).to_dict()
+    schedule = {name: entry[name] for name in ("kind", "T", "W", "lr")}
+    schedule |= {name: _count(entry[name]) for name in DROPS if name in expected}
     if rest or not batches:
         raise ValueError(f"{total} steps are not whole epochs")
-    if found != due:
-        raise ValueError(f"the schedule is {found}, its hyperparameters give {due}")
-    return found
+    if schedule != expected:
+        raise ValueError(f"the schedule is {schedule}, its hyperparameters give {expected}")
+    return schedule
 
 
 def _numbers(content: Mapping[str, Any]) -> dict[str, HostArray]:
     """Return the single numbers of a step. Raises `ValueError`, `TypeError`, `KeyError`."""
-    found = {n: _written(value) for n, value in content["schedule"]["numbers"].items()}
+    values = {n: _read_number_or_nan(value) for n, value in content["schedule"]["numbers"].items()}
     for name, value in content.get("scale", {}).items():
-        found[SCALE_STATE[SCALE_STATE.index(name)]] = _finite(value, low=0)
-    found |= {CLIP[word]: _written(value) for word, value in content.get("clip", {}).items()}
-    state = {n: HostArray.of(value, "float32") for n, value in found.items()}
+        values[SCALE_STATE[SCALE_STATE.index(name)]] = _finite(value, low=0)
+    values |= {
+        CLIP[key]: _read_number_or_nan(value) for key, value in content.get("clip", {}).items()
+    }
+    state = {n: HostArray.of(value, "float32") for n, value in values.items()}
     if others := [name for name, array in state.items() if not _is_number(name, array)]:
         raise ValueError(f"{', '.join(others)} are not the numbers of a step")
     return state
 
 
-def _check_agreement(found: Checkpoint, content: Mapping[str, Any]) -> None:
+def _check_agreement(checkpoint: Checkpoint, content: Mapping[str, Any]) -> None:
     """Raise `ValueError` if the parts of a checkpoint contradict each other."""
-    written = metadata_of(found)
+    expected = build_metadata(checkpoint)
     for key in ("rng", "cursor", "best"):
-        given = content.get(key, {})
-        for name, value in written[key].items():
-            if name not in given:
+        stored = content.get(key, {})
+        for name, value in expected[key].items():
+            if name not in stored:
                 raise ValueError(f"{key} has no {name}, the rest says {value!r}")
-            if given[name] != value:
-                raise ValueError(f"{key} says {name} is {given[name]!r}, the rest says {value!r}")
-    batches = found.batches
-    if found.batch > batches or found.step != found.epoch * batches + found.batch:
+            if stored[name] != value:
+                raise ValueError(f"{key} says {name} is {stored[name]!r}, the rest says {value!r}")
+    batches = checkpoint.batches
+    if (
+        checkpoint.batch > batches
+        or checkpoint.step != checkpoint.epoch * batches + checkpoint.batch
+    ):
         raise ValueError(
-            f"step {found.step} in batch {found.batch} after {found.epoch} epochs of {batches}"
+            f"step {checkpoint.step} in batch {checkpoint.batch} after {checkpoint.epoch} epochs "
+            f"of {batches}"
         )
-    if found.applied < found.step:
-        raise ValueError(f"{found.step} steps, but its model has made {found.applied}")
-    if found.best_epoch > found.epoch or bool(found.best_epoch) != bool(found.best):
+    if checkpoint.applied < checkpoint.step:
+        raise ValueError(f"{checkpoint.step} steps, but its model has made {checkpoint.applied}")
+    if checkpoint.best_epoch > checkpoint.epoch or bool(checkpoint.best_epoch) != bool(
+        checkpoint.best
+    ):
         raise ValueError(
-            f"epoch {found.best_epoch} of {found.epoch} is the best, with {len(found.best)} tensors"
+            f"epoch {checkpoint.best_epoch} of {checkpoint.epoch} is the best, "
+            f"with {len(checkpoint.best)} tensors"
         )
-    if found.restored and not found.best:
+    if checkpoint.restored and not checkpoint.best:
         raise ValueError("its best parameters are restored, but there are none")
 
 
@@ -281,34 +290,38 @@ def _loss(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the loss of an output. Raises `ValueError`, `TypeError`, `KeyError` if invalid."""
     from webnnm.training.losses import LOSSES
 
-    words = {"loss": entry["loss"], "reason": entry["reason"]}
-    if not all(isinstance(word, str) for word in words.values()):
-        raise ValueError(f"{words} is not a loss")
-    known = LOSSES.get(words["loss"])
-    if known is None and not words["loss"].endswith("()"):  # a function, whose name is kept
-        raise ValueError(f"{words} is not a loss")
-    found: dict[str, Any] = {}
+    texts = {"loss": entry["loss"], "reason": entry["reason"]}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise ValueError(f"{texts} is not a loss")
+    loss = LOSSES.get(texts["loss"])
+    if loss is None and not texts["loss"].endswith("()"):  # a function, whose name is kept
+        raise ValueError(f"{texts} is not a loss")
+    numbers: dict[str, Any] = {}
     for name in ("delta", "gamma", "alpha"):
         value = entry[name]
-        if value is not None and name not in (known.parameters if known else ()):
-            raise ValueError(f"{words['loss']} has no {name}")
+        if value is not None and name not in (loss.parameters if loss else ()):
+            raise ValueError(f"{texts['loss']} has no {name}")
         if isinstance(value, list) and name == "alpha":
-            found[name] = [_finite(each, low=0) for each in cast("list[Any]", value)]
+            numbers[name] = [_finite(weight, low=0) for weight in cast("list[Any]", value)]
         else:
-            found[name] = None if value is None else _finite(value, low=0)
-    found["smoothing"] = _finite(entry["smoothing"], low=0)
+            numbers[name] = None if value is None else _finite(value, low=0)
+    numbers["smoothing"] = _finite(entry["smoothing"], low=0)
     weights: Any = entry.get("class_weights")
-    found["class_weights"] = weights and [_finite(each, low=0) for each in weights]
-    if found["delta"] == 0 or found["smoothing"] >= 1:
-        raise ValueError(f"the numbers of a loss are {found}")
+    numbers["class_weights"] = weights and [_finite(weight, low=0) for weight in weights]
+    if numbers["delta"] == 0 or numbers["smoothing"] >= 1:
+        raise ValueError(f"the numbers of a loss are {numbers}")
     if "reference" in entry:  # earlier versions left it out
-        found["reference"] = _finite(entry["reference"], low=0)
-    return words | found | ({"s": _finite(entry["s"])} if "s" in entry else {})
+        numbers["reference"] = _finite(entry["reference"], low=0)
+    return texts | numbers | ({"s": _finite(entry["s"])} if "s" in entry else {})
 
 
 def _total(name: str, value: Any) -> float:
     """Return a sum of an epoch, which may have overflowed; counts cannot have overflowed."""
-    return _finite(value, low=0) if name.startswith(ROWS) or name in COUNTS else _written(value)
+    return (
+        _finite(value, low=0)
+        if name.startswith(ROWS) or name in COUNTS
+        else _read_number_or_nan(value)
+    )
 
 
 def _number(value: Any) -> float:
@@ -317,13 +330,13 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _written(value: Any) -> float:
+def _read_number_or_nan(value: Any) -> float:
     """Return a number; JSON has null for a number that was not finite, as sums may be."""
     return math.nan if value is None else _number(value)
 
 
 def _finite(value: Any, low: float = -math.inf) -> float:
-    if not low <= _number(value) <= MOST or value < -MOST:
+    if not low <= _number(value) <= MAX_FLOAT32 or value < -MAX_FLOAT32:
         raise ValueError(f"{value!r} is out of range")
     return float(value)
 

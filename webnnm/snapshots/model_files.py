@@ -15,26 +15,26 @@ FILE = "file/"
 """Tensors with the bytes of files: file/name, with the names of the text."""
 
 
-def stored(network: Network, names: Mapping[str, str]) -> dict[str, HostArray]:
+def store_files(network: Network, names: Mapping[str, str]) -> dict[str, HostArray]:
     """Return the files of a network by their names in a snapshot.
 
     Large weights are in the snapshot only once, as parameters: `names` are their names there.
     """
-    found: dict[str, HostArray] = {}
+    tensors: dict[str, HostArray] = {}
     for file, graph in network.outline.document.files.items():
-        places = {
-            name.removeprefix(f"{block.name}."): stored
+        stored_names = {
+            name.removeprefix(f"{block.name}."): tensor_name
             for block in network.outline.blocks.values()
             if block.source is not None and block.source.file == file
-            for name, stored in names.items()
+            for name, tensor_name in names.items()
             if name.startswith(f"{block.name}.")
         }
-        data = graph.pack_used(places)
-        found[FILE + file] = HostArray("uint8", [len(data)], data)
-    return found
+        data = graph.pack_used(stored_names)
+        tensors[FILE + file] = HostArray("uint8", [len(data)], data)
+    return tensors
 
 
-def restored(file: File) -> dict[str, ModelFile]:
+def restore_files(file: File) -> dict[str, ModelFile]:
     """Return the files of a snapshot by their names in the text.
 
     Raises `DataError` NNM801, NNM802 or NNM811 for a damaged file.

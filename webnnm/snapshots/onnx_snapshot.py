@@ -13,7 +13,14 @@ from webnnm.formats.onnx.reader import read_model
 from webnnm.formats.onnx.writer import serialize
 from webnnm.formats.safetensors import chunks, header, read
 from webnnm.snapshots.model_files import FILE, beside
-from webnnm.snapshots.snapshot import CHECKSUM, FORMAT, KEY, PARAMETER, checksum_of, intact
+from webnnm.snapshots.snapshot import (
+    CHECKSUM,
+    FORMAT,
+    KEY,
+    PARAMETER,
+    check_integrity,
+    compute_checksum,
+)
 
 ONNX = KEY + "onnx"
 """Metadata that such a snapshot has instead of a text: the name of the file in it."""
@@ -37,7 +44,7 @@ def onnx_snapshot(model: ModelProto, external: tensors.External) -> list[Any]:
     stored = {**weights, FILE + NAME: HostArray("uint8", [len(data)], data)}
     metadata = {KEY + "format": str(FORMAT), ONNX: NAME}
     body = (tensor.data for tensor in stored.values())
-    metadata[CHECKSUM] = checksum_of(body, header(stored, metadata))
+    metadata[CHECKSUM] = compute_checksum(body, header(stored, metadata))
     return list(chunks(stored, metadata))
 
 
@@ -53,5 +60,5 @@ def read_onnx_snapshot(data: Any) -> tuple[ModelProto, tensors.External]:
             "the file is not a snapshot of an ONNX model",
             hint="use NNModel.load for snapshots of model texts",
         )
-    intact(file)
+    check_integrity(file)
     return read_model(file.tensors[FILE + NAME].data), beside(file)

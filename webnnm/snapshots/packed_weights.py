@@ -13,30 +13,30 @@ from webnnm.runtime.packed import Packed, placed
 from webnnm.runtime.state import ModelState
 
 
-def packed(
+def take_packed(
     packings: Mapping[str, Any], tensors: dict[str, StoredTensor | HostArray], state: ModelState
 ) -> dict[str, Packed]:
     """Remove the parts of packed parameters from tensors by name; return the parameters.
 
     Raises `DataError` NNM802 if parts are missing or do not fit each other.
     """
-    found: dict[str, Packed] = {}
+    result: dict[str, Packed] = {}
     halves = read_in_float16(state.network)
-    for name, given in packings.items():
+    for name, fields in packings.items():
         try:
-            packing = placed(Packing(*given), state.backend, name in halves)
-            whole = tensors[f"{name}/whole"].shape
-            fits = packing.dtype in KINDS.values() and len(whole) == 2
-            if not fits or packing.axis not in (0, 1) or whole[packing.axis] % packing.block:
-                raise ValueError(f"{given} of a matrix {whole}")
-            parts = {part: tensors.pop(f"{name}/{part}") for part in packing.types(whole)}
+            packing = placed(Packing(*fields), state.backend, name in halves)
+            shape = tensors[f"{name}/whole"].shape
+            fits = packing.dtype in KINDS.values() and len(shape) == 2
+            if not fits or packing.axis not in (0, 1) or shape[packing.axis] % packing.block:
+                raise ValueError(f"{fields} of a matrix {shape}")
+            parts = {part: tensors.pop(f"{name}/{part}") for part in packing.types(shape)}
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise invalid(f'the parameter "{name}" is not packed correctly: {error!r}') from error
         arrays = {
-            part: each if isinstance(each, HostArray) else each.array().copy()
-            for part, each in parts.items()
+            part: tensor if isinstance(tensor, HostArray) else tensor.array().copy()
+            for part, tensor in parts.items()
         }
-        if {n: (a.dtype, a.shape) for n, a in arrays.items()} != packing.types(whole):
+        if {n: (a.dtype, a.shape) for n, a in arrays.items()} != packing.types(shape):
             raise invalid(f'the parts of the parameter "{name}" do not fit each other')
-        found[name] = Packed(name, packing, arrays)
-    return found
+        result[name] = Packed(name, packing, arrays)
+    return result

@@ -29,49 +29,49 @@ NORM = "norm/"
 """Tensors with the scales of inputs: norm/block/mean, norm/block/std."""
 
 
-def content_of(known: Restored) -> dict[str, Any]:
+def build_content(facts: Restored) -> dict[str, Any]:
     """Return the JSON part of a snapshot; the numbers of `inputs` are separate tensors."""
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "inputs": {
             block: {"repeat": fitted.repeat, "scale": fitted.scale}
-            for block, fitted in known.inputs.items()
+            for block, fitted in facts.inputs.items()
         }
     }
     others = {
         "targets": {
             block: [list(one.mean), list(one.std), one.repeat, one.scale]
-            for block, one in known.targets.items()
+            for block, one in facts.targets.items()
         },
-        "columns": {b: [to_dict(one) for one in all] for b, all in known.columns.items()},
+        "columns": {b: [to_dict(one) for one in all] for b, all in facts.columns.items()},
         "answers": {
             block: [list(one.shape), one.kind, one.classes, one.names and list(one.names)]
-            for block, one in known.answers.items()
+            for block, one in facts.answers.items()
         },
-        "label": known.label,
-        "forms": {block: _of_form(form) for block, form in known.forms.items()},
-        "label_format": known.label_format and format_to_dict(known.label_format),
-        "dialect": known.dialect and dialect.to_dict(known.dialect),
+        "label": facts.label,
+        "forms": {block: _form_to_dict(form) for block, form in facts.forms.items()},
+        "label_format": facts.label_format and format_to_dict(facts.label_format),
+        "dialect": facts.dialect and dialect.to_dict(facts.dialect),
     }
-    return found | {name: value for name, value in others.items() if value}
+    return content | {name: value for name, value in others.items() if value}
 
 
-def check(known: Restored, network: Network) -> None:
+def check(facts: Restored, network: Network) -> None:
     """Raise `DataError` NNM802 if it cannot belong to data of a network."""
     try:
         for vertex in network.inputs:
-            check_fits(vertex, known.form(vertex.block), known.inputs.get(vertex.block))
+            check_fits(vertex, facts.form(vertex.block), facts.inputs.get(vertex.block))
     except DataError as error:
         raise invalid(f"its normalisation does not fit the model: {error.message}") from error
     for output in network.outputs:
         sizes, name = output.source.features.sizes(), output.name
-        target, answers = known.targets.get(name), known.answers.get(name)
+        target, answers = facts.targets.get(name), facts.answers.get(name)
         if target and count(sizes) % (len(target.mean) * target.repeat):
             raise invalid(f'its normalisation does not fit the output "{name}"')
         if answers and answers.kind == "multilabel" and count(sizes[-1:]) != answers.classes:
             raise invalid(f'its {answers.classes} answers do not fit the output "{name}"')
 
 
-def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) -> Restored:
+def read_restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) -> Restored:
     """Return the contents of the metadata and the tensors of a snapshot.
 
     Raises `DataError` NNM802 if their form is invalid.
@@ -80,17 +80,18 @@ def restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) ->
         inputs: dict[str, Standardization] = {}
         for block, entry in content["inputs"].items():
             mean, std = (
-                tuple(tensors[f"{NORM}{block}/{word}"].array().values()) for word in ("mean", "std")
+                tuple(tensors[f"{NORM}{block}/{statistic}"].array().values())
+                for statistic in ("mean", "std")
             )
             inputs[block] = _standardization(mean, std, entry["repeat"], entry["scale"])
         targets = {b: _standardization(*one) for b, one in content.get("targets", {}).items()}
         columns = {b: tuple(map(_encoder, all)) for b, all in content.get("columns", {}).items()}
         answers = {block: _answers(*one) for block, one in content.get("answers", {}).items()}
         forms = {block: _form(one) for block, one in content.get("forms", {}).items()}
-        label, written = _text(content.get("label", "")), content.get("dialect")
-        read = None if written is None else dialect.from_dict(written)
+        label, dialect_entry = _text(content.get("label", "")), content.get("dialect")
+        csv_dialect = None if dialect_entry is None else dialect.from_dict(dialect_entry)
         numbers = format_from_dict(content["label_format"]) if "label_format" in content else None
-        return Restored(inputs, targets, columns, answers, label, forms, read, numbers)
+        return Restored(inputs, targets, columns, answers, label, forms, csv_dialect, numbers)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its normalisation is invalid: {error!r}") from error
 
@@ -107,17 +108,17 @@ def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardiz
 
 
 def _encoder(entry: Any) -> Encoder:
-    found = from_dict(entry)
-    if isinstance(found, LabelEncoder):
-        raise ValueError(f"{found.name} is not a feature")
-    _text(found.name)
-    return found
+    encoder = from_dict(entry)
+    if isinstance(encoder, LabelEncoder):
+        raise ValueError(f"{encoder.name} is not a feature")
+    _text(encoder.name)
+    return encoder
 
 
-def _of_form(form: Form) -> dict[str, Any]:
+def _form_to_dict(form: Form) -> dict[str, Any]:
     """Return the form of a dataset's input as JSON, without defaults."""
     about, light = form.field, form.light
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "shape": list(about.shape),
         "dtype": about.dtype,
         "names": list(about.names),
@@ -128,7 +129,7 @@ def _of_form(form: Form) -> dict[str, Any]:
         "light": [light.white, light.of_bytes] if light else None,
         "letters": list(form.letters),
     }
-    return {name: value for name, value in found.items() if value or name == "shape"}
+    return {name: value for name, value in entry.items() if value or name == "shape"}
 
 
 def _form(entry: Any) -> Form:

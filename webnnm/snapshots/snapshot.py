@@ -19,8 +19,14 @@ from webnnm.notation.formatter import format_document
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.restored import Restored
 from webnnm.runtime.state import ModelState
-from webnnm.snapshots.checkpoint_file import BEST, TASKS, checkpoint_of, metadata_of, tensors_of
-from webnnm.snapshots.restored_file import NORM, check, content_of, restored
+from webnnm.snapshots.checkpoint_file import (
+    BEST,
+    TASKS,
+    build_metadata,
+    collect_tensors,
+    read_checkpoint,
+)
+from webnnm.snapshots.restored_file import NORM, build_content, check, read_restored
 from webnnm.snapshots.storage import fetch
 from webnnm.training.update import SLOT
 
@@ -56,21 +62,24 @@ def snapshot(
     """
     if dtype not in STORED:
         raise DataError("NNM704", f"dtype is {dtype!r}", hint='None, "float32" or "float16"')
-    whole = checkpoint if training and dtype != "float16" else None
+    resumable = checkpoint if training and dtype != "float16" else None
     latest: Mapping[str, HostArray] = {}
     if checkpoint is not None:
-        latest = whole.parameters if whole else checkpoint.best or checkpoint.parameters
-    kept = state.known_data()
+        latest = resumable.parameters if resumable else checkpoint.best or checkpoint.parameters
+    facts = state.known_data()
     tensors = {
         **_parameters(state, latest, dtype),
-        **(_training_tensors(state, whole) if whole else {}),
-        **_scales(kept),
+        **(_training_tensors(state, resumable) if resumable else {}),
+        **_scales(facts),
         **_files(state),
     }
     step = checkpoint.applied if checkpoint else state.step
     metadata = {
-        **_description(state, kept, step),
-        **{KEY + key: _json(value) for key, value in (metadata_of(whole) if whole else {}).items()},
+        **_description(state, facts, step),
+        **{
+            KEY + key: _json(value)
+            for key, value in (build_metadata(resumable) if resumable else {}).items()
+        },
     }
     packings = {v.name: v.packing[:3] for v in state.network.parameters if v.packing}
     if packings:
@@ -79,7 +88,7 @@ def snapshot(
     if packed:
         metadata[KEY + "packed"] = _json(packed)
     body = (tensor.data for tensor in tensors.values())
-    metadata[CHECKSUM] = checksum_of(body, header(tensors, metadata))
+    metadata[CHECKSUM] = compute_checksum(body, header(tensors, metadata))
     return chunks(tensors, metadata)
 
 
@@ -87,26 +96,28 @@ def _parameters(
     state: ModelState, latest: Mapping[str, HostArray], dtype: DataType | None
 ) -> dict[str, HostArray]:
     """Return the parameters by their names in a file, with the `latest` values if there are any."""
-    found: dict[str, HostArray] = {}
-    for name, stored in _stored_names(state).items():
+    tensors: dict[str, HostArray] = {}
+    for name, tensor_name in _name_tensors(state).items():
         if arrays := getattr(state.parameters.stored(name), "arrays", None):
-            found |= {stored + part.removeprefix(name): array for part, array in arrays.items()}
+            tensors |= {
+                tensor_name + part.removeprefix(name): array for part, array in arrays.items()
+            }
             continue
         value = latest[name] if name in latest else state.parameters.value(name)
         if dtype == "float16" and value.dtype == "float32":
             value = HostArray.of(value, "float16")
-        found[stored] = value
-    return found
+        tensors[tensor_name] = value
+    return tensors
 
 
 def _training_tensors(state: ModelState, checkpoint: Checkpoint) -> dict[str, HostArray]:
     """Return what a checkpoint has in addition to the latest parameters, by name in a file."""
-    names = _stored_names(state)
+    names = _name_tensors(state)
     best = {BEST + names[name]: array for name, array in checkpoint.best.items()}
-    return tensors_of(checkpoint) | best
+    return collect_tensors(checkpoint) | best
 
 
-def _stored_names(state: ModelState) -> dict[str, str]:
+def _name_tensors(state: ModelState) -> dict[str, str]:
     """Return the names of the parameters in a file by those in the model."""
     return {
         vertex.name: (PARAMETER if vertex.trainable else STATE) + vertex.name
@@ -118,30 +129,30 @@ def _files(state: ModelState) -> dict[str, HostArray]:
     """Return the files that the text names, by their names in a file; few texts name any."""
     if not state.network.outline.document.files:
         return {}
-    from webnnm.snapshots.model_files import stored
+    from webnnm.snapshots.model_files import store_files
 
-    return stored(state.network, _stored_names(state))
+    return store_files(state.network, _name_tensors(state))
 
 
 def text_and_files(file: File) -> tuple[str, dict[str, Any]]:
     """Return the text of a snapshot's model, and the files that it names."""
     if not any(name.startswith("file/") for name in file.tensors):
         return file.metadata[MODEL], {}
-    from webnnm.snapshots.model_files import restored as files
+    from webnnm.snapshots.model_files import restore_files as files
 
     return file.metadata[MODEL], files(file)
 
 
-def _scales(kept: Restored) -> dict[str, HostArray]:
+def _scales(facts: Restored) -> dict[str, HostArray]:
     """Return mean and deviation of every standardised input, by their names in a file."""
     return {
-        f"{NORM}{block}/{word}": HostArray.of(array("f", numbers))
-        for block, fitted in kept.inputs.items()
-        for word, numbers in (("mean", fitted.mean), ("std", fitted.std))
+        f"{NORM}{block}/{statistic}": HostArray.of(array("f", numbers))
+        for block, fitted in facts.inputs.items()
+        for statistic, numbers in (("mean", fitted.mean), ("std", fitted.std))
     }
 
 
-def _description(state: ModelState, kept: Restored, step: int) -> dict[str, str]:
+def _description(state: ModelState, facts: Restored, step: int) -> dict[str, str]:
     """Return the metadata that every snapshot has."""
     return {
         KEY + "format": str(FORMAT),
@@ -151,7 +162,7 @@ def _description(state: ModelState, kept: Restored, step: int) -> dict[str, str]
         # importlib.metadata has it too, but imports email, which takes 0.3 s in pages.
         KEY + "package": sys.modules["webnnm"].__version__,
         KEY + "step": str(step),
-        KEY + "normalisation": _json(content_of(kept)),
+        KEY + "normalisation": _json(build_content(facts)),
     }
 
 
@@ -160,33 +171,35 @@ def is_snapshot(file: File) -> bool:
     return any(name.startswith(KEY) for name in file.metadata)
 
 
-def verified(file: File) -> File:
+def verify(file: File) -> File:
     """Return a file if it is an unchanged snapshot.
 
     Raises `DataError` NNM804 for another file or a newer format, NNM803 if bytes have changed.
     """
-    given = file.metadata
-    if KEY + "format" not in given or MODEL not in given:
+    metadata = file.metadata
+    if KEY + "format" not in metadata or MODEL not in metadata:
         raise DataError(
             "NNM804",
             "the file is not a snapshot of a model",
             hint="load bare parameters into an existing model with model.load_params",
         )
-    return intact(file)
+    return check_integrity(file)
 
 
-def intact(file: File) -> File:
+def check_integrity(file: File) -> File:
     """Return a file if its format is supported and its checksum matches."""
-    given = file.metadata
-    found = given[KEY + "format"]
-    if found != str(FORMAT):
+    metadata = file.metadata
+    version = metadata[KEY + "format"]
+    if version != str(FORMAT):
         raise DataError(
             "NNM804",
-            f"the snapshot has format {found[:20]!r}, this package supports {FORMAT}",
+            f"the snapshot has format {version[:20]!r}, this package supports {FORMAT}",
             hint="use a newer webnnm",
         )
-    signed = {name: text for name, text in given.items() if name != CHECKSUM}
-    if checksum_of([file.body], {**file.header, "__metadata__": signed}) != given.get(CHECKSUM):
+    signed = {name: text for name, text in metadata.items() if name != CHECKSUM}
+    if compute_checksum([file.body], {**file.header, "__metadata__": signed}) != metadata.get(
+        CHECKSUM
+    ):
         raise DataError(
             "NNM803",
             "the checksum of the snapshot does not match its contents",
@@ -198,12 +211,12 @@ def intact(file: File) -> File:
 def parameters(file: File) -> dict[str, StoredTensor | HostArray]:
     """Return the parameters of a snapshot by their names in the model."""
     packed = _metadata(file, "packed")
-    found: dict[str, StoredTensor | HostArray] = {}
+    result: dict[str, StoredTensor | HostArray] = {}
     for name, tensor in file.tensors.items():
         prefix, _, rest = name.partition("/")
         if f"{prefix}/" in (PARAMETER, STATE):
-            found[rest] = _unpacked(name, tensor, packed)
-    return found
+            result[rest] = _view_packed(name, tensor, packed)
+    return result
 
 
 async def load_parameters(
@@ -213,21 +226,21 @@ async def load_parameters(
 
     Everything is checked before anything changes; then the tensors are read one by one.
     """
-    file = await opened(source)
-    given: Mapping[str, StoredTensor | HostArray] = file.tensors
+    file = await open_file(source)
+    tensors: Mapping[str, StoredTensor | HostArray] = file.tensors
     if is_snapshot(file):
-        own = parameters(verified(file))
-        packed = _packed(file, own, state)
-        given = {**own, **{name: each() for name, each in packed.items()}}
-    found = assign_tensors(given, state.parameters.types, names, strict=strict)
-    if not found:
+        parameters_of_file = parameters(verify(file))
+        packed = _take_packed(file, parameters_of_file, state)
+        tensors = {**parameters_of_file, **{name: unpack() for name, unpack in packed.items()}}
+    matched = assign_tensors(tensors, state.parameters.types, names, strict=strict)
+    if not matched:
         raise DataError(
-            "NNM710", f"none of its {len(given)} tensors matches a parameter of the model"
+            "NNM710", f"none of its {len(tensors)} tensors matches a parameter of the model"
         )
-    return _take(state, found)
+    return _take(state, matched)
 
 
-async def opened(source: Any) -> File:
+async def open_file(source: Any) -> File:
     """Open a safetensors file from bytes or from a place that `storage.fetch` reads.
 
     Raises `DataError` NNM715 if there is no such file, NNM801, NNM802 if it is damaged.
@@ -244,8 +257,8 @@ async def opened(source: Any) -> File:
         kind = recognise_file(bytes(memoryview(source)[:BEGINNING_BYTES]), name)
         if kind is None or kind == SNAPSHOT:
             raise
-        words = f"this is not a safetensors file: it is {kind.name}"
-        raise DataError("NNM802", words, hint=kind.remedy) from error
+        message = f"this is not a safetensors file: it is {kind.name}"
+        raise DataError("NNM802", message, hint=kind.remedy) from error
 
 
 async def restore(state: ModelState, file: File) -> None:
@@ -253,14 +266,16 @@ async def restore(state: ModelState, file: File) -> None:
 
     Everything is checked before memory is allocated: the file says how large the model is.
     """
-    own, types = parameters(file), state.parameters.types
-    packed = _packed(file, own, state)
+    tensors, types = parameters(file), state.parameters.types
+    packed = _take_packed(file, tensors, state)
     if unknown := [n for n, p in packed.items() if n not in types or types[n].shape != p.shape]:
         raise invalid(f'"{unknown[0]}" is packed, but is not a matrix of the model')
-    found = assign_tensors(own, {name: type for name, type in types.items() if name not in packed})
+    matched = assign_tensors(
+        tensors, {name: type for name, type in types.items() if name not in packed}
+    )
     content = _metadata(file, "normalisation") or {"inputs": {}}
-    kept, step = restored(content, file.tensors), _step(file)
-    check(kept, state.network)
+    facts, step = read_restored(content, file.tensors), _step(file)
+    check(facts, state.network)
     checkpoint = _checkpoint(state, file) if KEY + "cursor" in file.metadata else None
     best: Mapping[str, HostArray] = {}
     if checkpoint is not None and checkpoint.restored:
@@ -269,11 +284,11 @@ async def restore(state: ModelState, file: File) -> None:
         if vertex.name in packed:
             vertex.packing = packed[vertex.name].packing
     await state.parameters.begin(
-        (name, packed.get(name) or (best[name].copy() if name in best else found[name].array()))
+        (name, packed.get(name) or (best[name].copy() if name in best else matched[name].array()))
         for name in types
     )
     state.step = step
-    state.restored = kept
+    state.restored = facts
     state.trained = True
     state.keep(checkpoint)
 
@@ -294,29 +309,31 @@ def _checkpoint(state: ModelState, file: File) -> Checkpoint:
     }
     types = state.parameters.types
     outputs = [output.name for output in state.network.outputs]
-    return checkpoint_of(content, others, latest, best, types, outputs=outputs, applied=_step(file))
+    return read_checkpoint(
+        content, others, latest, best, types, outputs=outputs, applied=_step(file)
+    )
 
 
-def _packed(
+def _take_packed(
     file: File, tensors: dict[str, StoredTensor | HostArray], state: ModelState
 ) -> dict[str, Packed]:
     """Remove the parts of packed parameters from a snapshot's tensors; few models have any."""
     if KEY + "weights" not in file.metadata:
         return {}
-    from webnnm.snapshots.packed_weights import packed
+    from webnnm.snapshots.packed_weights import take_packed
 
-    return packed(_metadata(file, "weights"), tensors, state)
+    return take_packed(_metadata(file, "weights"), tensors, state)
 
 
-def _take(state: ModelState, found: Mapping[str, LazyTensor]) -> list[str]:
-    for name in found:
+def _take(state: ModelState, tensors: Mapping[str, LazyTensor]) -> list[str]:
+    for name in tensors:
         state.parameters.settable(name)
-    for name, tensor in found.items():
+    for name, tensor in tensors.items():
         state.parameters.put(name, tensor.array())
-    return list(found)
+    return list(tensors)
 
 
-def _unpacked(
+def _view_packed(
     name: str, tensor: StoredTensor, packed: Mapping[str, Any]
 ) -> StoredTensor | HostArray:
     if name not in packed:
@@ -338,21 +355,21 @@ def _step(file: File) -> int:
 def _metadata(file: File, key: str) -> dict[str, Any]:
     """Return structured metadata; empty if there is none."""
     try:
-        found = parse_json(file.metadata.get(KEY + key, "{}"))
+        value = parse_json(file.metadata.get(KEY + key, "{}"))
     except ValueError as error:
         raise invalid(f"its metadata {key} is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise invalid(f"its metadata {key} is not a JSON object")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", value)
 
 
-def checksum_of(body: Iterable[memoryview[int]], content: Mapping[str, Any]) -> str:
+def compute_checksum(body: Iterable[memoryview[int]], content: Mapping[str, Any]) -> str:
     """Return the checksum of the body and the header of a snapshot."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in body:
-        found.update(part)
-    found.update(_json(content).encode())
-    return f"sha256:{found.hexdigest()}"
+        hasher.update(part)
+    hasher.update(_json(content).encode())
+    return f"sha256:{hasher.hexdigest()}"
 
 
 def _json(value: Any) -> str:

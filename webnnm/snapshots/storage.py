@@ -16,7 +16,7 @@ downloads."""
 
 
 async def store(
-    place: str | os.PathLike[str] | None, parts: Iterable[bytes | memoryview[int]]
+    path: str | os.PathLike[str] | None, parts: Iterable[bytes | memoryview[int]]
 ) -> Any:
     """Write a file atomically and return its place; without a place, return its bytes.
 
@@ -28,87 +28,91 @@ async def store(
     An existing file is kept until everything is written. Raises `DataError` NNM807 if that
     fails.
     """
-    if place is None:
+    if path is None:
         return b"".join(parts)
-    if (name := _named(place, BROWSER, "NNM807")) is not None:
+    if (name := _strip_prefix(path, BROWSER, "NNM807")) is not None:
         from webnnm.backends.browser_files import keep_file
 
         await keep_file(name, parts)
-    elif (name := _named(place, DOWNLOAD, "NNM807")) is not None:
+    elif (name := _strip_prefix(path, DOWNLOAD, "NNM807")) is not None:
         from webnnm.backends.browser_files import download_file
 
         await download_file(name, parts)
     else:
         from webnnm.formats.atomic import write_atomically
 
-        return write_atomically(place, parts)
-    return place
+        return write_atomically(path, parts)
+    return path
 
 
-async def fetch(place: str | os.PathLike[str]) -> Any:
+async def fetch(path: str | os.PathLike[str]) -> Any:
     """Return the bytes of a file. Raises `DataError` NNM715 if there is none."""
-    if (name := _named(place, BROWSER, "NNM715")) is not None:
-        from webnnm.backends.browser_files import kept_file
+    if (name := _strip_prefix(path, BROWSER, "NNM715")) is not None:
+        from webnnm.backends.browser_files import read_kept_file
 
-        found = await kept_file(name)
-        if found is None:
+        data = await read_kept_file(name)
+        if data is None:
             raise DataError("NNM715", f'the browser has no "{name}" stored for this site')
-        return found
+        return data
     try:
-        return Path(place).read_bytes()
+        return Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        raise DataError("NNM715", _failed(place, "read", error), hint="check the path") from error
+        raise DataError(
+            "NNM715", _describe_failure(path, "read", error), hint="check the path"
+        ) from error
 
 
-async def discard(place: str | os.PathLike[str]) -> None:
+async def discard(path: str | os.PathLike[str]) -> None:
     """Remove a file; do nothing if it does not exist.
 
     Raises `DataError` NNM807 if it cannot be removed; it is then unchanged.
     """
-    if (name := _named(place, BROWSER, "NNM807")) is None:
+    if (name := _strip_prefix(path, BROWSER, "NNM807")) is None:
         try:
-            Path(place).unlink(missing_ok=True)
+            Path(path).unlink(missing_ok=True)
         except (OSError, ValueError) as error:
             hint = "check that it is a file, and that you may write to its folder"
-            raise DataError("NNM807", _failed(place, "removed", error), hint=hint) from error
+            raise DataError(
+                "NNM807", _describe_failure(path, "removed", error), hint=hint
+            ) from error
         return
     from webnnm.backends.browser_files import drop_file
 
     await drop_file(name)
 
 
-async def claim(place: str | os.PathLike[str]) -> None:
+async def claim(path: str | os.PathLike[str]) -> None:
     """Keep other pages of a site from writing or removing a stored file until `release`.
 
     Any number of programs can claim a path. Raises `DataError` NNM807 if another page has claimed
     it.
     """
-    if (name := _named(place, BROWSER, "NNM807")) is not None:
+    if (name := _strip_prefix(path, BROWSER, "NNM807")) is not None:
         from webnnm.backends.browser_files import claim_file
 
         await claim_file(name)
 
 
-async def release(place: str | os.PathLike[str]) -> None:
+async def release(path: str | os.PathLike[str]) -> None:
     """Release a claim."""
-    if (name := _named(place, BROWSER, "NNM807")) is not None:
+    if (name := _strip_prefix(path, BROWSER, "NNM807")) is not None:
         from webnnm.backends.browser_files import release_file
 
         await release_file(name)
 
 
-def _failed(place: Any, what: str, error: OSError | ValueError) -> str:
+def _describe_failure(path: Any, what: str, error: OSError | ValueError) -> str:
     """Return the system's message about a path, or Python's for one with a null character."""
-    return f"{os.fspath(place)} cannot be {what}: {getattr(error, 'strerror', None) or error}"
+    return f"{os.fspath(path)} cannot be {what}: {getattr(error, 'strerror', None) or error}"
 
 
-def _named(place: Any, prefix: str, code: str) -> str | None:
+def _strip_prefix(path: Any, prefix: str, code: str) -> str | None:
     """Return the name after a prefix, None for a path."""
-    if not isinstance(place, str) or not place.startswith(prefix):
+    if not isinstance(path, str) or not path.startswith(prefix):
         return None
-    name = place.removeprefix(prefix)
+    name = path.removeprefix(prefix)
     if sys.platform != "emscripten":
-        raise DataError(code, f'"{place}" needs a browser', hint="give a path")
+        raise DataError(code, f'"{path}" needs a browser', hint="give a path")
     if not name or "/" in name:
         raise DataError(
             code, f'"{name}" is not a valid name in a browser', hint="give one without slashes"

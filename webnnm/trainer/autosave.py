@@ -94,9 +94,9 @@ async def next_turn(seconds: float) -> None:
     """Wait this long, or until the page is hidden."""
     waiting = [asyncio.ensure_future(asyncio.sleep(seconds))]
     if sys.platform == "emscripten":
-        from webnnm.backends.browser_files import hidden
+        from webnnm.backends.browser_files import wait_until_hidden
 
-        waiting.append(asyncio.ensure_future(hidden()))
+        waiting.append(asyncio.ensure_future(wait_until_hidden()))
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:

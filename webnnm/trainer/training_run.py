@@ -196,7 +196,7 @@ class TrainingRun:
         began = time.perf_counter()
         with self._counted():
             totals = await device.run(count)
-        self._tuner.record(count, device.backend.agreed(time.perf_counter() - began))
+        self._tuner.record(count, device.backend.agree_on(time.perf_counter() - began))
         await self._tune()
         names, values = device.graph.totals, totals.values()
         rows = range(0, len(values), len(names))

@@ -117,7 +117,7 @@ async def load_templates() -> None:
         return
     address = pyodide_host.beside_pyodide("tokenizers") + Path(ARCHIVE).name
     try:
-        data = await (await pyodide_host.fetched(address)).bytes()
+        data = await (await pyodide_host.fetch_url(address)).bytes()
     except (DataError, OSError):
         return
     target = Path(gettempdir()) / Path(ARCHIVE).name

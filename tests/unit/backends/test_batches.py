@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.backends.cloud import BATCH, MODELS, create
-from webnnm.backends.batches import batched
+from webnnm.backends.batches import find_batch_nodes
 from webnnm.backends.kernels import computable
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.graph.builder import GraphBuilder
@@ -32,7 +32,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
 
 def rows(graph: Graph) -> list[int]:
     """Return the first sizes of what is shared."""
-    shared = batched(graph)
+    shared = find_batch_nodes(graph)
     return [node.types[0].shape[0] for node in graph.nodes() if node.number in shared]
 
 
@@ -53,7 +53,7 @@ async def test_an_evaluation_shares_its_data(compiled: list[Graph]) -> None:
     del compiled[:]
     await model.test("validation")
     (graph,) = compiled
-    shared = batched(graph)
+    shared = find_batch_nodes(graph)
     names = {n.name for n in graph.nodes() if isinstance(n, InputNode) and n.number in shared}
     assert names == {"m", "target/m"}
     model.close()
@@ -70,13 +70,13 @@ def test_positions_and_parameters_are_not_rows() -> None:
         b.gather(table, b.constant([1, 0], "int32"), axis=1),
         b.gather(w, b.reshape(same, new_shape=[1, 3])),
     ):
-        assert batched(b.build({"y": y})) == frozenset()
-    assert batched(b.build({"y": b.gather(table, picked, axis=1)})) == frozenset()
+        assert find_batch_nodes(b.build({"y": y})) == frozenset()
+    assert find_batch_nodes(b.build({"y": b.gather(table, picked, axis=1)})) == frozenset()
 
 
 def test_inputs_of_several_sizes_are_not_a_batch() -> None:
     b = GraphBuilder()
     x, y = b.input("x", "float32", [4, 2]), b.input("y", "float32", [2])
     w = b.input("param/w", "float32", [2])
-    assert batched(b.build({"z": x * w})) == {x.number}
-    assert batched(b.build({"z": x * w + y})) == frozenset()
+    assert find_batch_nodes(b.build({"z": x * w})) == {x.number}
+    assert find_batch_nodes(b.build({"z": x * w + y})) == frozenset()

@@ -259,7 +259,7 @@ def test_settings_of_xla_reach_its_compiler() -> None:
 )
 def test_failures_of_xla_are_told_apart(message: str, kind: type[Any], words: str) -> None:
     context = JaxBackend()
-    with pytest.raises(kind, match=words) as caught, context._translated():
+    with pytest.raises(kind, match=words) as caught, context._translate_errors():
         raise jax.errors.JaxRuntimeError(message)
     assert type(caught.value) is kind
     assert str(caught.value) == str(_failure(message))

@@ -82,7 +82,7 @@ async def test_a_page_fetches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     async def fetched(url: str, *, guarded: bool = False) -> Answer:
         return Answer(url)
 
-    monkeypatch.setattr(pyodide_host, "fetched", fetched)
+    monkeypatch.setattr(pyodide_host, "fetch_url", fetched)
     monkeypatch.setattr(sys, "platform", "emscripten")
     assert await read_text("data/flowers.csv") == "fetched data/flowers.csv"
     assert await read_text("https://host/a.csv") == "fetched https://host/a.csv"

@@ -15,7 +15,7 @@ from webnnm import BackendError, DataError, NNModel, plot_model
 from webnnm.diagram import layout
 from webnnm.diagram.boxes import Box, Drawing, Edge
 from webnnm.diagram.diagram import Diagram
-from webnnm.diagram.layout import Place, lay_out
+from webnnm.diagram.layout import Rectangle, lay_out
 from webnnm.diagram.svg import STYLE, box_size, label_size
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def inside(inner: Place, outer: Place) -> bool:
+def inside(inner: Rectangle, outer: Rectangle) -> bool:
     return (
         abs(inner.x - outer.x) <= (outer.width - inner.width) / 2
         and abs(inner.y - outer.y) <= (outer.height - inner.height) / 2
     )
 
 
-def apart(a: Place, b: Place) -> bool:
+def apart(a: Rectangle, b: Rectangle) -> bool:
     return abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
 
 
@@ -43,7 +43,7 @@ def test_boxes_lie_apart_in_their_blocks_and_values_flow_in_the_direction(
     found = drawing(text, depth=9)
     places = lay_out(found, box_size, label_size, direction)
 
-    def check(boxes: list[Box], within: Place) -> None:
+    def check(boxes: list[Box], within: Rectangle) -> None:
         for number, box in enumerate(boxes):
             place = places.boxes[box.id]
             assert inside(place, within)
@@ -51,7 +51,7 @@ def test_boxes_lie_apart_in_their_blocks_and_values_flow_in_the_direction(
             check(box.boxes, place)
 
     width, height = places.width, places.height
-    check([*found.boxes], Place(width / 2, height / 2, width, height))
+    check([*found.boxes], Rectangle(width / 2, height / 2, width, height))
     for edge in found.edges:
         before, after = places.boxes[edge.source], places.boxes[edge.target]
         assert before.y < after.y if direction == "down" else before.x < after.x

@@ -13,7 +13,7 @@ import pytest
 from webnnm.core.errors import DataError
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
-from webnnm.evaluation.history_plot import PAIRS, number, thinned, ticks, vertical
+from webnnm.evaluation.history_plot import PAIRS, number, thin, ticks, vertical
 from webnnm.evaluation.rate_range import RateRange
 
 KINDS = ("training", "validation")
@@ -160,7 +160,7 @@ def test_long_trainings_stay_small_and_keep_their_peaks() -> None:
 
 def test_thinned_keeps_lowest_and_highest_of_each_pixel() -> None:
     points = [(0.1, 5.0), (0.2, 1.0), (0.3, 9.0), (0.4, 5.0), (1.5, 2.0)]
-    assert thinned(points) == [(0.2, 1.0), (0.3, 9.0), (1.5, 2.0)]
+    assert thin(points) == [(0.2, 1.0), (0.3, 9.0), (1.5, 2.0)]
 
 
 def test_names_are_escaped() -> None:
@@ -205,8 +205,8 @@ def test_every_colour_has_a_version_for_dark_pages() -> None:
 
 def test_ticks_are_round_and_few() -> None:
     assert ticks(0, 1, 5) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
-    assert ticks(1, 3000, 8, whole=True) == [500, 1000, 1500, 2000, 2500, 3000]
-    assert ticks(0.5, 1.5, 9, whole=True) == [1]
+    assert ticks(1, 3000, 8, integers=True) == [500, 1000, 1500, 2000, 2500, 3000]
+    assert ticks(0.5, 1.5, 9, integers=True) == [1]
     for high in (1e-6, 0.37, 2.0, 88.0, 1e9):
         assert 2 <= len(ticks(0, high, 6)) <= 7
 

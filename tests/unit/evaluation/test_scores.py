@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webnnm.core.errors import DataError
-from webnnm.evaluation.calibration import Bin, expected_error, reliability
+from webnnm.evaluation.calibration import Bin, compute_calibration_error, reliability
 from webnnm.evaluation.classification_report import ClassificationReport
 from webnnm.evaluation.compare import classification, evaluate
 from webnnm.evaluation.probabilities import scale_of
@@ -272,7 +272,7 @@ def test_bins_hold_their_upper_end() -> None:
     empty = reliability([0.95], [True])[3]
     assert (empty.lower, empty.upper, empty.count) == (0.3, 0.4, 0)
     assert (empty.confidence, empty.accuracy) == (0, 0)
-    assert expected_error(reliability([], [])) == 0
+    assert compute_calibration_error(reliability([], [])) == 0
 
 
 def test_calibration_of_more_classes_is_that_of_the_class_predicted() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.training.trained import classes, create
 from webnnm import find_lr
 from webnnm.core.errors import DataError
-from webnnm.evaluation.rate_range import RateRange, smoothed, valley
+from webnnm.evaluation.rate_range import RateRange, smooth, valley
 
 pytest.importorskip("numpy")
 
@@ -33,7 +33,7 @@ async def test_the_test_ends_where_the_loss_has_left() -> None:
     model = await create(TEXT.replace("softmax()", "mul(1)").replace("[3]", "[2]"), _numbers())
     found = await find_lr(model, high=1e6, steps=100, optimizer="sgdm")
     assert len(found.rates) < 100 and found.rates[-1] < 1e6
-    assert max(smoothed(found.losses)) > 3 * min(smoothed(found.losses))
+    assert max(smooth(found.losses)) > 3 * min(smooth(found.losses))
     assert found.suggestion < found.rates[-1]
     model.close()
 

@@ -20,7 +20,7 @@ from webnnm import (
 )
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, header, read
-from webnnm.snapshots.snapshot import CHECKSUM, checksum_of
+from webnnm.snapshots.snapshot import CHECKSUM, compute_checksum
 
 np = pytest.importorskip("numpy")
 
@@ -545,6 +545,6 @@ async def test_a_snapshot_of_before_is_read_as_before() -> None:
     tensors = {name: tensor.array() for name, tensor in file.tensors.items()}
     del metadata[CHECKSUM]
     body = [array.data for array in tensors.values()]
-    metadata[CHECKSUM] = checksum_of(body, header(tensors, metadata))
+    metadata[CHECKSUM] = compute_checksum(body, header(tensors, metadata))
     old = await NNModel.load(b"".join(chunks(tensors, metadata)), **QUIET)
     np.testing.assert_allclose(await old.predict(FLOWERS), await model.predict(FLOWERS), rtol=1e-5)

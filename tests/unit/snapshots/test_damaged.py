@@ -21,7 +21,7 @@ from webnnm import DataError, Dataset, NNModel
 from webnnm.backends.base import Ledger
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.formats.safetensors import SIZES, read
-from webnnm.snapshots.snapshot import CHECKSUM, KEY, checksum_of
+from webnnm.snapshots.snapshot import CHECKSUM, KEY, compute_checksum
 
 np = pytest.importorskip("numpy")
 
@@ -211,7 +211,7 @@ async def test_damaged_files_take_less_memory_than_twice_their_size(
 def forged(header: dict[str, Any], metadata: dict[str, str], body: bytes) -> bytes:
     given = {k: v for k, v in metadata.items() if k != CHECKSUM}
     content = {"__metadata__": given, **{k: v for k, v in header.items() if k != "__metadata__"}}
-    checksum = checksum_of([memoryview(body)], content)
+    checksum = compute_checksum([memoryview(body)], content)
     return framed({**content, "__metadata__": {**given, CHECKSUM: checksum}}, body)
 
 

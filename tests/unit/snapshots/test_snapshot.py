@@ -14,7 +14,7 @@ import pytest
 from webnnm import DataError, Dataset, NNModel, TableDataset, composite, ops
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import chunks, read
-from webnnm.snapshots.snapshot import checksum_of
+from webnnm.snapshots.snapshot import compute_checksum
 
 np = pytest.importorskip("numpy")
 
@@ -58,7 +58,7 @@ def signed(data: bytes, **changes: Any) -> bytes:
     metadata = {k: v for k, v in file.metadata.items() if k != "webnnm.checksum"}
     metadata |= {f"webnnm.{name}": value for name, value in changes.items()}
     content = {**file.header, "__metadata__": metadata}
-    metadata["webnnm.checksum"] = checksum_of([file.body], content)
+    metadata["webnnm.checksum"] = compute_checksum([file.body], content)
     text = json.dumps(content, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text + bytes(file.body)

@@ -377,11 +377,11 @@ async def test_states_of_another_model_are_refused_and_nothing_changes() -> None
 def signed(tensors: Any, metadata: dict[str, str]) -> bytes:
     """Return a file as a forger writes it: with a checksum that fits."""
     from webnnm.formats.safetensors import header
-    from webnnm.snapshots.snapshot import checksum_of
+    from webnnm.snapshots.snapshot import compute_checksum
 
     body = (tensor.data for tensor in tensors.values())
     return b"".join(
-        chunks(tensors, {**metadata, CHECKSUM: checksum_of(body, header(tensors, metadata))})
+        chunks(tensors, {**metadata, CHECKSUM: compute_checksum(body, header(tensors, metadata))})
     )
 
 

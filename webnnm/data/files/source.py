@@ -35,9 +35,9 @@ async def read_text(location: str | Path) -> str:
         if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
             return Path(address).read_text(encoding="utf-8-sig")
         if sys.platform == "emscripten":
-            from webnnm.backends.pyodide_host import fetched
+            from webnnm.backends.pyodide_host import fetch_url
 
-            return await (await fetched(address)).string()
+            return await (await fetch_url(address)).string()
         from webnnm.data.files.addresses import open_url
 
         return (await open_url(address)).decode("utf-8-sig")

@@ -21,9 +21,9 @@ async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
         if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
             return Path(address).read_bytes()
         if sys.platform == "emscripten":
-            from webnnm.backends.pyodide_host import fetched
+            from webnnm.backends.pyodide_host import fetch_url
 
-            return await (await fetched(address, guarded=guarded)).bytes()
+            return await (await fetch_url(address, guarded=guarded)).bytes()
         from webnnm.data.files.addresses import open_url
 
         return await open_url(address, guarded=guarded)

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, cast
 
-from webnnm.backends.drawing import drawn
+from webnnm.backends.drawing import draw_pixels
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
@@ -62,7 +62,7 @@ def _read_rows(where: str, value: Any, field: Field) -> HostArray:
     value = rotate_upright(value)
     size_of = dict(zip(field.names, field.shape, strict=True))
     height, width, channels = size_of["height"], size_of["width"], size_of.get("channels", 1)
-    pixels = drawn(value, width, height)
+    pixels = draw_pixels(value, width, height)
     if pixels is not None:
         picture = HostArray("uint8", (1, height, width, 4), pixels)
     elif not _is_object(value):
