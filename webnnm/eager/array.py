@@ -20,13 +20,13 @@ from webnnm.eager.dtypes import (
     BY_NAME,
     DType,
     bool_,
-    fitted,
+    convert_number,
     int32,
     int64,
     is_kind,
     limits,
     out_of_range,
-    promoted,
+    promote,
     scalar_dtype,
     uint64,
 )
@@ -37,7 +37,7 @@ from webnnm.eager.errors import (
     ArrayValueError,
     TracedValueError,
 )
-from webnnm.eager.scopes import TRACES, PendingGraph, Scope, Trace, ended, pending
+from webnnm.eager.scopes import TRACES, PendingGraph, Scope, Trace, pending, trace_ended_error
 from webnnm.eager.storage import Storage
 from webnnm.graph.node import Operand
 from webnnm.ops.declare.tensors import TensorType
@@ -132,7 +132,7 @@ class Array:
         if not self.size:
             return empty((*self.shape[:-2], *self.shape[:-3:-1]), self.dtype, self)
         axes = (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
-        return recorded(lambda b, x: b.transpose(x, permutation=axes), self)
+        return record(lambda b, x: b.transpose(x, permutation=axes), self)
 
     def to_device(self, device: Device | str, /, *, stream: object = None) -> Array:
         """Return the array on a device; a copy to another device passes through the host."""
@@ -175,7 +175,7 @@ class Array:
     @partial(require_await, owner="x")
     async def numpy(self) -> Any:
         """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
-        return _public((await self.device.read(self.values_storage()))[0], self.dtype)
+        return _to_public((await self.device.read(self.values_storage()))[0], self.dtype)
 
     if TYPE_CHECKING:  # of those that JavaScript has waited for, there is none
 
@@ -184,9 +184,9 @@ class Array:
     def tolist(self) -> Any:
         """Return nested lists of Python numbers, or a number."""
         if self.size == 0:
-            return _nested_empty(self.shape)
-        found = self._host()
-        return _in_bools(found.tolist()) if self.dtype is bool_ else found.tolist()
+            return _make_empty_lists(self.shape)
+        values = self._host()
+        return _to_bools(values.tolist()) if self.dtype is bool_ else values.tolist()
 
     def item(self) -> Any:
         """Return the only element as a Python number."""
@@ -223,8 +223,8 @@ class Array:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the values as a NumPy array, for `numpy.asarray`."""
         import_module("numpy")
-        found = _public(self._host(), self.dtype)
-        return found if dtype is None else found.astype(dtype)
+        values = _to_public(self._host(), self.dtype)
+        return values if dtype is None else values.astype(dtype)
 
     def __dlpack__(
         self,
@@ -237,8 +237,8 @@ class Array:
         """Return the values for a library that supports DLPack, in host memory."""
         if copy is False:
             raise BufferError("the values are copied to the host, which copy=False forbids")
-        found = self.__array__().copy()
-        return found.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+        values = self.__array__().copy()
+        return values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0  # kDLCPU
@@ -265,15 +265,15 @@ class Array:
         return format(self.item(), spec)
 
     def __copy__(self) -> Array:
-        return copied(self)
+        return copy_array(self)
 
     def __deepcopy__(self, _memo: dict[int, Any], /) -> Array:
-        return copied(self)
+        return copy_array(self)
 
     def __reduce__(self) -> Any:
         """Pickle the values; they are restored on the default device."""
         host = self._host()
-        return _restored, (self.dtype, host.dtype, host.shape, bytes(host.data))
+        return _restore, (self.dtype, host.dtype, host.shape, bytes(host.data))
 
     def _type(self) -> str:
         return f"{self.dtype}{show(self.shape)}"
@@ -284,7 +284,7 @@ class Array:
         pending_value = self.storage is None or self.storage.host is None
         if pending_value and not self.device.can_wait():
             return f"Array({self._type()}, to be awaited)"
-        return f"Array({_shown(self)}, dtype={self.dtype})"
+        return f"Array({_format_values(self)}, dtype={self.dtype})"
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -294,7 +294,7 @@ class Array:
     def __iter__(self) -> Generator[Array]:
         if not self.ndim:
             raise ArrayTypeError("a 0-dimensional array cannot be iterated over")
-        return (self[place] for place in range(self.shape[0]))
+        return (self[index] for index in range(self.shape[0]))
 
     __hash__: None = None
 
@@ -305,10 +305,10 @@ class Array:
         if mask is not None and not mask.ndim:
             return self[None] if mask else empty((0, *self.shape), self.dtype, self)
         key, arrays = _key(key, self)
-        found = indexing.parsed(key, self.shape)
-        if not count(found.shape):
-            return empty(found.shape, self.dtype, self)
-        return _taken(self, found, arrays)
+        selection = indexing.parse_key(key, self.shape)
+        if not count(selection.shape):
+            return empty(selection.shape, self.dtype, self)
+        return _take(self, selection, arrays)
 
     def __setitem__(self, key: Any, value: Array | Scalar, /) -> None:
         mask = _only_mask(key, self)
@@ -325,12 +325,12 @@ class Array:
                 self._replace(_where_mask(mask, value, self))
                 return
         key, arrays = _key(key, self)
-        found = indexing.parsed(key, self.shape)
-        value = _without_leading_ones(operand_like(value, self), len(found.shape))
-        if broadcast(value.shape, found.shape) != found.shape:
-            raise ArrayValueError(f"{show(value.shape)} does not fit into {show(found.shape)}")
-        if count(found.shape):
-            self._replace(_put(self, found, value, arrays))
+        selection = indexing.parse_key(key, self.shape)
+        value = _without_leading_ones(operand_like(value, self), len(selection.shape))
+        if broadcast(value.shape, selection.shape) != selection.shape:
+            raise ArrayValueError(f"{show(value.shape)} does not fit into {show(selection.shape)}")
+        if count(selection.shape):
+            self._replace(_put(self, selection, value, arrays))
 
     def _replace(self, other: Array) -> None:
         """Take the values of another array; arrays computed from this one keep theirs."""
@@ -344,7 +344,7 @@ class Array:
         return self
 
     def __neg__(self) -> Array:
-        return negated(self)
+        return negate(self)
 
     def __abs__(self) -> Array:
         return absolute(self)
@@ -455,8 +455,8 @@ class AwaitableArray(Array):
 
     def __await__(self) -> Generator[Any, None, Array]:
         storage = self.values_storage()
-        found = yield from self.device.read(storage).__await__()
-        storage.host = found[0]
+        values = yield from self.device.read(storage).__await__()
+        storage.host = values[0]
         if not is_awaited_by_promise():
             return self
         # JavaScript awaits what a promise resolves to, and what that resolves to, without an end.
@@ -475,12 +475,12 @@ class WeakScalar(AwaitableArray):
     weak = True
 
 
-def _restored(dtype: DType, tensor: Any, shape: Shape, data: bytes) -> Array:
+def _restore(dtype: DType, tensor: Any, shape: Shape, data: bytes) -> Array:
     """Return the array that was pickled."""
     return from_host(HostArray(tensor, shape, data), dtype, None)
 
 
-def recorded(
+def record(
     # The first three give the parameters of lambdas their types.
     build: Callable[[Any, Any], Operand]
     | Callable[[Any, Any, Any], Operand]
@@ -499,10 +499,10 @@ def recorded(
     return Array(dtype or arrays[0].dtype, scope, operand)
 
 
-def recorded_several(build: Callable[[Any, Any], Sequence[Operand]], x: Array) -> list[Array]:
+def record_several(build: Callable[[Any, Any], Sequence[Operand]], x: Array) -> list[Array]:
     """Return the arrays that `build(builder, operand)` computes from one, with its data type."""
     scope = scope_of(x)
-    return [Array(x.dtype, scope, each) for each in build(scope.builder, scope.operand_of(x))]
+    return [Array(x.dtype, scope, operand) for operand in build(scope.builder, scope.operand_of(x))]
 
 
 def scope_of(array: Array) -> Scope:
@@ -510,12 +510,12 @@ def scope_of(array: Array) -> Scope:
     if TRACES:
         return TRACES[-1]
     if isinstance(array.scope, Trace):
-        raise ended()
+        raise trace_ended_error()
     array.scope.cut()
     return array.scope
 
 
-def created(build: Callable[[Any], Operand], dtype: DType, device: Device | None) -> Array:
+def create(build: Callable[[Any], Operand], dtype: DType, device: Device | None) -> Array:
     """Return the array that `build(builder)` computes from nothing."""
     scope = scope_for(device)
     return Array(dtype, scope, build(scope.builder))
@@ -554,25 +554,25 @@ def empty(shape: Sequence[int], dtype: DType, like: Array | None = None) -> Arra
 def operand_like(value: Array | Scalar, like: Array) -> Array:
     """Return an array or a Python number in the data type of another array."""
     if isinstance(value, Array):
-        return adopted(value, like.dtype)
+        return cast_operand(value, like.dtype)
     if hasattr(value, "__array__") and not isinstance(value, float):
-        return converted(_as_array(value, like), like.dtype)
+        return convert_dtype(_as_array(value, like), like.dtype)
     _check_scalar("an assignment", value)
     return scalar(value, scalar_dtype(value, like.dtype), like)
 
 
 def scalar(value: Scalar, dtype: DType, like: Array) -> Array:
     """Return a Python number as an array; programs do not depend on its value."""
-    value = fitted(value, dtype)
+    value = convert_number(value, dtype)
     scope = scope_of(like)
     return Array(dtype, scope, scope.number(value, dtype.tensor))
 
 
-def adopted(x: Array, dtype: DType) -> Array:
+def cast_operand(x: Array, dtype: DType) -> Array:
     """Return an operand in a data type, which Python integers have to fit."""
     if x.weak and is_kind(x.dtype, "integral") and is_kind(dtype, "integral"):
         check_fits(x, dtype)
-    return converted(x, dtype)
+    return convert_dtype(x, dtype)
 
 
 def check_fits(x: Array, dtype: DType, sides: Sides = BOTH_SIDES) -> None:
@@ -587,22 +587,22 @@ def check_fits(x: Array, dtype: DType, sides: Sides = BOTH_SIDES) -> None:
         raise out_of_range(value, dtype)
 
 
-def converted(x: Array, dtype: DType) -> Array:
+def convert_dtype(x: Array, dtype: DType) -> Array:
     """Return an array in another data type."""
     if x.dtype is dtype:
         return x
     if not x.size:
         return empty(x.shape, dtype, x)
     if dtype is bool_:
-        return recorded(lambda b, a: b.not_equal(a, b.constant(0, a.dtype)), x, dtype=bool_)
+        return record(lambda b, a: b.not_equal(a, b.constant(0, a.dtype)), x, dtype=bool_)
     if dtype.tensor == x.dtype.tensor:
-        return recorded(lambda b, a: b.identity(a), x, dtype=dtype)
-    return recorded(lambda b, a: b.cast(a, type=dtype.tensor), x, dtype=dtype)
+        return record(lambda b, a: b.identity(a), x, dtype=dtype)
+    return record(lambda b, a: b.cast(a, type=dtype.tensor), x, dtype=dtype)
 
 
-def copied(x: Array) -> Array:
+def copy_array(x: Array) -> Array:
     """Return an array of its own with the same values, which stays when the other is donated."""
-    return recorded(lambda b, a: b.identity(a), x) if x.size else x
+    return record(lambda b, a: b.identity(a), x) if x.size else x
 
 
 def unary(method: str, x: Array, kind: str, dtype: DType | None = None) -> Array:
@@ -610,7 +610,7 @@ def unary(method: str, x: Array, kind: str, dtype: DType | None = None) -> Array
     check(method, x, kind)
     if not x.size:
         return empty(x.shape, dtype or x.dtype, x)
-    return recorded(lambda b, a: getattr(b, method)(a), x, dtype=dtype)
+    return record(lambda b, a: getattr(b, method)(a), x, dtype=dtype)
 
 
 def absolute(x: Array) -> Array:
@@ -618,7 +618,7 @@ def absolute(x: Array) -> Array:
     return x if is_kind(x.dtype, "unsigned integer") else unary("abs", x, "numeric")
 
 
-def negated(x: Array) -> Array:
+def negate(x: Array) -> Array:
     """Return −x; unsigned integers wrap around."""
     check("negative", x, "numeric")
     return 0 - x if is_kind(x.dtype, "unsigned integer") else unary("neg", x, "numeric")
@@ -633,7 +633,9 @@ def check(name: str, x: Array, *kinds: str) -> None:
         raise ArrayTypeError(f'"{name}" takes arrays of {" or ".join(kinds)}, not {x.dtype}', hint)
 
 
-def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tuple[Array, Array]:
+def promote_operands(
+    name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str
+) -> tuple[Array, Array]:
     """Return two operands in their common data type; one of them may be a Python number."""
     if isinstance(x1, Array):
         if not isinstance(x2, Array):
@@ -641,7 +643,7 @@ def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tupl
             x2 = scalar(x2, scalar_dtype(x2, x1.dtype), x1)
         elif x1.dtype is not x2.dtype:
             dtype = _common(x1, x2)
-            x1, x2 = adopted(x1, dtype), adopted(x2, dtype)
+            x1, x2 = cast_operand(x1, dtype), cast_operand(x2, dtype)
     elif isinstance(x2, Array):
         _check_scalar(name, x1)
         x1 = scalar(x1, scalar_dtype(x1, x2.dtype), x2)
@@ -653,7 +655,7 @@ def both(name: str, x1: Array | Scalar, x2: Array | Scalar, *kinds: str) -> tupl
 
 def _common(x1: Array, x2: Array) -> DType:
     if x1.weak == x2.weak:
-        return promoted([x1.dtype, x2.dtype])
+        return promote([x1.dtype, x2.dtype])
     weak, strong = (x1, x2) if x1.weak else (x2, x1)
     return scalar_dtype(_EXAMPLES[weak.dtype.kind], strong.dtype)
 
@@ -673,46 +675,46 @@ def binary(
     method: str, x1: Array | Scalar, x2: Array | Scalar, kind: str, dtype: DType | None = None
 ) -> Array:
     """Return an element-wise operator of two arrays, which broadcast."""
-    return _together(method, *both(method, x1, x2, kind), dtype)
+    return _apply_binary(method, *promote_operands(method, x1, x2, kind), dtype)
 
 
-def _together(method: str, x: Array, y: Array, dtype: DType | None) -> Array:
+def _apply_binary(method: str, x: Array, y: Array, dtype: DType | None) -> Array:
     shape = x.shape if x.shape == y.shape else common_shape(x.shape, y.shape)
     if not count(shape):
         return empty(shape, dtype or x.dtype, x)
-    return recorded(lambda b, p, q: getattr(b, method)(p, q), x, y, dtype=dtype)
+    return record(lambda b, p, q: getattr(b, method)(p, q), x, y, dtype=dtype)
 
 
 def common_shape(*shapes: Shape) -> Shape:
     """Return the shape to which shapes broadcast. Raises `ArrayValueError` if they do not."""
-    found = broadcast(*shapes)
-    if found is None:
+    shape = broadcast(*shapes)
+    if shape is None:
         raise ArrayValueError(f"{' and '.join(map(show, shapes))} do not broadcast")
-    return found
+    return shape
 
 
 def compare(method: str, x1: Array | Scalar, x2: object) -> Array:
     """Return a comparison, of integers as if they had no limits."""
-    found = _beyond(method, x1, x2)
-    if found is not None:
-        return found
+    result = _compare_out_of_range(method, x1, x2)
+    if result is not None:
+        return result
     kinds = ("bool", "numeric") if method in ("equal", "not_equal") else ("numeric",)
     if isinstance(x1, Array) and isinstance(x2, Array) and x1.weak != x2.weak:
-        found = _compare_weak(method, x1, x2)
-        if found is not None:
-            return found
-    return _together(
+        result = _compare_weak(method, x1, x2)
+        if result is not None:
+            return result
+    return _apply_binary(
         method,
-        *both(method, x1, x2, *kinds),  # pyrefly: ignore[bad-argument-type]
+        *promote_operands(method, x1, x2, *kinds),  # pyrefly: ignore[bad-argument-type]
         bool_,
     )
 
 
-def _beyond(method: str, x1: Array | Scalar, x2: object) -> Array | None:
+def _compare_out_of_range(method: str, x1: Array | Scalar, x2: object) -> Array | None:
     """Return the comparison with a Python integer that is out of range for the array's type."""
     for x, number, greater in ((x1, x2, -1), (x2, x1, 1)):
         if isinstance(x, Array) and is_out_of_range(number, x):
-            return filled_like(x, _ordered(method, number * greater > 0), bool_)
+            return fill_like(x, _compare_unequal(method, number * greater > 0), bool_)
     return None
 
 
@@ -724,12 +726,12 @@ def is_out_of_range(number: object, x: object) -> TypeGuard[int]:
     return not low <= number <= high
 
 
-def _ordered(method: str, first_is_greater: bool) -> bool:
+def _compare_unequal(method: str, first_is_greater: bool) -> bool:
     """Return a comparison of two numbers that are not equal."""
     return method == "not_equal" or method.startswith("greater" if first_is_greater else "lesser")
 
 
-def filled_like(x: Array, value: int, dtype: DType) -> Array:
+def fill_like(x: Array, value: int, dtype: DType) -> Array:
     """Return an array of one number, in the shape of another array."""
     if not x.size:
         return empty(x.shape, dtype, x)
@@ -737,7 +739,7 @@ def filled_like(x: Array, value: int, dtype: DType) -> Array:
     def build(b: Any, a: Operand) -> Operand:
         return b.expand(b.constant(value, dtype.tensor), new_shape=a.shape)
 
-    return recorded(build, x, dtype=dtype)
+    return record(build, x, dtype=dtype)
 
 
 def _compare_weak(method: str, x1: Array, x2: Array) -> Array | None:
@@ -745,26 +747,26 @@ def _compare_weak(method: str, x1: Array, x2: Array) -> Array | None:
     weak, x = (x1, x2) if x1.weak else (x2, x1)
     if not is_kind(weak.dtype, "integral") or not is_kind(x.dtype, "integral"):
         return None
-    ranges = [limits(each.dtype) for each in (weak, x)]
-    low, high = min(each[0] for each in ranges), max(each[1] for each in ranges)
+    ranges = [limits(operand.dtype) for operand in (weak, x)]
+    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
     for dtype in (int32, int64, uint64):
-        least, most = limits(dtype)
-        if least <= low and high <= most:
-            return _together(method, converted(x1, dtype), converted(x2, dtype), bool_)
+        lowest, highest = limits(dtype)
+        if lowest <= low and high <= highest:
+            return _apply_binary(method, convert_dtype(x1, dtype), convert_dtype(x2, dtype), bool_)
     # One of them is of uint64: negative numbers are less than all of its numbers.
     signed, swapped = (x1, False) if is_kind(x1.dtype, "signed integer") else (x2, True)
     below = compare("lesser", Array(signed.dtype, signed.scope, signed.operand, signed.storage), 0)
-    found = _together(method, converted(x1, uint64), converted(x2, uint64), bool_)
-    if not found.size:
-        return found
-    constant = filled_like(below, _ordered(method, swapped), bool_)
-    return recorded(lambda b, c, p, q: b.where(c, p, q), below, constant, found, dtype=bool_)
+    result = _apply_binary(method, convert_dtype(x1, uint64), convert_dtype(x2, uint64), bool_)
+    if not result.size:
+        return result
+    constant = fill_like(below, _compare_unequal(method, swapped), bool_)
+    return record(lambda b, c, p, q: b.where(c, p, q), below, constant, result, dtype=bool_)
 
 
-def bitwise(word: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:
+def bitwise(name: str, x1: Array | Scalar, x2: Array | Scalar) -> Array:
     """Return "and", "or" or "xor" of bits, or of booleans."""
-    a, b = both(f"bitwise_{word}", x1, x2, "bool", "integral")
-    method = f"logical_{word}" if a.dtype is bool_ else f"bitwise_{word}"
+    a, b = promote_operands(f"bitwise_{name}", x1, x2, "bool", "integral")
+    method = f"logical_{name}" if a.dtype is bool_ else f"bitwise_{name}"
     return binary(method, a, b, "bool" if a.dtype is bool_ else "integral")
 
 
@@ -776,14 +778,14 @@ def power(x1: Array | Scalar, x2: Array | Scalar) -> Array:
     if isinstance(x1, Array) and isinstance(x2, int) and not isinstance(x2, bool):
         check("pow", x1, "numeric")
         dtype = scalar_dtype(x2, x1.dtype)
-        exponent = fitted(x2, dtype)
+        exponent = convert_number(x2, dtype)
         if x2 < 0 and is_kind(dtype, "integral"):
             raise ArrayValueError(
                 f"integers to the power of {x2} are no integers", "convert them with `xp.astype`"
             )
         if not x1.size:
             return x1
-        return recorded(lambda b, a: b.pow(a, b.constant(exponent, dtype.tensor)), x1)
+        return record(lambda b, a: b.pow(a, b.constant(exponent, dtype.tensor)), x1)
     return binary("pow", x1, x2, "numeric")
 
 
@@ -791,13 +793,13 @@ def matrix_product(x1: Array, x2: Array) -> Array:
     """Return the matrix product of stacks of matrices; one-dimensional arrays are vectors."""
     if not isinstance(x2, Array):
         raise ArrayTypeError('"matmul" takes arrays, not numbers')
-    a, b = both("matmul", x1, x2, "numeric")
+    a, b = promote_operands("matmul", x1, x2, "numeric")
     if not (a.ndim and b.ndim):
         raise ArrayValueError(
             '"matmul" takes arrays of at least one dimension', "multiply with `*`"
         )
-    left = a if a.ndim > 1 else reshaped(a, (1, *a.shape))
-    right = b if b.ndim > 1 else reshaped(b, (*b.shape, 1))
+    left = a if a.ndim > 1 else reshape_to(a, (1, *a.shape))
+    right = b if b.ndim > 1 else reshape_to(b, (*b.shape, 1))
     if left.shape[-1] != right.shape[-2]:
         raise ArrayValueError(f"{show(a.shape)} and {show(b.shape)} have no matrix product")
     stack = common_shape(left.shape[:-2], right.shape[:-2])
@@ -806,8 +808,8 @@ def matrix_product(x1: Array, x2: Array) -> Array:
     if not count(shape):
         return empty(ends, a.dtype, a)
     if not left.shape[-1]:
-        return created(lambda g: g.expand(g.constant(0, a.dtype.tensor), ends), a.dtype, a.device)
-    return reshaped(recorded(_product, left, right), ends)
+        return create(lambda g: g.expand(g.constant(0, a.dtype.tensor), ends), a.dtype, a.device)
+    return reshape_to(record(_product, left, right), ends)
 
 
 def _product(b: Any, x: Operand, y: Operand) -> Operand:
@@ -824,13 +826,13 @@ def _product(b: Any, x: Operand, y: Operand) -> Operand:
     return b.cast(total, type=x.dtype) if narrow else total
 
 
-def reshaped(x: Array, shape: Sequence[int]) -> Array:
+def reshape_to(x: Array, shape: Sequence[int]) -> Array:
     """Return an array with the same elements in another shape."""
     if tuple(shape) == x.shape:
         return x
     if not x.size:
         return empty(shape, x.dtype, x)
-    return recorded(lambda b, a: b.reshape(a, new_shape=tuple(shape)), x)
+    return record(lambda b, a: b.reshape(a, new_shape=tuple(shape)), x)
 
 
 def _only_mask(key: Any, x: Array) -> Array | None:
@@ -843,7 +845,7 @@ def _only_mask(key: Any, x: Array) -> Array | None:
 def _without_leading_ones(x: Array, ndim: int) -> Array:
     """Return an array with at most `ndim` dimensions, if those in front have size 1."""
     extra = max(0, x.ndim - ndim) if ndim else 0  # a number is replaced by a number
-    return reshaped(x, x.shape[extra:]) if x.shape[:extra] == (1,) * extra else x
+    return reshape_to(x, x.shape[extra:]) if x.shape[:extra] == (1,) * extra else x
 
 
 def _where_mask(mask: Array, value: Array, x: Array) -> Array:
@@ -852,29 +854,29 @@ def _where_mask(mask: Array, value: Array, x: Array) -> Array:
         raise ArrayValueError(f"{show(value.shape)} does not fit into {show(selected)}")
     if not x.size or not mask.size:
         return x
-    condition = reshaped(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
-    return recorded(lambda b, m, v, a: b.where(m, v, a), condition, value, x, dtype=x.dtype)
+    condition = reshape_to(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
+    return record(lambda b, m, v, a: b.where(m, v, a), condition, value, x, dtype=x.dtype)
 
 
-def _taken(x: Array, found: indexing.Selection, arrays: Sequence[Array]) -> Array:
+def _take(x: Array, selection: indexing.Selection, arrays: Sequence[Array]) -> Array:
     """Return the elements that a key selects."""
     scope = scope_of(x)
-    for cut in found.cuts():
+    for cut in selection.cuts():
         if scope.varies((x.shape, cut.axis, cut.size), cut.start):
-            x = recorded(cut.taken, x, scalar(cut.start, int32, x))
-            found = found.after(cut)
-    return recorded(found.taken, x, *arrays)
+            x = record(cut.take, x, scalar(cut.start, int32, x))
+            selection = selection.after(cut)
+    return record(selection.take, x, *arrays)
 
 
-def _put(x: Array, found: indexing.Selection, value: Array, arrays: Sequence[Array]) -> Array:
+def _put(x: Array, selection: indexing.Selection, value: Array, arrays: Sequence[Array]) -> Array:
     """Return the array with a value in place of the elements that a key selects."""
     scope = scope_of(x)
-    for cut in found.cuts():
+    for cut in selection.cuts():
         if scope.varies((x.shape, cut.axis, cut.size), cut.start):
             start = scalar(cut.start, int32, x)
-            part = _put(recorded(cut.taken, x, start), found.after(cut), value, arrays)
-            return recorded(cut.put, x, part, start)
-    return recorded(found.put, x, value, *arrays)
+            part = _put(record(cut.take, x, start), selection.after(cut), value, arrays)
+            return record(cut.put, x, part, start)
+    return record(selection.put, x, value, *arrays)
 
 
 def _key(key: Any, x: Array) -> tuple[tuple[Any, ...], list[Array]]:
@@ -883,7 +885,7 @@ def _key(key: Any, x: Array) -> tuple[tuple[Any, ...], list[Array]]:
     indices = [_index(item, x) for item in keys]
     masks = [item for item in indices if isinstance(item, Array) and item.dtype is bool_]
     if masks:
-        if not all(each.ndim for each in masks):
+        if not all(array.ndim for array in masks):
             raise ArrayIndexError("a mask without dimensions cannot stand beside other indices")
         # Before the host reads the mask, which it cannot while a function is traced.
         shapes = [
@@ -897,9 +899,9 @@ def _key(key: Any, x: Array) -> tuple[tuple[Any, ...], list[Array]]:
         if not isinstance(item, Array):
             items.append(item)
             continue
-        found = places(item) if item.dtype is bool_ else [item]
-        arrays += found
-        items += [indexing.Places(each.shape, bounds(each)) for each in found]
+        index_arrays = find_nonzero(item) if item.dtype is bool_ else [item]
+        arrays += index_arrays
+        items += [indexing.IndexArray(array.shape, bounds(array)) for array in index_arrays]
     return tuple(items), arrays
 
 
@@ -954,50 +956,50 @@ def values_of(x: Array) -> Sequence[Any]:
     return x._host().values() if x.size else ()
 
 
-def places(x: Array) -> list[Array]:
+def find_nonzero(x: Array) -> list[Array]:
     """Return where an array is not zero, an array of indices for each dimension.
 
     Their number depends on the values, so the host reads them.
     """
     if not x.ndim:
         raise ArrayValueError("a 0-dimensional array has no indices", "reshape it")
-    flat = [place for place, value in enumerate(values_of(x)) if value]
-    found: list[Array] = []
+    flat = [flat_index for flat_index, value in enumerate(values_of(x)) if value]
+    indices: list[Array] = []
     stride = x.size
     for size in x.shape:
         stride = stride // size if size else 0
-        along = [place // stride % size for place in flat]
+        along = [flat_index // stride % size for flat_index in flat]
         shape = (len(along),)
-        found.append(from_host(HostArray.of(along, "int32", shape), BY_NAME["int32"], x.device))
-    return found
+        indices.append(from_host(HostArray.of(along, "int32", shape), BY_NAME["int32"], x.device))
+    return indices
 
 
-def _public(found: HostArray, dtype: DType) -> Any:
+def _to_public(values: HostArray, dtype: DType) -> Any:
     if "numpy" in sys.modules:
-        return found.public().astype(bool) if dtype is bool_ else found.public()
-    return found.public()
+        return values.public().astype(bool) if dtype is bool_ else values.public()
+    return values.public()
 
 
-def _in_bools(values: list[Any] | float) -> Any:
-    return [_in_bools(each) for each in values] if isinstance(values, list) else bool(values)
+def _to_bools(values: list[Any] | float) -> Any:
+    return [_to_bools(value) for value in values] if isinstance(values, list) else bool(values)
 
 
-def _nested_empty(shape: Shape) -> list[Any]:
+def _make_empty_lists(shape: Shape) -> list[Any]:
     if not shape[0]:
         return []
-    return [_nested_empty(shape[1:]) for _ in range(shape[0])]
+    return [_make_empty_lists(shape[1:]) for _ in range(shape[0])]
 
 
-def _shown(x: Array) -> str:
+def _format_values(x: Array) -> str:
     """Return the values as text; of many, only the first and the last."""
     values = x.tolist()
-    return _text(values, 6) if x.size > 1000 else _text(values, 1000)
+    return _format(values, 6) if x.size > 1000 else _format(values, 1000)
 
 
-def _text(values: list[Any] | complex, most: int) -> str:
+def _format(values: list[Any] | complex, max_items: int) -> str:
     if not isinstance(values, list):
         return f"{values:.7g}" if isinstance(values, float) and values % 1 else str(values)
-    texts = [_text(each, most) for each in values]
-    if len(texts) > most:
-        texts = [*texts[: most // 2], "…", *texts[-(most // 2) :]]
+    texts = [_format(value, max_items) for value in values]
+    if len(texts) > max_items:
+        texts = [*texts[: max_items // 2], "…", *texts[-(max_items // 2) :]]
     return f"[{', '.join(texts)}]"

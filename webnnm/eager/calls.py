@@ -11,7 +11,7 @@ from webnnm.eager.array import Array, Sides, WeakScalar, check_fits, scope_for, 
 from webnnm.eager.creation import asarray
 from webnnm.eager.dtypes import DType, dtype_of, float64
 from webnnm.eager.errors import ArrayTypeError
-from webnnm.eager.scopes import Scope, Trace, traced
+from webnnm.eager.scopes import Scope, Trace, tracing
 from webnnm.eager.trees import Structure, count_leaves, flatten, unflatten
 from webnnm.graph.node import Graph, InputNode, Operand
 from webnnm.graph.transforms.rewrite import copy_graph_into
@@ -39,17 +39,18 @@ class Traced:
         for at, dtype, sides in self.narrowed:
             check_fits(arrays[at], dtype, sides)
 
-    def inlined(self, scope: Scope, given: Mapping[str, Operand]) -> Mapping[str, Operand]:
+    def bind_inputs(self, scope: Scope, inputs: Mapping[str, Operand]) -> Mapping[str, Operand]:
         """Return the graph's inputs in a scope: those that are given, and what it captured."""
         captured = {
-            f"captured {at}": scope.operand_of(each) for at, each in enumerate(self.captured)
+            f"captured {index}": scope.operand_of(array)
+            for index, array in enumerate(self.captured)
         }
-        return {**given, **captured}
+        return {**inputs, **captured}
 
-    def written(self, scope: Scope, given: Mapping[str, Operand]) -> Any:
+    def inline(self, scope: Scope, inputs: Mapping[str, Operand]) -> Any:
         """Write the graph into a scope, and return what the function returns."""
-        made = copy_graph_into(scope.builder, self.graph, self.inlined(scope, given))
-        return self.filled(lambda name, dtype: Array(dtype, scope, made[name]))
+        outputs = copy_graph_into(scope.builder, self.graph, self.bind_inputs(scope, inputs))
+        return self.build_results(lambda name, dtype: Array(dtype, scope, outputs[name]))
 
     def apart(self) -> tuple[Traced, Traced]:
         """Return one function for each of the two values that this one returns."""
@@ -67,11 +68,11 @@ class Traced:
         graph = Graph(outputs, self.graph.inputs)
         return replace(self, graph=graph, results=self.results[start:stop], structure=structure)
 
-    def filled(self, outputs: Callable[[str, DType], Any]) -> Any:
+    def build_results(self, outputs: Callable[[str, DType], Any]) -> Any:
         """Return what the function returns, with arrays or other values for its outputs."""
         leaves = [
-            outputs(f"y{at}", each.dtype) if isinstance(each, Output) else each
-            for at, each in enumerate(self.results)
+            outputs(f"y{index}", result.dtype) if isinstance(result, Output) else result
+            for index, result in enumerate(self.results)
         ]
         return unflatten(self.structure, iter(leaves))
 
@@ -94,7 +95,9 @@ def current(*trees: Any) -> Scope:
 
 def inputs_of(scope: Scope, arrays: Sequence[Array]) -> dict[str, Operand]:
     """Return the operands of a traced function's arguments in a scope, by its graph's names."""
-    return {f"x{at}": scope.operand_of(each) for at, each in enumerate(arrays) if each.size}
+    return {
+        f"x{index}": scope.operand_of(array) for index, array in enumerate(arrays) if array.size
+    }
 
 
 def as_arrays(leaves: Sequence[Any]) -> list[Array]:
@@ -111,8 +114,8 @@ def _array(leaf: Any, wide: bool) -> Array:
         return leaf
     if isinstance(leaf, (bool, int, float)):
         # Beside arrays of float64 it keeps all of its digits.
-        found = asarray(leaf, dtype=float64 if wide and isinstance(leaf, float) else None)
-        return WeakScalar(found.dtype, found.scope, storage=found.storage)
+        converted = asarray(leaf, dtype=float64 if wide and isinstance(leaf, float) else None)
+        return WeakScalar(converted.dtype, converted.scope, storage=converted.storage)
     if hasattr(leaf, "__array__") or isinstance(leaf, memoryview):
         return asarray(leaf)
     kind = type(leaf).__name__
@@ -120,13 +123,13 @@ def _array(leaf: Any, wide: bool) -> Array:
     raise ArrayTypeError(f"a {kind} is not an array", hint)
 
 
-def spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
+def unpack_arguments(function: Callable[..., Any]) -> Callable[[Any], Any]:
     """Return a function that takes a sequence of arguments."""
 
-    def called(arguments: Any) -> Any:
+    def wrapper(arguments: Any) -> Any:
         return function(*arguments)
 
-    return called
+    return wrapper
 
 
 def rebuild(structure: Structure) -> Callable[[list[Any]], Any]:
@@ -138,12 +141,12 @@ def rebuild(structure: Structure) -> Callable[[list[Any]], Any]:
     return rebuilt
 
 
-def computed(graph: Graph, arrays: Mapping[str, Array]) -> dict[str, Array]:
+def evaluate(graph: Graph, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return the outputs of a graph for arrays as its inputs, by name."""
     scope = current(dict(arrays))
-    given = {name: scope.operand_of(each) for name, each in arrays.items()}
-    made = copy_graph_into(scope.builder, graph, given)
-    return {name: Array(dtype_of(o.dtype), scope, o) for name, o in made.items()}
+    operands = {name: scope.operand_of(array) for name, array in arrays.items()}
+    outputs = copy_graph_into(scope.builder, graph, operands)
+    return {name: Array(dtype_of(o.dtype), scope, o) for name, o in outputs.items()}
 
 
 def trace(
@@ -151,37 +154,37 @@ def trace(
     leaves: Sequence[Array],
     shapes: Sequence[Shape],
     rebuilt: Callable[[list[Any]], Any],
-    finish: Callable[[Trace, list[Operand], Any], Any] = lambda _trace, _inputs, found: found,
+    finish: Callable[[Trace, list[Operand], Any], Any] = lambda _trace, _inputs, returned: returned,
 ) -> Traced:
     """Trace `function(rebuilt(arrays))` for arrays of these types and shapes.
 
     `finish` gets the trace, its inputs and what the function returned, and returns the results.
     """
-    found = Trace()
+    scope = Trace()
     inputs: list[Operand] = []
-    given: list[Any] = []
-    with traced(found):
-        for at, (leaf, shape) in enumerate(zip(leaves, shapes, strict=True)):
+    arguments: list[Any] = []
+    with tracing(scope):
+        for index, (leaf, shape) in enumerate(zip(leaves, shapes, strict=True)):
             if not leaf.size:
-                given.append(leaf)
+                arguments.append(leaf)
                 continue
-            operand = found.builder.input(f"x{at}", *TensorType(leaf.dtype.tensor, shape))
+            operand = scope.builder.input(f"x{index}", *TensorType(leaf.dtype.tensor, shape))
             inputs.append(operand)
-            given.append(type(leaf)(leaf.dtype, found, operand))
-        returned = finish(found, inputs, function(rebuilt(given)))
+            arguments.append(type(leaf)(leaf.dtype, scope, operand))
+        returned = finish(scope, inputs, function(rebuilt(arguments)))
         results, structure = flatten(returned)
         outputs: dict[str, Operand] = {}
-        for at, result in enumerate(results):
+        for index, result in enumerate(results):
             if isinstance(result, Array) and result.size:
-                outputs[f"y{at}"] = found.operand_of(result)
-                results[at] = Output(result.dtype)
-    captured = [array for array, _ in found.captured.values()]
-    graph = Graph(outputs, found.builder.inputs)
+                outputs[f"y{index}"] = scope.operand_of(result)
+                results[index] = Output(result.dtype)
+    captured = [array for array, _ in scope.captured.values()]
+    graph = Graph(outputs, scope.builder.inputs)
     narrowed = [
         (int(operand.node.name.removeprefix("x")), dtype, sides)
-        for operand, dtype, sides in found.narrowed
+        for operand, dtype, sides in scope.narrowed
         if isinstance(operand.node, InputNode)
     ]
-    made = Traced(graph, captured, results, structure, narrowed)  # pyrefly: ignore[bad-argument-type]
-    made.check(leaves)
-    return made
+    function_graph = Traced(graph, captured, results, structure, narrowed)  # pyrefly: ignore[bad-argument-type]
+    function_graph.check(leaves)
+    return function_graph

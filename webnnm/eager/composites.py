@@ -67,21 +67,23 @@ def _of_arrays(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def decompose(b: Any, *operands: Any, **options: Any) -> Any:
         from webnnm.eager.array import Array
-        from webnnm.eager.embedding import embedded, place_of
+        from webnnm.eager.embedding import embed_function, format_location
 
         try:
-            found, operand_of = embedded(b, function, operands, this, **options)
+            result, operand_of = embed_function(b, function, operands, this, **options)
         except OperatorError:
             raise
         except WebNNMError as error:
             raise OperatorError(error.code, error.message, error.hint) from error
-        several: list[Any] = [*found] if isinstance(found, (tuple, list)) else [found]
-        for each in several:
-            if not isinstance(each, Array):
-                message = f"{this}{place_of(function)} returned {each!r}, which is not an array"
+        outputs: list[Any] = [*result] if isinstance(result, (tuple, list)) else [result]
+        for output in outputs:
+            if not isinstance(output, Array):
+                message = (
+                    f"{this}{format_location(function)} returned {output!r}, which is not an array"
+                )
                 raise OperatorError("NNM303", message, "compute it from the operands")
-        made = tuple(operand_of(each) for each in several)
-        return made if isinstance(found, (tuple, list)) else made[0]
+        traced_operands = tuple(operand_of(output) for output in outputs)
+        return traced_operands if isinstance(result, (tuple, list)) else traced_operands[0]
 
     signature = inspect.signature(function)
     builder = inspect.Parameter("_builder", inspect.Parameter.POSITIONAL_ONLY)

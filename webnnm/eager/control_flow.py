@@ -9,7 +9,15 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.eager.array import Array
-from webnnm.eager.calls import Traced, as_arrays, current, inputs_of, rebuild, spread, trace
+from webnnm.eager.calls import (
+    Traced,
+    as_arrays,
+    current,
+    inputs_of,
+    rebuild,
+    trace,
+    unpack_arguments,
+)
 from webnnm.eager.creation import arange
 from webnnm.eager.elementwise import where
 from webnnm.eager.errors import ArrayValueError, TracedValueError
@@ -44,28 +52,30 @@ def cond(
         return true_function(*args) if predicate else false_function(*args)
     if _is_known(current(predicate, args)):
         return true_function(*args) if bool(predicate) else false_function(*args)
-    return _chosen(predicate, true_function(*args), false_function(*args))
+    return _select(predicate, true_function(*args), false_function(*args))
 
 
 def _is_known(scope: Scope) -> bool:
     return isinstance(scope, PendingGraph) and scope.device.can_wait()
 
 
-def _chosen(predicate: Array, yes: Any, no: Any) -> Any:
+def _select(predicate: Array, yes: Any, no: Any) -> Any:
     leaves, structure = flatten(yes)
     others, same = flatten(no)
     pairs = list(zip(as_arrays(leaves), as_arrays(others), strict=False))
     if structure != same or any(a.shape != b.shape for a, b in pairs):
         raise ArrayValueError(
             "both branches have to return the same containers and shapes",
-            "these return " + " and ".join(_types(each) for each in (leaves, others)),
+            "these return " + " and ".join(_describe_types(branch) for branch in (leaves, others)),
         )
     chosen = iter([where(predicate, a, b) for a, b in pairs])
     return unflatten(structure, chosen)
 
 
-def _types(leaves: Any) -> str:
-    return ", ".join(f"{each.dtype}{show(each.shape)}" for each in as_arrays(leaves)) or "nothing"
+def _describe_types(leaves: Any) -> str:
+    return (
+        ", ".join(f"{array.dtype}{show(array.shape)}" for array in as_arrays(leaves)) or "nothing"
+    )
 
 
 def scan(
@@ -89,30 +99,30 @@ def scan(
     Raises `ArrayValueError` if the carry changes its shape or the arrays differ in length.
     """
     arrays = as_arrays(flatten(xs)[0])
-    lengths = {each.shape[0] for each in arrays if each.ndim}
+    lengths = {array.shape[0] for array in arrays if array.ndim}
     if length is not None:
         lengths.add(length)
-    if len(lengths) != 1 or any(not each.ndim for each in arrays):
+    if len(lengths) != 1 or any(not array.ndim for array in arrays):
         raise ArrayValueError(
             f"scanned arrays must have the same length, these have {sorted(lengths)}"
         )
-    number = lengths.pop()
-    if number == 0:
+    steps = lengths.pop()
+    if steps == 0:
         raise ArrayValueError("there are no steps to scan")
     scope = current(init, xs)
-    if number <= BLOCK or not isinstance(scope, PendingGraph) or scope.differentiating:
-        return _unrolled(function, init, xs, number)
-    block = jit(static_argnames=["number"])(partial(_unrolled, function))
+    if steps <= BLOCK or not isinstance(scope, PendingGraph) or scope.differentiating:
+        return _unroll(function, init, xs, steps)
+    block = jit(static_argnames=["number"])(partial(_unroll, function))
     collected: list[Any] = []
-    for start in range(0, number, BLOCK):
-        stop = min(number, start + BLOCK)
+    for start in range(0, steps, BLOCK):
+        stop = min(steps, start + BLOCK)
         part = tree_map(itemgetter(slice(start, stop)), xs)
         init, ys = block(init, part, number=stop - start)
         collected.append(ys)
     return init, tree_map(lambda *parts: concat(list(parts)), *collected)  # pyrefly: ignore[implicit-any-lambda]
 
 
-def _unrolled(
+def _unroll(
     function: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, number: int
 ) -> tuple[Any, Any]:
     """Write all steps into the scope, from one trace of the function."""
@@ -131,23 +141,28 @@ class _Step:
         leaves, structure = flatten(example)
         arrays = as_arrays(leaves)
         self._traced: Traced = trace(
-            spread(function), arrays, [each.shape for each in arrays], rebuild(structure)
+            unpack_arguments(function),
+            arrays,
+            [array.shape for array in arrays],
+            rebuild(structure),
         )
         self._check(example[0])
 
     def _check(self, carry: Any) -> None:
         """Raise an error if a function does not return a carry like the one that it was given."""
         shapes = {name: y.shape for name, y in self._traced.graph.outputs.items()}
-        returned = self._traced.filled(lambda name, dtype: _Type(f"{dtype}{show(shapes[name])}"))
+        returned = self._traced.build_results(
+            lambda name, dtype: _Type(f"{dtype}{show(shapes[name])}")
+        )
         if type(returned) is not tuple or len(returned) != 2:
             raise ArrayValueError(
-                f"a step returned {_type(returned)}",
+                f"a step returned {_describe_type(returned)}",
                 "return a tuple of two: the next carry, and a result or None",
             )
-        given, structure = flatten(carry)
-        found, same = flatten(returned[0])  # pyrefly: ignore[unknown-argument-type]
-        before = [f"{each.dtype}{show(each.shape)}" for each in as_arrays(given)]
-        after = [_type(each) for each in found]
+        carry_leaves, structure = flatten(carry)
+        returned_leaves, same = flatten(returned[0])  # pyrefly: ignore[unknown-argument-type]
+        before = [f"{leaf.dtype}{show(leaf.shape)}" for leaf in as_arrays(carry_leaves)]
+        after = [_describe_type(leaf) for leaf in returned_leaves]
         if same != structure or before != after:
             raise ArrayValueError(
                 f"the carry is {', '.join(before) or 'nothing'} before a step, and "
@@ -159,14 +174,14 @@ class _Step:
     def __call__(self, *args: Any) -> Any:
         arrays = as_arrays(flatten(args)[0])
         scope = current(arrays)
-        return self._traced.written(scope, inputs_of(scope, arrays))
+        return self._traced.inline(scope, inputs_of(scope, arrays))
 
 
 class _Type(str):
     """The data type and shape of an array that a step returns."""
 
 
-def _type(leaf: Any) -> str:
+def _describe_type(leaf: Any) -> str:
     """Return a description of what a step returned, for errors."""
     if isinstance(leaf, _Type):
         return str(leaf)
@@ -184,8 +199,8 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any
     """
     if upper <= lower:
         return init
-    found, _ = scan(lambda value, i: (body(i, value), None), init, arange(lower, upper))
-    return found
+    result, _ = scan(lambda value, i: (body(i, value), None), init, arange(lower, upper))
+    return result
 
 
 def while_loop(
@@ -209,33 +224,36 @@ def while_loop(
     """
     scope = current(init)
     if _is_known(scope) and not scope.differentiating:
-        return _driven(condition, body, init, max_iterations)
+        return _run_from_host(condition, body, init, max_iterations)
     if max_iterations is None:
         raise TracedValueError(
             "a loop in a traced function has no known end", "pass `max_iterations`"
         )
-    return fori_loop(0, max_iterations, lambda _, value: _guarded(condition, body, value), init)
+    return fori_loop(0, max_iterations, lambda _, value: _step_if(condition, body, value), init)
 
 
-def _guarded(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: Any) -> Any:
+def _step_if(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: Any) -> Any:
     """Return the value after a step if the condition holds, else the value."""
-    return _chosen(condition(value), body(value), value)
+    return _select(condition(value), body(value), value)
 
 
-def _driven(
-    condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, most: int | None
+def _run_from_host(
+    condition: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+    init: Any,
+    max_iterations: int | None,
 ) -> Any:
-    def several(value: Any, number: int) -> Any:
+    def run_steps(value: Any, number: int) -> Any:
         for _ in range(number):
-            value = _guarded(condition, body, value)
+            value = _step_if(condition, body, value)
         return value, condition(value)
 
-    block = jit(static_argnames=["number"])(several)
+    block = jit(static_argnames=["number"])(run_steps)
     done = 0
-    goes_on = most is None or most > 0
-    while goes_on:
-        number = BLOCK if most is None else min(BLOCK, most - done)
+    is_running = max_iterations is None or max_iterations > 0
+    while is_running:
+        number = BLOCK if max_iterations is None else min(BLOCK, max_iterations - done)
         init, holds = block(init, number=number)
         done += number
-        goes_on = bool(holds) and (most is None or done < most)
+        is_running = bool(holds) and (max_iterations is None or done < max_iterations)
     return init

@@ -16,25 +16,25 @@ from webnnm.eager.array import (
     Array,
     Scalar,
     check,
-    converted,
-    copied,
-    created,
+    convert_dtype,
+    copy_array,
+    create,
     from_host,
-    recorded,
+    record,
 )
 from webnnm.eager.device import Device
 from webnnm.eager.dtypes import (
     DEFAULTS,
     DType,
     bool_,
+    convert_number,
     dtype_of,
-    fitted,
     int64,
     is_kind,
     limits,
     out_of_range,
     uint64,
-    wrapped,
+    wrap_integer,
 )
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.graph.node import Operand
@@ -59,40 +59,40 @@ def asarray(
     Raises `ArrayValueError` if `copy=False` and the values have to be copied to the device.
     """
     if isinstance(obj, Array):
-        found = obj if device is None or device == obj.device else obj.to_device(device)
-        found = converted(found, dtype_of(dtype)) if dtype is not None else found
-        if copy is False and found is not obj:
+        array = obj if device is None or device == obj.device else obj.to_device(device)
+        array = convert_dtype(array, dtype_of(dtype)) if dtype is not None else array
+        if copy is False and array is not obj:
             raise ArrayValueError("a copy is needed, which copy=False forbids")
-        return copied(found) if copy and found is obj else found
+        return copy_array(array) if copy and array is obj else array
     if copy is False:
         raise ArrayValueError("values on the host have to be copied, which copy=False forbids")
-    host, found_dtype = _host(obj, None if dtype is None else dtype_of(dtype))
-    return from_host(host, found_dtype, device)
+    host, host_dtype = _host(obj, None if dtype is None else dtype_of(dtype))
+    return from_host(host, host_dtype, device)
 
 
 def _host(obj: Any, dtype: DType | None) -> tuple[HostArray, DType]:
     if isinstance(obj, complex):
         raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
     if isinstance(obj, (bool, int, float)):
-        return _numbers([_python(obj)], (), dtype)
+        return _to_host([_to_python(obj)], (), dtype)
     name = str(getattr(getattr(obj, "dtype", None), "name", ""))
     if isinstance(obj, (list, tuple)):
-        return _nested(obj, dtype)
+        return _from_nested(obj, dtype)
     if name == "bool":
-        found = HostArray.of(obj.astype("uint8"), "uint8")
+        converted = HostArray.of(obj.astype("uint8"), "uint8")
     elif name.startswith("complex"):
         raise ArrayTypeError("there are no arrays of complex numbers", "keep two arrays")
     else:
         # A type that is asked for gets the numbers as they are, not rounded on the way.
         wide = dtype is not None and _is_float64(obj)
-        found = HostArray.of(obj, "float64" if wide else None, copy=True)
-    own = bool_ if name == "bool" else dtype_of(found.dtype)
-    if dtype is None or dtype is own:
-        return found, own
-    values = list(found.values())
-    if is_kind(own, "integral") and is_kind(dtype, "integral"):
-        values = [wrapped(value, dtype) for value in values]
-    return _numbers(values, found.shape, dtype)
+        converted = HostArray.of(obj, "float64" if wide else None, copy=True)
+    own_dtype = bool_ if name == "bool" else dtype_of(converted.dtype)
+    if dtype is None or dtype is own_dtype:
+        return converted, own_dtype
+    values = list(converted.values())
+    if is_kind(own_dtype, "integral") and is_kind(dtype, "integral"):
+        values = [wrap_integer(value, dtype) for value in values]
+    return _to_host(values, converted.shape, dtype)
 
 
 def _is_float64(obj: Any) -> bool:
@@ -102,7 +102,7 @@ def _is_float64(obj: Any) -> bool:
         return False
 
 
-def _nested(obj: Sequence[Any], dtype: DType | None) -> tuple[HostArray, DType]:
+def _from_nested(obj: Sequence[Any], dtype: DType | None) -> tuple[HostArray, DType]:
     shape: list[int] = []
     level: list[Any] = [obj]
     while level and isinstance(level[0], (list, tuple)):
@@ -111,10 +111,10 @@ def _nested(obj: Sequence[Any], dtype: DType | None) -> tuple[HostArray, DType]:
             raise ArrayValueError(f"the nested lists are ragged at depth {len(shape)}")
         shape.append(size)
         level = [item for row in level for item in row]
-    return _numbers([_python(item) for item in level], tuple(shape), dtype)
+    return _to_host([_to_python(item) for item in level], tuple(shape), dtype)
 
 
-def _python(item: Any) -> Any:
+def _to_python(item: Any) -> Any:
     if type(item) in (bool, int, float):
         return item
     if isinstance(item, Array):
@@ -124,7 +124,7 @@ def _python(item: Any) -> Any:
     return next((kind(item) for kind in (bool, int, float) if isinstance(item, kind)), item)
 
 
-def _numbers(values: Sequence[Any], shape: Shape, dtype: DType | None) -> tuple[HostArray, DType]:
+def _to_host(values: Sequence[Any], shape: Shape, dtype: DType | None) -> tuple[HostArray, DType]:
     kinds: set[type] = {type(value) for value in values}
     if not kinds <= {bool, int, float}:
         wrong = min(kind.__name__ for kind in kinds - {bool, int, float})
@@ -134,13 +134,15 @@ def _numbers(values: Sequence[Any], shape: Shape, dtype: DType | None) -> tuple[
     if not values:
         return HostArray.of(values, dtype.tensor, shape), dtype
     if dtype.tensor == "float16":
-        return HostArray.of([fitted(each, dtype) for each in values], dtype.tensor, shape), dtype
+        return HostArray.of(
+            [convert_number(value, dtype) for value in values], dtype.tensor, shape
+        ), dtype
     exact = is_kind(dtype, "real floating") or (float not in kinds and dtype is not bool_)
-    data = values if exact else [fitted(each, dtype) for each in values]
+    data = values if exact else [convert_number(value, dtype) for value in values]
     try:
         return HostArray(dtype.tensor, shape, flat_array(FORMATS[dtype.tensor], data)), dtype
     except OverflowError:  # names the number
-        return _numbers([fitted(each, dtype) for each in values], shape, dtype)
+        return _to_host([convert_number(value, dtype) for value in values], shape, dtype)
 
 
 def _common(values: Sequence[Any], kinds: set[type]) -> DType:
@@ -148,14 +150,14 @@ def _common(values: Sequence[Any], kinds: set[type]) -> DType:
         return DEFAULTS["real floating"]
     if kinds == {bool}:
         return bool_
-    return _holding(min(values), max(values))
+    return _get_integer_dtype(min(values), max(values))
 
 
-def _holding(low: int, high: int) -> DType:
+def _get_integer_dtype(low: int, high: int) -> DType:
     """Return the type for integers in a range: the default if it holds them."""
     for dtype in (DEFAULTS["integral"], int64, uint64):
-        least, most = limits(dtype)
-        if least <= low and high <= most:
+        lowest, highest = limits(dtype)
+        if lowest <= low and high <= highest:
             return dtype
     raise out_of_range(low if low < limits(int64)[0] else high, int64)
 
@@ -184,17 +186,17 @@ def full(
 ) -> Array:
     """Return an array filled with a number."""
     if isinstance(fill_value, Array):
-        one = fill_value if dtype is None else converted(fill_value, dtype_of(dtype))
-        return expanded(one, shape_of(shape))
-    return _filled(shape_of(shape), fill_value, dtype, device)
+        one = fill_value if dtype is None else convert_dtype(fill_value, dtype_of(dtype))
+        return expand_to(one, shape_of(shape))
+    return _fill(shape_of(shape), fill_value, dtype, device)
 
 
-def _filled(shape: Shape, value: Scalar, dtype: DType | None, device: Device | None) -> Array:
+def _fill(shape: Shape, value: Scalar, dtype: DType | None, device: Device | None) -> Array:
     if isinstance(value, complex):
         raise ArrayTypeError("there are no arrays of complex numbers")
-    value = _python(value)
+    value = _to_python(value)
     kind = dtype_of(dtype) if dtype is not None else _common([value], {type(value)})
-    value = fitted(value, kind)
+    value = convert_number(value, kind)
     if not count(shape):
         return arrays.empty(shape, kind)
     scope = arrays.scope_for(device)
@@ -202,7 +204,7 @@ def _filled(shape: Shape, value: Scalar, dtype: DType | None, device: Device | N
     return Array(kind, scope, scope.builder.expand(number, new_shape=shape))
 
 
-def expanded(x: Array, shape: Shape) -> Array:
+def expand_to(x: Array, shape: Shape) -> Array:
     """Return an array repeated along dimensions of size 1 or missing ones."""
     if arrays.common_shape(x.shape, shape) != shape:
         raise ArrayValueError(f"{x.shape} does not broadcast to {shape}")
@@ -210,7 +212,7 @@ def expanded(x: Array, shape: Shape) -> Array:
         return x
     if not count(shape):
         return arrays.empty(shape, x.dtype, x)
-    return recorded(lambda b, a: b.expand(a, new_shape=shape), x)
+    return record(lambda b, a: b.expand(a, new_shape=shape), x)
 
 
 def _constant(shape: Shape, value: int, dtype: DType | None, device: Device | None) -> Array:
@@ -221,7 +223,7 @@ def _constant(shape: Shape, value: int, dtype: DType | None, device: Device | No
     def build(b: Any) -> Operand:
         return b.expand(b.constant(value, kind.tensor), new_shape=shape)
 
-    return created(build, kind, device)
+    return create(build, kind, device)
 
 
 def zeros(
@@ -293,13 +295,13 @@ def arange(
     Array([2, 5], dtype=int32)
     """
     first, end = (0, start) if stop is None else (start, stop)
-    first, end, step = (_python(each) for each in (first, end, step))
+    first, end, step = (_to_python(bound) for bound in (first, end, step))
     if step == 0:
         raise ArrayValueError("the step of a range cannot be 0")
     if all(isinstance(value, int) for value in (first, end, step)):
         number = max(0, -int((first - end) // step))
         ends = (first, first + (number - 1) * step) if number else (0, 0)
-        kind = _holding(min(ends), max(ends)) if dtype is None else dtype_of(dtype)
+        kind = _get_integer_dtype(min(ends), max(ends)) if dtype is None else dtype_of(dtype)
         values: Sequence[float] = range(first, first + _length(number) * step, step)
     else:
         length = (end - first) / step
@@ -307,10 +309,10 @@ def arange(
             raise ArrayValueError(f"a range from {first} to {end} by {step} has no length")
         number = max(0, math.ceil(length))
         kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
-        values = [first + place * step for place in range(_length(number))]
+        values = [first + index * step for index in range(_length(number))]
     if kind is bool_:
         raise ArrayTypeError("a range consists of numbers, not of booleans")
-    return from_host(_numbers(values, (number,), kind)[0], kind, device)
+    return from_host(_to_host(values, (number,), kind)[0], kind, device)
 
 
 def _length(number: int) -> int:
@@ -333,14 +335,14 @@ def linspace(
     """Return `num` evenly spaced numbers from start to stop."""
     kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
     (number,) = shape_of(num)
-    start, stop = _python(start), _python(stop)
+    start, stop = _to_python(start), _to_python(stop)
     parts = max(1, number - 1 if endpoint else number)
-    values = [start + (stop - start) * (place / parts) for place in range(_length(number))]
+    values = [start + (stop - start) * (index / parts) for index in range(_length(number))]
     if endpoint and number > 1:
         values[-1] = stop
     if is_kind(kind, "integral"):  # rounded down, as in NumPy
         values = [math.floor(value) if math.isfinite(value) else value for value in values]
-    return from_host(_numbers(values, (number,), kind)[0], kind, device)
+    return from_host(_to_host(values, (number,), kind)[0], kind, device)
 
 
 def eye(
@@ -356,7 +358,7 @@ def eye(
     kind = DEFAULTS["real floating"] if dtype is None else dtype_of(dtype)
     rows, columns = shape_of((n_rows, n_rows if n_cols is None else n_cols))
     values = [int(column - row == k) for row in range(rows) for column in range(columns)]
-    return from_host(_numbers(values, (rows, columns), kind)[0], kind, device)
+    return from_host(_to_host(values, (rows, columns), kind)[0], kind, device)
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
@@ -375,7 +377,7 @@ def _triangle(x: Array, k: int, *, upper: bool) -> Array:
         raise ArrayValueError(f"triangles are taken from matrices, not from {x.shape}")
     if not x.size:
         return x
-    return recorded(lambda b, a: b.triangular(a, upper=upper, diagonal=k), x)
+    return record(lambda b, a: b.triangular(a, upper=upper, diagonal=k), x)
 
 
 def meshgrid(*grids: Array, indexing: str = "xy") -> list[Array]:
@@ -385,16 +387,16 @@ def meshgrid(*grids: Array, indexing: str = "xy") -> list[Array]:
     """
     if indexing not in ("xy", "ij"):
         raise ArrayValueError(f'indexing is "{indexing}", not "xy" or "ij"')
-    if any(each.ndim != 1 for each in grids):
+    if any(grid.ndim != 1 for grid in grids):
         raise ArrayValueError("a grid is made from one-dimensional arrays")
     order = [*range(len(grids))]
     if indexing == "xy" and len(grids) > 1:
         order[:2] = [1, 0]
     shape = [0] * len(grids)
-    for place, each in zip(order, grids, strict=True):
-        shape[place] = each.size
-    found: list[Array] = []
-    for place, each in zip(order, grids, strict=True):
-        alone = [each.size if axis == place else 1 for axis in range(len(grids))]
-        found.append(expanded(arrays.reshaped(each, alone), tuple(shape)))
-    return found
+    for position, grid in zip(order, grids, strict=True):
+        shape[position] = grid.size
+    coordinates: list[Array] = []
+    for position, grid in zip(order, grids, strict=True):
+        own_shape = [grid.size if axis == position else 1 for axis in range(len(grids))]
+        coordinates.append(expand_to(arrays.reshape_to(grid, own_shape), tuple(shape)))
+    return coordinates

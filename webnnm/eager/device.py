@@ -20,11 +20,11 @@ from webnnm.eager.storage import Storage, TensorPool, size_of
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
 
-KEPT_CONSTANTS = 32
+MAX_CONSTANTS = 32
 """How many vectors of Python numbers stay on a device, the most recently used ones."""
-MOST_AHEAD = 64
+MAX_DISPATCHES_AHEAD = 64
 """Dispatches after which the host waits for the device, whose queue has no limit."""
-KEPT_PROGRAMS = 256
+MAX_PROGRAMS = 256
 """How many compiled graphs a device keeps, the most recently used ones."""
 
 
@@ -51,10 +51,10 @@ class Work(ABC):
         """Return the program that computes it if that is compiled already."""
 
     @abstractmethod
-    async def compiled(self, device: Device) -> Program:
+    async def compile(self, device: Device) -> Program:
         """Compile the program that computes it."""
 
-    def done_on_host(self, device: Device) -> bool:
+    def try_on_host(self, device: Device) -> bool:
         """Compute it now if it is small and its values are on the host; return whether it did."""
         return False
 
@@ -72,9 +72,9 @@ class Program:
     inputs: Sequence[str | None]
     outputs: Sequence[str]
 
-    def needed(self, work: Work) -> list[Storage]:
+    def select_inputs(self, work: Work) -> list[Storage]:
         """Return which of the inputs of work are read."""
-        return [each for name, each in zip(self.inputs, work.inputs, strict=True) if name]
+        return [storage for name, storage in zip(self.inputs, work.inputs, strict=True) if name]
 
 
 async def _open_default() -> Backend:
@@ -110,9 +110,9 @@ class Device:
         self.pending: Any = None
         """The operations on its arrays that are not computed yet, see scopes.py."""
         self._ahead = 0
-        self.programs = LruCache[Any, Program](KEPT_PROGRAMS, self._release)
+        self.programs = LruCache[Any, Program](MAX_PROGRAMS, self._release)
         """Compiled programs, for work of the same structure."""
-        self._constants = LruCache[Any, Storage](KEPT_CONSTANTS)
+        self._constants = LruCache[Any, Storage](MAX_CONSTANTS)
         self.dispatches = 0
         self.builds = 0
 
@@ -146,8 +146,11 @@ class Device:
             return Memory(0, 0, 0, 0)
         if self.pending is not None:
             self.pending.drop_unneeded()
-        pool, numbers = self._pool, [each for each in self._constants.values() if each.tensor]
-        used = pool.used_bytes - sum(size_of(each.type) for each in numbers)
+        pool, numbers = (
+            self._pool,
+            [storage for storage in self._constants.values() if storage.tensor],
+        )
+        used = pool.used_bytes - sum(size_of(storage.type) for storage in numbers)
         arrays = pool.used - len(numbers)
         return Memory(used, arrays, pool.spare_bytes, len(self.programs))
 
@@ -159,18 +162,18 @@ class Device:
 
     def submit(self, work: Work) -> None:
         """Compute something as soon as possible."""
-        if self._asks_host and work.done_on_host(self):
+        if self._asks_host and work.try_on_host(self):
             return
         self._waiting.append(work)
         if self._draining is not None and self._draining.locked():
             return
-        while self._waiting and self._dispatched(self._waiting[0]):
+        while self._waiting and self._try_dispatch(self._waiting[0]):
             self._waiting.popleft()
         if not self.can_wait():
             return
         if self._waiting:
             self.wait(self.drain())
-        if self._ahead >= MOST_AHEAD and work.outputs and not work.outputs[0].error:
+        if self._ahead >= MAX_DISPATCHES_AHEAD and work.outputs and not work.outputs[0].error:
             self.read_now(min(work.outputs, key=_bytes))
 
     @property
@@ -214,28 +217,32 @@ class Device:
 
     async def read(self, *storages: Storage) -> list[HostArray]:
         """Return copies of values, once they are computed."""
-        there = [each.host for each in storages if each.host is not None]
-        if len(there) == len(storages):
-            return there
+        on_host = [storage.host for storage in storages if storage.host is not None]
+        if len(on_host) == len(storages):
+            return on_host
         await self.drain()
         self._ahead = 0
         for storage in storages:
             if storage.error is not None:
                 raise storage.error
-        missing = [each.tensor for each in storages if each.host is None and each.tensor]
-        found = iter(await self._pool.backend.read(*missing) if self._pool and missing else ())
-        return [next(found) if each.host is None else each.host for each in storages]
+        missing = [
+            storage.tensor for storage in storages if storage.host is None and storage.tensor
+        ]
+        values = iter(await self._pool.backend.read(*missing) if self._pool and missing else ())
+        return [next(values) if storage.host is None else storage.host for storage in storages]
 
-    def _dispatched(self, work: Work) -> bool:
+    def _try_dispatch(self, work: Work) -> bool:
         """Dispatch work if nothing has to be waited for; return whether it was dispatched."""
         pool, program = self._pool, work.program(self)
         if pool is None or program is None:
             return False
-        needed = program.needed(work)
-        if any(each.error or (each.tensor is None and each.host is None) for each in needed):
+        inputs = program.select_inputs(work)
+        if any(
+            storage.error or (storage.tensor is None and storage.host is None) for storage in inputs
+        ):
             return False
-        fresh = [each for each in needed if each.tensor is None]
-        if not pool.has([each.type for each in (*fresh, *work.outputs)]):
+        fresh = [storage for storage in inputs if storage.tensor is None]
+        if not pool.has([storage.type for storage in (*fresh, *work.outputs)]):
             return False
         for storage in (*fresh, *work.outputs):
             storage.place(pool.take(storage.type), pool)
@@ -245,12 +252,12 @@ class Device:
     async def _prepare(self, work: Work) -> None:
         """Compile, upload and allocate what is missing, and dispatch work."""
         pool = await self.open()
-        program = work.program(self) or await work.compiled(self)
-        needed = program.needed(work)
-        failed = next((each.error for each in needed if each.error is not None), None)
+        program = work.program(self) or await work.compile(self)
+        inputs = program.select_inputs(work)
+        failed = next((storage.error for storage in inputs if storage.error is not None), None)
         if failed is not None:
             return work.fail(failed)
-        for storage in needed:
+        for storage in inputs:
             if storage.tensor is None:
                 storage.place(await pool.tensor(storage.type), pool)
         for storage in work.outputs:
@@ -259,17 +266,17 @@ class Device:
         self._dispatch(pool, program, work)
 
     def _dispatch(self, pool: TensorPool, program: Program, work: Work) -> None:
-        given = {n: s.tensor for n, s in zip(program.inputs, work.inputs, strict=True) if n}
-        made = {n: s.tensor for n, s in zip(program.outputs, work.outputs, strict=True)}
+        inputs = {n: s.tensor for n, s in zip(program.inputs, work.inputs, strict=True) if n}
+        outputs = {n: s.tensor for n, s in zip(program.outputs, work.outputs, strict=True)}
         # Each of them has a tensor by now.
         pool.backend.dispatch(
             program.executable,
-            given,  # pyrefly: ignore[bad-argument-type]
-            made,  # pyrefly: ignore[bad-argument-type]
+            inputs,  # pyrefly: ignore[bad-argument-type]
+            outputs,  # pyrefly: ignore[bad-argument-type]
         )
         self.dispatches += 1
         self._ahead += 1
-        for storage in program.needed(work):
+        for storage in program.select_inputs(work):
             storage.readers += 1
         for storage in work.donated:
             storage.donate()
@@ -293,11 +300,11 @@ class Device:
     def constant(self, array: HostArray) -> Storage:
         """Return the storage of some numbers, which are cached on the device."""
         key = array.dtype, bytes(array.data)
-        found = self._constants.get(key)
-        if found is None:
-            found = Storage(TensorType(array.dtype, array.shape), array)
-            self._constants[key] = found
-        return found
+        storage = self._constants.get(key)
+        if storage is None:
+            storage = Storage(TensorType(array.dtype, array.shape), array)
+            self._constants[key] = storage
+        return storage
 
     def _release(self, program: Program) -> None:
         if self._pool is not None:

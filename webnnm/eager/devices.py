@@ -29,8 +29,8 @@ async def open_device(
     everything to the device. The first device that is opened becomes the default, unless arrays
     have been computed before.
     """
-    found = backend if isinstance(backend, Backend) else await open_backend(backend, **options)
-    device = Device.of(found, host_elements=host_elements)
+    opened = backend if isinstance(backend, Backend) else await open_backend(backend, **options)
+    device = Device.of(opened, host_elements=host_elements)
     if Device.default().backend is None:
         device.make_default()
     return device
@@ -79,8 +79,8 @@ class Capabilities:
         lacking = [float64] if backend and not backend.float64 else []
         if limits and "uint64" not in limits["add"]["a"]["dataTypes"]:
             lacking.append(uint64)
-        known = [each for each in DTYPES if each is not float16 and each not in lacking]
-        return {each.name: each for each in known if kind is None or isdtype(each, kind)}
+        supported = [dtype for dtype in DTYPES if dtype is not float16 and dtype not in lacking]
+        return {dtype.name: dtype for dtype in supported if kind is None or isdtype(dtype, kind)}
 
 
 def __array_namespace_info__() -> Capabilities:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from webnnm.core.shapes import show
-from webnnm.eager.array import Array, reshaped
-from webnnm.eager.calls import as_arrays, current, inputs_of, rebuild, spread, trace
+from webnnm.eager.array import Array, reshape_to
+from webnnm.eager.calls import as_arrays, current, inputs_of, rebuild, trace, unpack_arguments
 from webnnm.eager.creation import eye
 from webnnm.eager.dtypes import dtype_of, is_kind
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
@@ -43,8 +43,8 @@ def grad(
 
     @functools.wraps(function)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, found = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        value, grads = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
 
     return gradient
 
@@ -57,24 +57,24 @@ def value_and_grad(
     @functools.wraps(function)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        chosen = [args[number] for number in numbers]
+        arguments = [args[number] for number in numbers]
         scope = current(args, kwargs)
-        leaves, structure = flatten(chosen)
+        leaves, structure = flatten(arguments)
         if isinstance(scope, PendingGraph) and not scope.differentiating:
             # The work of a loop between two gradients then has one structure, however long it runs.
             scope.compute()
         with differentiating(scope):
-            aliases = [_alias(scope, leaf) for leaf in _floats(leaves)]
+            aliases = [_alias(scope, leaf) for leaf in _require_floats(leaves)]
             replaced = [*args]
             for number, part in zip(numbers, unflatten(structure, iter(aliases)), strict=True):
                 replaced[number] = part
             value = function(*replaced, **kwargs)
             scalar = value[0] if has_aux else value
             _check_scalar(scalar)
-            xs = [scope.operand_of(each) for each in aliases]
-            found = gradients(scope.operand_of(scalar), xs)
-        made = [Array(a.dtype, scope, g) for a, g in zip(aliases, found, strict=True)]
-        parts = unflatten(structure, iter(made))
+            xs = [scope.operand_of(alias) for alias in aliases]
+            operands = gradients(scope.operand_of(scalar), xs)
+        grads = [Array(a.dtype, scope, g) for a, g in zip(aliases, operands, strict=True)]
+        parts = unflatten(structure, iter(grads))
         return value, parts[0] if isinstance(argnums, int) else tuple(parts)
 
     return with_gradient
@@ -93,12 +93,12 @@ class differentiating:
         self._scope.differentiating -= 1
 
 
-def _floats(leaves: Sequence[Any]) -> list[Array]:
+def _require_floats(leaves: Sequence[Any]) -> list[Array]:
     arrays = as_arrays(leaves)
-    for each in arrays:
-        if not is_kind(each.dtype, "real floating"):
+    for array in arrays:
+        if not is_kind(array.dtype, "real floating"):
             raise ArrayTypeError(
-                f"an array of {each.dtype} has no gradient", "convert it with `xp.astype`"
+                f"an array of {array.dtype} has no gradient", "convert it with `xp.astype`"
             )
     return arrays
 
@@ -126,38 +126,38 @@ def vjp(function: Function, *primals: Any) -> tuple[Any, Callable[[Any], tuple[A
     (Array([2.0], dtype=float32),)
     """
     leaves, structure = flatten(primals)
-    arrays = _floats(leaves)
-    shapes = [each.shape for each in arrays]
+    arrays = _require_floats(leaves)
+    shapes = [array.shape for array in arrays]
 
-    def with_cotangents(found: Trace, inputs: list[Operand], returned: Any) -> Any:
-        results = [each for each in flatten(returned)[0] if isinstance(each, Array)]
+    def with_cotangents(scope: Trace, inputs: list[Operand], returned: Any) -> Any:
+        results = [result for result in flatten(returned)[0] if isinstance(result, Array)]
         seeds: list[tuple[Operand, Operand]] = []
-        for at, each in enumerate(results):
-            y = found.operand_of(each)
-            seeds.append((y, found.builder.input(f"g{at}", *y.type)))
+        for index, result in enumerate(results):
+            y = scope.operand_of(result)
+            seeds.append((y, scope.builder.input(f"g{index}", *y.type)))
         back = pullback(seeds, inputs)
-        return returned, [_array_of(found, x, g) for x, g in zip(inputs, back, strict=True)]
+        return returned, [_to_array(scope, x, g) for x, g in zip(inputs, back, strict=True)]
 
-    both = trace(spread(function), arrays, shapes, rebuild(structure), with_cotangents)
+    both = trace(unpack_arguments(function), arrays, shapes, rebuild(structure), with_cotangents)
     forward, backward = both.apart()
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
-        given = [each for each in flatten(cotangent)[0] if isinstance(each, Array)]
-        scope = current(given, arrays)
+        cotangents = [array for array in flatten(cotangent)[0] if isinstance(array, Array)]
+        scope = current(cotangents, arrays)
         inputs = inputs_of(scope, arrays)
-        inputs |= {f"g{at}": scope.operand_of(each) for at, each in enumerate(given)}
-        found = backward.written(scope, inputs)
-        return tuple(unflatten(structure, iter(found)))
+        inputs |= {f"g{index}": scope.operand_of(array) for index, array in enumerate(cotangents)}
+        grads = backward.inline(scope, inputs)
+        return tuple(unflatten(structure, iter(grads)))
 
     scope = current(arrays)
-    return forward.written(scope, inputs_of(scope, arrays)), pull
+    return forward.inline(scope, inputs_of(scope, arrays)), pull
 
 
-def _array_of(found: Trace, like: Operand, operand: Operand | None) -> Array:
+def _to_array(scope: Trace, like: Operand, operand: Operand | None) -> Array:
     if operand is None:
-        zero = found.builder.constant(0, like.dtype)
-        operand = found.builder.expand(zero, new_shape=like.shape)
-    return Array(dtype_of(like.dtype), found, operand)
+        zero = scope.builder.constant(0, like.dtype)
+        operand = scope.builder.expand(zero, new_shape=like.shape)
+    return Array(dtype_of(like.dtype), scope, operand)
 
 
 def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -171,24 +171,26 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     """
     leaves, structure = flatten(tuple(primals))
     directions, same = flatten(tuple(tangents))
-    arrays, along = _floats(leaves), _floats(directions)
+    arrays, along = _require_floats(leaves), _require_floats(directions)
     if structure != same or [a.shape for a in arrays] != [v.shape for v in along]:
         raise ArrayValueError("arguments and tangents differ in shape")
 
-    def derivative(found: Trace, inputs: list[Operand], returned: Any) -> Any:
+    def derivative(scope: Trace, inputs: list[Operand], returned: Any) -> Any:
         values, shape = flatten(returned)
-        vs = [found.builder.input(f"v{at}", *x.type) for at, x in enumerate(inputs)]
-        ys = [found.operand_of(each) for each in values]
-        moved = graph_tangents(ys, inputs, vs)
-        made = [Array(y.dtype, found, dy) for y, dy in zip(values, moved, strict=True)]
-        return returned, unflatten(shape, iter(made))
+        vs = [scope.builder.input(f"v{index}", *x.type) for index, x in enumerate(inputs)]
+        ys = [scope.operand_of(value) for value in values]
+        operands = graph_tangents(ys, inputs, vs)
+        derivatives = [Array(y.dtype, scope, dy) for y, dy in zip(values, operands, strict=True)]
+        return returned, unflatten(shape, iter(derivatives))
 
-    shapes = [each.shape for each in arrays]
-    found = trace(spread(function), arrays, shapes, rebuild(structure), derivative)
+    shapes = [array.shape for array in arrays]
+    function_graph = trace(
+        unpack_arguments(function), arrays, shapes, rebuild(structure), derivative
+    )
     scope = current(arrays, along)
-    given = inputs_of(scope, arrays)
-    given |= {f"v{at}": scope.operand_of(each) for at, each in enumerate(along)}
-    return found.written(scope, given)
+    inputs = inputs_of(scope, arrays)
+    inputs |= {f"v{index}": scope.operand_of(array) for index, array in enumerate(along)}
+    return function_graph.inline(scope, inputs)
 
 
 def jacfwd(function: Function, argnums: int = 0) -> Function:
@@ -213,7 +215,7 @@ def jacfwd(function: Function, argnums: int = 0) -> Function:
 
         columns = vmap(along)(_basis(x))
         columns = moveaxis(columns, 0, columns.ndim - 1)
-        return reshaped(columns, (*columns.shape[:-1], *x.shape))
+        return reshape_to(columns, (*columns.shape[:-1], *x.shape))
 
     return jacobian
 
@@ -234,11 +236,11 @@ def jacrev(function: Function, argnums: int = 0) -> Function:
 
         y, pull = vjp(of_one, x)
 
-        def pulled(g: Array) -> Any:
+        def pull_row(g: Array) -> Any:
             return pull(g)[0]
 
-        rows = vmap(pulled)(_basis(_single(y)))
-        return reshaped(rows, (*y.shape, *x.shape))
+        rows = vmap(pull_row)(_basis(_single(y)))
+        return reshape_to(rows, (*y.shape, *x.shape))
 
     return jacobian
 
@@ -264,5 +266,5 @@ def _single(x: Any) -> Array:
 
 def _basis(x: Array) -> Array:
     """Return the unit vectors in the shape of an array, stacked."""
-    found = eye(x.size, dtype=x.dtype, device=x.device)
-    return reshaped(found, (x.size, *x.shape))
+    identity = eye(x.size, dtype=x.dtype, device=x.device)
+    return reshape_to(identity, (x.size, *x.shape))

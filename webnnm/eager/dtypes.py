@@ -64,16 +64,16 @@ _GROUPS: dict[str, tuple[Kind, ...]] = {
 }
 
 
-def dtype_of(word: object) -> DType:
+def dtype_of(value: object) -> DType:
     """Return the data type for a data type, its name, a Python type or a NumPy type.
 
     Raises `ArrayTypeError` for types that no device of the package supports.
     """
-    if isinstance(word, DType):
-        return word
-    if isinstance(word, type) and word in (bool, int, float):
-        return {bool: bool_, int: DEFAULTS["integral"], float: DEFAULTS["real floating"]}[word]
-    name = word if isinstance(word, str) else str(getattr(word, "name", word))
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, type) and value in (bool, int, float):
+        return {bool: bool_, int: DEFAULTS["integral"], float: DEFAULTS["real floating"]}[value]
+    name = value if isinstance(value, str) else str(getattr(value, "name", value))
     if name in BY_NAME:
         return BY_NAME[name]
     hint = f"one of {', '.join(BY_NAME)}"
@@ -96,30 +96,30 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
 
     Raises `ArrayValueError` for kinds that the array API does not define.
     """
-    for each in kind if isinstance(kind, tuple) else (kind,):
-        if isinstance(each, str):
-            if each not in _GROUPS:
-                raise ArrayTypeError(f'there is no kind "{each}"', f"one of {', '.join(_GROUPS)}")
-            if dtype.kind in _GROUPS[each]:
+    for group in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(group, str):
+            if group not in _GROUPS:
+                raise ArrayTypeError(f'there is no kind "{group}"', f"one of {', '.join(_GROUPS)}")
+            if dtype.kind in _GROUPS[group]:
                 return True
-        elif dtype == each:
+        elif dtype == group:
             return True
     return False
 
 
-def promoted(dtypes: Sequence[DType]) -> DType:
+def promote(dtypes: Sequence[DType]) -> DType:
     """Return the common type to which these types promote.
 
     Raises `ArrayTypeError` if the standard has none, as for integers and floats.
     """
-    found = dtypes[0]
+    common = dtypes[0]
     for dtype in dtypes[1:]:
-        if dtype is not found:
-            found = _pair(found, dtype)
-    return found
+        if dtype is not common:
+            common = _promote_pair(common, dtype)
+    return common
 
 
-def _pair(a: DType, b: DType) -> DType:
+def _promote_pair(a: DType, b: DType) -> DType:
     if a.kind == b.kind:
         return a if a.bits >= b.bits else b
     if is_kind(a, "integral") and is_kind(b, "integral"):
@@ -127,7 +127,9 @@ def _pair(a: DType, b: DType) -> DType:
         if signed.bits > unsigned.bits:
             return signed
         wider = [
-            each for each in DTYPES if each.kind == "signed integer" and each.bits > unsigned.bits
+            dtype
+            for dtype in DTYPES
+            if dtype.kind == "signed integer" and dtype.bits > unsigned.bits
         ]
         if wider:
             return wider[0]
@@ -137,7 +139,7 @@ def _pair(a: DType, b: DType) -> DType:
 def can_cast(source: DType, target: DType) -> bool:
     """Return whether promotion may turn one type into the other."""
     try:
-        return promoted([source, target]) is target
+        return promote([source, target]) is target
     except ArrayTypeError:
         return False
 
@@ -209,10 +211,10 @@ def limits(dtype: DType) -> tuple[int, int]:
     return integer_range(dtype.tensor)
 
 
-def fitted(value: float, dtype: DType) -> float:
+def convert_number(value: float, dtype: DType) -> float:
     """Return a Python number as arrays of a type hold it.
 
-    >>> fitted(2.9, int8), fitted(1e39, float32)
+    >>> convert_number(2.9, int8), convert_number(1e39, float32)
     (2, inf)
 
     Raises `ArrayOverflowError` for integers out of range, `ArrayValueError` for NaN as an integer.
@@ -220,19 +222,19 @@ def fitted(value: float, dtype: DType) -> float:
     if dtype is bool_:
         return int(bool(value))
     if dtype.kind == "real floating":
-        return _rounded(value, dtype)
+        return _round_float(value, dtype)
     if value != value:
         raise ArrayValueError(f"{dtype} has no NaN", "use a floating-point type")
     if value in (math.inf, -math.inf):
         raise ArrayOverflowError(f"{dtype} has no infinity", "use a floating-point type")
     low, high = limits(dtype)
-    whole = int(value)
-    if not low <= whole <= high:
-        raise out_of_range(whole, dtype)
-    return whole
+    integer = int(value)
+    if not low <= integer <= high:
+        raise out_of_range(integer, dtype)
+    return integer
 
 
-def _rounded(value: float, dtype: DType) -> float:
+def _round_float(value: float, dtype: DType) -> float:
     try:
         value = float(value)
     except OverflowError as error:
@@ -257,7 +259,7 @@ def _digits(value: float) -> str:
     return str(value) if abs(value) < 2**80 else f"an integer of {int(value).bit_length()} bits"
 
 
-def wrapped(value: int, dtype: DType) -> int:
+def wrap_integer(value: int, dtype: DType) -> int:
     """Return an integer modulo 2**bits, as conversions of arrays do."""
     low, _ = limits(dtype)
     return (value - low) % 2**dtype.bits + low

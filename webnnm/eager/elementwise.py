@@ -12,13 +12,13 @@ from webnnm.eager.array import (
     Scalar,
     binary,
     bitwise,
-    both,
     check,
     common_shape,
     compare,
     empty,
     power,
-    recorded,
+    promote_operands,
+    record,
     unary,
 )
 from webnnm.eager.dtypes import bool_, is_kind, limits
@@ -26,23 +26,25 @@ from webnnm.eager.errors import ArrayTypeError
 from webnnm.graph.node import Operand
 
 
-def _float(name: str, method: str, what: str, given: str, made: str) -> Callable[[Array], Array]:
+def _float(
+    name: str, method: str, what: str, argument: str, result: str
+) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
         return unary(method, x, "real floating")
 
-    return _named(
+    return _document(
         function,
         name,
         f"Return {what} of each element.",
-        f"xp.asarray({given})",
-        f"Array({made}, dtype=float32)",
+        f"xp.asarray({argument})",
+        f"Array({result}, dtype=float32)",
     )
 
 
-def _named(function: Any, name: str, doc: str, given: str, made: str) -> Any:
+def _document(function: Any, name: str, doc: str, arguments: str, result: str) -> Any:
     """Return a function with a name and a docstring, whose example has these arguments."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}\n\n>>> from webnnm import xp\n>>> xp.{name}({given})\n{made}\n"
+    function.__doc__ = f"{doc}\n\n>>> from webnnm import xp\n>>> xp.{name}({arguments})\n{result}\n"
     return function
 
 
@@ -68,17 +70,17 @@ tan = _float("tan", "tan", "the tangent", "0.0", "0.0")
 tanh = _float("tanh", "tanh", "the hyperbolic tangent", "0.0", "0.0")
 
 
-def _rounding(name: str, method: str, what: str, made: str) -> Callable[[Array], Array]:
+def _rounding(name: str, method: str, what: str, result: str) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
         check(name, x, "numeric")
         return x if is_kind(x.dtype, "integral") else unary(method, x, "real floating")
 
-    return _named(
+    return _document(
         function,
         name,
         f"Return each element rounded {what}.",
         "xp.asarray([-1.5, 2.5])",
-        f"Array({made}, dtype=float32)",
+        f"Array({result}, dtype=float32)",
     )
 
 
@@ -89,12 +91,19 @@ trunc = _rounding("trunc", "trunc", "towards zero", "[-1.0, 2.0]")
 
 
 def _binary(
-    name: str, method: str, kind: str, what: str, given: str, made: str, *, boolean: bool = False
+    name: str,
+    method: str,
+    kind: str,
+    what: str,
+    arguments: str,
+    result: str,
+    *,
+    boolean: bool = False,
 ) -> Callable[[Array | Scalar, Array | Scalar], Array]:
     def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         return binary(method, x1, x2, kind, bool_ if boolean else None)
 
-    return _named(function, name, f"Return {what}, element by element.", given, made)
+    return _document(function, name, f"Return {what}, element by element.", arguments, result)
 
 
 add = _binary(
@@ -238,16 +247,16 @@ logical_xor = _binary(
 )
 
 
-def _comparison(name: str, method: str, what: str, made: str) -> Callable[[Any, Any], Array]:
+def _comparison(name: str, method: str, what: str, result: str) -> Callable[[Any, Any], Array]:
     def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         return compare(method, x1, x2)
 
-    return _named(
+    return _document(
         function,
         name,
         f"Return whether x1 {what} x2, element by element.",
         "xp.asarray([1, 2, 3]), 2",
-        f"Array({made}, dtype=bool)",
+        f"Array({result}, dtype=bool)",
     )
 
 
@@ -261,16 +270,16 @@ greater_equal = _comparison(
 )
 
 
-def _bits(name: str, word: str, what: str, made: str) -> Callable[[Any, Any], Array]:
+def _bits(name: str, operation: str, what: str, result: str) -> Callable[[Any, Any], Array]:
     def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-        return bitwise(word, x1, x2)
+        return bitwise(operation, x1, x2)
 
-    return _named(
+    return _document(
         function,
         name,
         f"Return the bits that are set in {what}.",
         "xp.asarray([6]), 3",
-        f"Array({made}, dtype=int32)",
+        f"Array({result}, dtype=int32)",
     )
 
 
@@ -317,7 +326,7 @@ def negative(x: Array, /) -> Array:
     >>> xp.negative(xp.asarray([-2, 3]))
     Array([2, -3], dtype=int32)
     """
-    return arrays.negated(x)
+    return arrays.negate(x)
 
 
 def conj(x: Array, /) -> Array:
@@ -437,12 +446,12 @@ def _of_floats(
     if not x.size:
         return empty(x.shape, bool_, x)
     if is_kind(x.dtype, "real floating"):
-        return recorded(build, x, dtype=bool_)
+        return record(build, x, dtype=bool_)
 
     def same(b: Any, a: Operand) -> Operand:
         return b.expand(b.constant(int(other), "uint8"), new_shape=a.shape)
 
-    return recorded(same, x, dtype=bool_)
+    return record(same, x, dtype=bool_)
 
 
 def pow(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -490,7 +499,7 @@ def _limit(limit: Array | Scalar, x: Array, sides: arrays.Sides) -> Array | Scal
             arrays.check_fits(limit, x.dtype, sides)
         check("clip, with limits of an array of integers,", limit, "integral")
         limit = clip(limit, *limits(x.dtype))
-    return arrays.converted(limit, x.dtype)
+    return arrays.convert_dtype(limit, x.dtype)
 
 
 def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -504,8 +513,8 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
     check("the condition of where", condition, "bool")
     if not isinstance(x1, Array) and not isinstance(x2, Array):
         raise ArrayTypeError("at least one of the values of `where` must be an array")
-    a, b = both("where", x1, x2, "bool", "numeric")
+    a, b = promote_operands("where", x1, x2, "bool", "numeric")
     shape = common_shape(condition.shape, a.shape, b.shape)
     if not count(shape):
         return empty(shape, a.dtype, a)
-    return recorded(lambda g, c, p, q: g.where(c, p, q), condition, a, b, dtype=a.dtype)
+    return record(lambda g, c, p, q: g.where(c, p, q), condition, a, b, dtype=a.dtype)

@@ -12,7 +12,7 @@ from typing import Any
 from webnnm.core.errors import WebNNMError
 from webnnm.eager.array import Array, host_array
 from webnnm.eager.dtypes import dtype_of
-from webnnm.eager.scopes import Recorded, Trace, traced
+from webnnm.eager.scopes import Recorded, Trace, tracing
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
@@ -30,7 +30,7 @@ class _Inside(Trace):
         return self.builder.constant(host_array(array))
 
 
-def embedded(
+def embed_function(
     builder: GraphBuilder,
     function: Callable[..., Any],
     operands: Sequence[Operand | None],
@@ -42,22 +42,22 @@ def embedded(
     Errors say which line of the function they come from, and call it `what`.
     """
     scope = _Inside(builder)
-    with traced(scope):
+    with tracing(scope):
         arrays = [x and Array(dtype_of(x.dtype), scope, x) for x in operands]
         try:
-            found = function(*arrays, **options)
+            result = function(*arrays, **options)
         except Exception as error:
             _locate(error, function, what)
             raise
-    return found, scope.operand_of
+    return result, scope.operand_of
 
 
-def place_of(function: Callable[..., Any], error: BaseException | None = None) -> str:
+def format_location(function: Callable[..., Any], error: BaseException | None = None) -> str:
     """Return the file and line of a function, in brackets, or of its part that raised an error.
 
     >>> def square(x):
     ...     return x * x
-    >>> place_of(square).rpartition(" ")[2]
+    >>> format_location(square).rpartition(" ")[2]
     '1)'
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -72,7 +72,7 @@ def place_of(function: Callable[..., Any], error: BaseException | None = None) -
 
 def _locate(error: Exception, function: Callable[..., Any], what: str) -> None:
     """Say in an error which line of a function it comes from."""
-    where = f"{what}{place_of(function, error)}"
+    where = f"{what}{format_location(function, error)}"
     if isinstance(error, WebNNMError):
         error.message = f"{where}: {error.message}"
     else:

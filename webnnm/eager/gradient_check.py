@@ -24,14 +24,14 @@ from webnnm.eager.differentiation import value_and_grad
 from webnnm.eager.errors import ArrayTypeError
 from webnnm.eager.trees import LEAF, Structure, flatten, unflatten
 
-ELEMENTS = 64
+MAX_ELEMENTS = 64
 """How many elements of an array are compared by default."""
 
 
 def check_gradients(
     function: Callable[..., Any],
     *arrays: Any,
-    elements: int = ELEMENTS,
+    elements: int = MAX_ELEMENTS,
     tolerance: float | None = None,
 ) -> GradientReport:
     """Compare the gradients of a function with a scalar result with central differences.
@@ -55,53 +55,55 @@ def check_gradients(
     Source: W. H. Press et al., "Numerical Recipes", 3rd edition, 2007, section 5.7.
     """
     leaves, structure = flatten(arrays)
-    given = as_arrays(leaves)
-    if not given:
+    operands = as_arrays(leaves)
+    if not operands:
         raise ArrayTypeError("there is no array whose gradient could be checked")
 
     def result(*several: Array) -> Array:
         return function(*unflatten(structure, iter(several)))
 
-    value, found = value_and_grad(result, tuple(range(len(given))))(*given)
+    value, grads = value_and_grad(result, tuple(range(len(operands))))(*operands)
     comparisons: list[Comparison] = []
-    for place, (name, gradient) in enumerate(zip(_names(function, structure), found, strict=True)):
+    for index, (name, gradient) in enumerate(zip(_names(function, structure), grads, strict=True)):
 
-        def at(x: Array, place: int = place) -> float:
-            return float(result(*given[:place], x, *given[place + 1 :]))
+        def evaluate(x: Array, index: int = index) -> float:
+            return float(result(*operands[:index], x, *operands[index + 1 :]))
 
         dtype: DataType = value.dtype.tensor
-        comparisons += _compared(name, gradient, given[place], at, dtype, elements, tolerance)
+        comparisons += _compare(
+            name, gradient, operands[index], evaluate, dtype, elements, tolerance
+        )
     return GradientReport(comparisons)
 
 
-def _compared(
+def _compare(
     name: str,
     gradient: Array,
     x: Array,
-    at: Callable[[Array], float],
+    evaluate: Callable[[Array], float],
     dtype: DataType,
     elements: int,
     tolerance: float | None,
 ) -> Iterator[Comparison]:
-    """Yield comparisons for elements of one array; `at` evaluates the function at another."""
-    coarse = max(dtype, x.dtype.tensor, key=_eps)
+    """Yield comparisons for elements of one array; `evaluate` returns the function of an array."""
+    coarse_dtype = max(dtype, x.dtype.tensor, key=_eps)
     values: Sequence[float] = values_of(x)
     slopes: Sequence[float] = values_of(gradient)
     scale = max(map(abs, slopes), default=0.0)
-    here = at(x)
+    value = evaluate(x)
     for element in sample_elements(len(values), elements):
-        h = choose_step(values[element], coarse)
+        h = choose_step(values[element], coarse_dtype)
 
-        def moved(by: float, element: int = element) -> float:
-            return at(_with(x, values, element, by)) if by else here
+        def evaluate_shifted(by: float, element: int = element) -> float:
+            return evaluate(_with(x, values, element, by)) if by else value
 
         yield Comparison(
             place=name,
             index=unravel_index(element, x.shape),
             gradient=slopes[element],
-            slope=Slope.of([moved(by * h) for by in OFFSETS], h, coarse),
+            slope=Slope.of([evaluate_shifted(by * h) for by in OFFSETS], h, coarse_dtype),
             scale=scale,
-            tolerance=get_tolerance(coarse) if tolerance is None else tolerance,
+            tolerance=get_tolerance(coarse_dtype) if tolerance is None else tolerance,
         )
 
 
@@ -120,16 +122,18 @@ def _names(function: Callable[..., Any], structure: Structure) -> list[str]:
     """Return the names of the leaves of the arguments: parameters followed by keys."""
     parts = cast("tuple[Any, Any, Sequence[Structure]]", structure)[2]
     try:
-        written: list[inspect.Parameter] = [*inspect.signature(function).parameters.values()]
+        parameters: list[inspect.Parameter] = [*inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):  # a function that is not written in Python
-        written = []
-    single = [each.name for each in written if each.kind is not each.VAR_POSITIONAL]
-    several = next((e.name for e in written if e.kind is e.VAR_POSITIONAL), "argument")
-    found: list[str] = []
-    for place, part in enumerate(parts):
-        rest = place - len(single)
-        found += _paths(part, single[place] if rest < 0 else f"{several}[{rest}]")
-    return found
+        parameters = []
+    fixed_names = [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
+    rest_name = next((e.name for e in parameters if e.kind is e.VAR_POSITIONAL), "argument")
+    names: list[str] = []
+    for index, part in enumerate(parts):
+        rest = index - len(fixed_names)
+        names += _paths(part, fixed_names[index] if rest < 0 else f"{rest_name}[{rest}]")
+    return names
 
 
 def _paths(structure: Structure, name: str) -> Iterator[str]:
@@ -137,7 +141,7 @@ def _paths(structure: Structure, name: str) -> Iterator[str]:
         yield name
     elif structure is not None:
         kind, keys, parts = cast("tuple[type, Any, Sequence[Structure]]", structure)
-        for place, part in enumerate(parts):
-            key = place if keys is None else keys[place]
+        for index, part in enumerate(parts):
+            key = index if keys is None else keys[index]
             dotted = keys is not None and kind is not dict
             yield from _paths(part, f"{name}.{key}" if dotted else f"{name}[{key!r}]")

@@ -11,11 +11,19 @@ from functools import partial, wraps
 from typing import Any
 
 from webnnm.core.shapes import show
-from webnnm.eager.array import Array, converted
-from webnnm.eager.calls import Traced, as_arrays, current, inputs_of, rebuild, spread, trace
+from webnnm.eager.array import Array, convert_dtype
+from webnnm.eager.calls import (
+    Traced,
+    as_arrays,
+    current,
+    inputs_of,
+    rebuild,
+    trace,
+    unpack_arguments,
+)
 from webnnm.eager.dtypes import is_kind
 from webnnm.eager.errors import ArrayValueError
-from webnnm.eager.scopes import LARGEST_BUILDER, Trace
+from webnnm.eager.scopes import MAX_BUILDER_NODES, Trace
 from webnnm.eager.trees import flatten, unflatten
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
@@ -49,24 +57,28 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(args)
         arrays = as_arrays(leaves)
 
-        def with_cotangents(found: Trace, inputs: list[Operand], returned: Any) -> Any:
-            value, pull = _both(returned)
+        def with_cotangents(scope: Trace, inputs: list[Operand], returned: Any) -> Any:
+            value, pull = _unpack_pair(returned)
             results, shape = flatten(value)
-            cotangents = [_cotangent(found, at, each) for at, each in enumerate(results)]
-            back = _of_arguments(pull(unflatten(shape, iter(cotangents))), args)
-            return value, [_matching(g, x) for g, x in zip(back, arrays, strict=True)]
+            cotangents = [_cotangent(scope, index, result) for index, result in enumerate(results)]
+            cotangents_of_arguments = _flatten_cotangents(
+                pull(unflatten(shape, iter(cotangents))), args
+            )
+            return value, [
+                _match_dtype(g, x) for g, x in zip(cotangents_of_arguments, arrays, strict=True)
+            ]
 
-        function_of = spread(partial(function, **kwargs))
-        shapes = [each.shape for each in arrays]
-        both = trace(function_of, arrays, shapes, rebuild(structure), with_cotangents)
-        forward, backward = both.apart()
-        return _applied(forward, arrays, "custom gradient", backward)
+        function_of = unpack_arguments(partial(function, **kwargs))
+        shapes = [array.shape for array in arrays]
+        combined = trace(function_of, arrays, shapes, rebuild(structure), with_cotangents)
+        forward, backward = combined.apart()
+        return _apply_operator(forward, arrays, "custom gradient", backward)
 
-    return called
+    return wrapper
 
 
 def remat(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,20 +98,22 @@ def remat(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(args)
         arrays = as_arrays(leaves)
-        shapes = [each.shape for each in arrays]
-        forward = trace(spread(partial(function, **kwargs)), arrays, shapes, rebuild(structure))
-        return _applied(forward, arrays, "remat", None)
+        shapes = [array.shape for array in arrays]
+        forward = trace(
+            unpack_arguments(partial(function, **kwargs)), arrays, shapes, rebuild(structure)
+        )
+        return _apply_operator(forward, arrays, "remat", None)
 
-    return called
+    return wrapper
 
 
 # The cotangents of a function that defines its own gradient.
 
 
-def _both(returned: Any) -> tuple[Any, Callable[[Any], Any]]:
+def _unpack_pair(returned: Any) -> tuple[Any, Callable[[Any], Any]]:
     if _length(returned) != 2 or not callable(returned[1]):
         raise ArrayValueError(
             "a function with `custom_gradient` returns its result and a function that gives the "
@@ -109,68 +123,70 @@ def _both(returned: Any) -> tuple[Any, Callable[[Any], Any]]:
     return returned
 
 
-def _length(found: Any) -> int:
+def _length(value: Any) -> int:
     """Return the length of a tuple, or -1 for anything else."""
-    return len(found) if type(found) is tuple else -1
+    return len(value) if type(value) is tuple else -1
 
 
-def _cotangent(found: Trace, at: int, result: Any) -> Any:
+def _cotangent(scope: Trace, index: int, result: Any) -> Any:
     if not isinstance(result, Array) or not result.size:
         return result
-    operand = found.builder.input(f"g{at}", *found.operand_of(result).type)
-    return Array(result.dtype, found, operand)
+    operand = scope.builder.input(f"g{index}", *scope.operand_of(result).type)
+    return Array(result.dtype, scope, operand)
 
 
-def _of_arguments(back: Any, args: Sequence[Any]) -> list[Any]:
+def _flatten_cotangents(back: Any, args: Sequence[Any]) -> list[Any]:
     """Return the cotangents of all leaves of the arguments, None for leaves without one."""
     parts = (back,) if len(args) == 1 and _length(back) != 1 else back
     if _length(parts) != len(args):
-        given = max(1, _length(parts))
+        number = max(1, _length(parts))
         raise ArrayValueError(
-            f"the gradient function returned {given} cotangents for {len(args)} arguments",
+            f"the gradient function returned {number} cotangents for {len(args)} arguments",
             "return a tuple with one for each argument, None for zeros",
         )
-    found: list[Any] = []
+    cotangents: list[Any] = []
     for part, arg in zip(parts, args, strict=True):
         leaves, structure = flatten(arg)
-        given, same = flatten(part)
+        part_leaves, same = flatten(part)
         if part is not None and same != structure:
             raise ArrayValueError(
                 "a cotangent does not have the same containers as its argument",
                 "return it in the same containers as the argument, or return None",
             )
-        found += given or [None] * len(leaves)
-    return found
+        cotangents += part_leaves or [None] * len(leaves)
+    return cotangents
 
 
-def _matching(cotangent: Any, x: Array) -> Array | None:
+def _match_dtype(cotangent: Any, x: Array) -> Array | None:
     """Return a cotangent in the data type of its argument."""
     if cotangent is None or not x.size or not is_kind(x.dtype, "real floating"):
         return None
-    (found,) = as_arrays([cotangent])
-    if found.shape != x.shape:
+    (array,) = as_arrays([cotangent])
+    if array.shape != x.shape:
         what = f"{x.dtype}{show(x.shape)}"
         raise ArrayValueError(
-            f"a cotangent {found.dtype}{show(found.shape)} for an argument {what}",
+            f"a cotangent {array.dtype}{show(array.shape)} for an argument {what}",
             "sum over the dimensions along which the argument is broadcast",
         )
-    return converted(found, x.dtype)
+    return convert_dtype(array, x.dtype)
 
 
 # Functions as operators.
 
 
-def _applied(forward: Traced, arrays: Sequence[Array], name: str, backward: Traced | None) -> Any:
+def _apply_operator(
+    forward: Traced, arrays: Sequence[Array], name: str, backward: Traced | None
+) -> Any:
     """Record a function as one operator, and return what the function returns."""
     scope = current(arrays)
-    given = {**inputs_of(scope, arrays), **forward.inlined(scope, {})}
-    if not forward.graph.outputs or not given:
-        made = copy_graph_into(scope.builder, forward.graph, given)
+    inputs = {**inputs_of(scope, arrays), **forward.bind_inputs(scope, {})}
+    if not forward.graph.outputs or not inputs:
+        outputs = copy_graph_into(scope.builder, forward.graph, inputs)
     else:
-        operator = _OPERATORS.of(name, forward, backward, [*given])
-        results = several(scope.builder.apply(operator, [*given.values()], {}))
-        made = dict(zip(forward.graph.outputs, results, strict=True))
-    return forward.filled(lambda name, dtype: Array(dtype, scope, made[name]))
+        operator = _OPERATORS.of(name, forward, backward, [*inputs])
+        results = several(scope.builder.apply(operator, [*inputs.values()], {}))
+        outputs = dict(zip(forward.graph.outputs, results, strict=True))
+    return forward.build_results(lambda name, dtype: Array(dtype, scope, outputs[name]))
 
 
 class _Operators:
@@ -188,26 +204,26 @@ class _Operators:
         self, name: str, forward: Traced, backward: Traced | None, names: Sequence[str]
     ) -> Composite:
         """Return the operator of a function with operands of these names."""
-        if len(self._builder.nodes) > LARGEST_BUILDER:
+        if len(self._builder.nodes) > MAX_BUILDER_NODES:
             self.__init__()
-        there = self._written(forward.graph)
+        there = self._copy_graph(forward.graph)
         key: tuple[Hashable, ...] = (name, *names, *there.outputs.items())
-        rule = _recomputing(there, names)
+        rule = _make_recompute_rule(there, names)
         if backward is not None:
-            back = self._written(backward.graph)
-            places: Sequence[str | None] = backward.filled(lambda name, _: name)
+            back = self._copy_graph(backward.graph)
+            places: Sequence[str | None] = backward.build_results(lambda name, _: name)
             key += (*back.outputs.items(), *places)
-            rule = _given(there, back, names, places)
+            rule = _make_custom_rule(there, back, names, places)
         if key not in self._known:
             self._known[key] = _operator(name, there, names, rule)
         return self._known[key]
 
-    def _written(self, graph: Graph) -> Graph:
+    def _copy_graph(self, graph: Graph) -> Graph:
         """Return a graph in the builder that all of them share."""
         b = self._builder
         inputs: dict[str, Operand] = {}
         for name, x in graph.inputs.items():
-            typed = _named(name, x)
+            typed = _make_input_name(name, x)
             inputs[name] = b.inputs.get(typed) or b.input(typed, *x.type)
         return Graph(copy_graph_into(b, graph, inputs), inputs)
 
@@ -217,8 +233,8 @@ _OPERATORS = _Operators()
 
 def _operator(name: str, forward: Graph, names: Sequence[str], rule: Rule) -> Composite:
     def decompose(b: Any, *operands: Operand) -> Any:
-        found = [*_inlined(b, forward, dict(zip(names, operands, strict=True))).values()]
-        return tuple(found) if len(found) > 1 else found[0]
+        outputs = [*_inline(b, forward, dict(zip(names, operands, strict=True))).values()]
+        return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
     return Composite(
         name=name,
@@ -233,35 +249,41 @@ def _operator(name: str, forward: Graph, names: Sequence[str], rule: Rule) -> Co
     )
 
 
-def _inlined(b: Any, graph: Graph, given: dict[str, Operand]) -> dict[str, Operand]:
+def _inline(b: Any, graph: Graph, inputs: dict[str, Operand]) -> dict[str, Operand]:
     """Return the outputs of a graph whose inputs have longer names in their builder."""
     return copy_graph_into(
         b,
         graph,
-        {_named(name, x): given[name] for name, x in graph.inputs.items() if name in given},
+        {
+            _make_input_name(name, x): inputs[name]
+            for name, x in graph.inputs.items()
+            if name in inputs
+        },
     )
 
 
-def _named(name: str, x: Operand) -> str:
+def _make_input_name(name: str, x: Operand) -> str:
     """Return the name of an input in the builder that functions share."""
     return f"{name}:{x.type}"
 
 
-def _given(
-    forward: Graph, backward: Graph, names: Sequence[str], places: Sequence[str | None]
+def _make_custom_rule(
+    forward: Graph, backward: Graph, names: Sequence[str], gradient_names: Sequence[str | None]
 ) -> Rule:
     """Return the gradient rule of a function that defines its own gradient.
 
-    `places` are the names of the outputs that hold the gradients of its arguments.
+    `gradient_names` are the names of the outputs that hold the gradients of its arguments.
     """
 
     def rule(b: Any, g: Any, _: Any, *operands: Operand) -> Sequence[Operand | None]:
-        given = dict(zip(names, operands, strict=True))
-        for name, each in zip(forward.outputs, several(g), strict=True):
-            given[f"g{name[1:]}"] = each
-        made = _inlined(b, backward, given)
-        outputs = [places[int(name[1:])] if name.startswith("x") else None for name in names]
-        return [None if output is None else made[output] for output in outputs]
+        inputs = dict(zip(names, operands, strict=True))
+        for name, gradient in zip(forward.outputs, several(g), strict=True):
+            inputs[f"g{name[1:]}"] = gradient
+        grads = _inline(b, backward, inputs)
+        names_of_grads = [
+            gradient_names[int(name[1:])] if name.startswith("x") else None for name in names
+        ]
+        return [None if output is None else grads[output] for output in names_of_grads]
 
     return rule
 
@@ -291,15 +313,15 @@ recomputed = Composite(
 )
 
 
-def _recomputing(forward: Graph, names: Sequence[str]) -> Rule:
+def _make_recompute_rule(forward: Graph, names: Sequence[str]) -> Rule:
     """Return the gradient rule that recomputes a function."""
 
     def rule(b: Any, g: Any, _: Any, *operands: Operand) -> Sequence[Operand | None]:
         again = {x: b.apply(recomputed, [x], {}) for x in operands}
-        made = _inlined(b, forward, {n: again[x] for n, x in zip(names, operands, strict=True)})
-        seeds = [*zip(made.values(), several(g), strict=True)]
-        found = dict(zip(again, pullback(seeds, [*again.values()]), strict=True))
+        outputs = _inline(b, forward, {n: again[x] for n, x in zip(names, operands, strict=True)})
+        seeds = [*zip(outputs.values(), several(g), strict=True)]
+        grads = dict(zip(again, pullback(seeds, [*again.values()]), strict=True))
         # An operand that occurs twice gets the sum of both gradients once.
-        return [found.pop(x, None) for x in operands]
+        return [grads.pop(x, None) for x in operands]
 
     return rule

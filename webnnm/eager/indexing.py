@@ -16,7 +16,7 @@ from webnnm.graph.node import Operand
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class IndexArray:
     """An array of integers in a key: its shape, and its least and largest integer if known."""
 
     shape: Shape
@@ -29,7 +29,7 @@ class Places:
         if self.bounds is not None and count(self.shape):
             low, high = self.bounds
             if low < -size or high >= size:
-                raise _outside(low if low < -size else high, size, axis)
+                raise _out_of_bounds_error(low if low < -size else high, size, axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,9 @@ class Mask:
 
     def fits(self, shape: Shape) -> bool:
         """Return whether it selects from dimensions of these sizes; a size of 0 selects nothing."""
-        return all(size in (0, wanted) for size, wanted in zip(self.shape, shape, strict=True))
+        return all(
+            size in (0, dimension) for size, dimension in zip(self.shape, shape, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +72,21 @@ class Cut:
     start: int
     size: int
 
-    def taken(self, b: GraphBuilder, x: Operand, start: Operand) -> Operand:
+    def take(self, b: GraphBuilder, x: Operand, start: Operand) -> Operand:
         """Return the part that begins at an index which is an operand of the graph."""
         return b.gather(x, b.constant([*range(self.size)], "int32") + start, axis=self.axis)
 
     def put(self, b: GraphBuilder, x: Operand, part: Operand, start: Operand) -> Operand:
         """Return an operand with another part from that index on."""
         n = x.shape[self.axis]
-        place = b.constant([*range(n)], "int32") - start
-        inside = b.logical_and(b.greater_or_equal(place, 0), b.lesser(place, self.size))
-        part = b.gather(part, b.min(b.max(place, 0), self.size - 1), axis=self.axis)
-        along = [n if axis == self.axis else 1 for axis in range(x.rank)]
-        return b.where(b.reshape(inside, new_shape=along), part, x)
+        index = b.constant([*range(n)], "int32") - start
+        inside = b.logical_and(b.greater_or_equal(index, 0), b.lesser(index, self.size))
+        part = b.gather(part, b.min(b.max(index, 0), self.size - 1), axis=self.axis)
+        mask_shape = [n if axis == self.axis else 1 for axis in range(x.rank)]
+        return b.where(b.reshape(inside, new_shape=mask_shape), part, x)
 
 
-Item = int | Span | Places | None
+Item = int | Span | IndexArray | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +102,23 @@ class Selection:
     before: int
 
     @property
-    def _dimensions(self) -> list[int | Span | Places]:
+    def _dimensions(self) -> list[int | Span | IndexArray]:
         return [item for item in self.items if item is not None]
 
     @property
-    def _places(self) -> list[int]:
+    def _indexed_axes(self) -> list[int]:
         """The dimensions that are indexed by arrays, or by integers alongside arrays."""
-        has_arrays = any(isinstance(item, Places) for item in self._dimensions)
-        kinds = (int, Places) if has_arrays else ()
+        has_arrays = any(isinstance(item, IndexArray) for item in self._dimensions)
+        kinds = (int, IndexArray) if has_arrays else ()
         return [axis for axis, item in enumerate(self._dimensions) if isinstance(item, kinds)]
 
     @property
     def _spans(self) -> list[Span]:
         """What is cut out of each dimension: all of it if arrays index it."""
-        chosen = self._places
+        chosen = self._indexed_axes
         return [
             Span(0, size, 1)
-            if axis in chosen or isinstance(item, Places)
+            if axis in chosen or isinstance(item, IndexArray)
             else Span(item, 1, 1)
             if isinstance(item, int)
             else item
@@ -125,50 +127,50 @@ class Selection:
 
     def check_indices(self) -> None:
         """Raise `ArrayIndexError` for known indices out of range, if they select anything."""
-        arrays = [item.shape for item in self.items if isinstance(item, Places)]
+        arrays = [item.shape for item in self.items if isinstance(item, IndexArray)]
         if not arrays or not count(broadcast(*arrays) or ()):
             return
         for axis, item in enumerate(self._dimensions):
-            if isinstance(item, Places):
+            if isinstance(item, IndexArray):
                 item.check(self.source[axis], axis)
 
     def cuts(self) -> list[Cut]:
         """Return what is cut out of single dimensions, without gaps."""
-        found: list[Cut] = []
+        cuts: list[Cut] = []
         for axis, (item, size) in enumerate(zip(self._dimensions, self.source, strict=True)):
             if isinstance(item, int):
-                found.append(Cut(axis, item, 1))
+                cuts.append(Cut(axis, item, 1))
             elif isinstance(item, Span) and item.step == 1 and item.size < size:
-                found.append(Cut(axis, item.start, item.size))
-        return found
+                cuts.append(Cut(axis, item.start, item.size))
+        return cuts
 
     def after(self, cut: Cut) -> Selection:
         """Return what the key selects from the part that a cut leaves."""
         source = (*self.source[: cut.axis], cut.size, *self.source[cut.axis + 1 :])
         items = [*self.items]
-        place = [at for at, item in enumerate(items) if item is not None][cut.axis]
-        items[place] = 0 if isinstance(items[place], int) else Span(0, cut.size, 1)
+        position = [at for at, item in enumerate(items) if item is not None][cut.axis]
+        items[position] = 0 if isinstance(items[position], int) else Span(0, cut.size, 1)
         return Selection(source, tuple(items), self.shape, self.before)
 
-    def taken(self, b: GraphBuilder, x: Operand, *arrays: Operand) -> Operand:
+    def take(self, b: GraphBuilder, x: Operand, *arrays: Operand) -> Operand:
         """Return what the key selects from an operand; `arrays` are the integer arrays in it."""
         x = self._cut(b, x)
-        chosen = self._places
-        if not chosen:
+        indexed = self._indexed_axes
+        if not indexed:
             return b.reshape(x, new_shape=self.shape)
-        others = [axis for axis in range(x.rank) if axis not in chosen]
-        rows = self._rows(b, x, chosen, others)
-        found = b.gather(rows, self._flat(b, chosen, arrays), axis=0)
+        others = [axis for axis in range(x.rank) if axis not in indexed]
+        rows = self._rows(b, x, indexed, others)
+        gathered = b.gather(rows, self._flat(b, indexed, arrays), axis=0)
         shape = (*self._common(), *(x.shape[axis] for axis in others))
-        found = b.reshape(found, new_shape=shape)
+        gathered = b.reshape(gathered, new_shape=shape)
         back, front = self._order(others)
-        found = b.transpose(found, permutation=back) if back != front else found
-        return b.reshape(found, new_shape=self.shape)
+        gathered = b.transpose(gathered, permutation=back) if back != front else gathered
+        return b.reshape(gathered, new_shape=self.shape)
 
     def put(self, b: GraphBuilder, x: Operand, value: Operand, *arrays: Operand) -> Operand:
         """Return an operand with a value in place of what the key selects."""
         value = b.expand(value, new_shape=self.shape)
-        chosen = self._places
+        chosen = self._indexed_axes
         if not chosen:
             inner = b.reshape(value, new_shape=[span.size for span in self._spans])
             return self._over(b, inner, x)
@@ -218,7 +220,7 @@ class Selection:
         for axis, span in enumerate(spans):
             gap = abs(span.step) - 1
             if gap and span.size > 1:
-                x = _apart(b, x, axis, gap)
+                x = _insert_zeros(b, x, axis, gap)
         low = [span.low for span in spans]
         high = [n - s.low - s.extent for s, n in zip(spans, self.source, strict=True)]
         if not any((*low, *high)):
@@ -226,50 +228,50 @@ class Selection:
         return b.pad(x, beginning_padding=low, ending_padding=high)
 
     def _common(self) -> Shape:
-        found = broadcast(*(item.shape for item in self.items if isinstance(item, Places)))
-        assert found is not None
-        return found
+        shape = broadcast(*(item.shape for item in self.items if isinstance(item, IndexArray)))
+        assert shape is not None
+        return shape
 
     def _rows(
-        self, b: GraphBuilder, x: Operand, chosen: Sequence[int], others: Sequence[int]
+        self, b: GraphBuilder, x: Operand, indexed: Sequence[int], others: Sequence[int]
     ) -> Operand:
         """Return x with the dimensions that arrays index in front, merged into one."""
-        order = [*chosen, *others]
+        order = [*indexed, *others]
         if order != [*range(x.rank)]:
             x = b.transpose(x, permutation=order)
-        sizes = [self.source[axis] for axis in chosen]
-        return b.reshape(x, new_shape=(count(sizes), *x.shape[len(chosen) :]))
+        sizes = [self.source[axis] for axis in indexed]
+        return b.reshape(x, new_shape=(count(sizes), *x.shape[len(indexed) :]))
 
-    def _flat(self, b: GraphBuilder, chosen: Sequence[int], arrays: Sequence[Operand]) -> Operand:
+    def _flat(self, b: GraphBuilder, indexed: Sequence[int], arrays: Sequence[Operand]) -> Operand:
         """Return the indices of rows, as one operand of the arrays' common shape."""
-        places = iter(self._indices(b, chosen, arrays))
-        sizes = [self.source[axis] for axis in chosen]
+        indices = iter(self._indices(b, indexed, arrays))
+        sizes = [self.source[axis] for axis in indexed]
         total: Operand | None = None
         fixed = 0
-        for axis, stride in zip(chosen, strides_of(sizes), strict=True):
+        for axis, stride in zip(indexed, strides_of(sizes), strict=True):
             item = self._dimensions[axis]
             if isinstance(item, int):
                 fixed += item * stride
                 continue
-            place = next(places)
-            part = place * stride if stride != 1 else place
+            index = next(indices)
+            part = index * stride if stride != 1 else index
             total = part if total is None else total + part
         assert total is not None
         total = total + fixed if fixed else total
         return b.expand(total, new_shape=self._common())
 
     def _indices(
-        self, b: GraphBuilder, chosen: Sequence[int], arrays: Sequence[Operand]
+        self, b: GraphBuilder, indexed: Sequence[int], arrays: Sequence[Operand]
     ) -> list[Operand]:
         """Return the index arrays, counted from the start of their dimensions, in one type."""
-        axes = [axis for axis in chosen if isinstance(self._dimensions[axis], Places)]
-        found: list[Operand] = []
+        axes = [axis for axis in indexed if isinstance(self._dimensions[axis], IndexArray)]
+        indices: list[Operand] = []
         for axis, array in zip(axes, arrays, strict=True):
             item = self._dimensions[axis]
-            assert isinstance(item, Places)
-            found.append(index_from_start(b, array, self.source[axis], item.bounds))
-        wide = any(each.dtype == "int64" for each in found)
-        return [b.cast(x, type="int64") if wide and x.dtype != "int64" else x for x in found]
+            assert isinstance(item, IndexArray)
+            indices.append(index_from_start(b, array, self.source[axis], item.bounds))
+        wide = any(index.dtype == "int64" for index in indices)
+        return [b.cast(x, type="int64") if wide and x.dtype != "int64" else x for x in indices]
 
     def _order(self, others: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return the order of the result's dimensions, of index arrays and others, and these."""
@@ -279,7 +281,7 @@ class Selection:
         return back, [*range(end)]
 
 
-def _apart(b: GraphBuilder, x: Operand, axis: int, gap: int) -> Operand:
+def _insert_zeros(b: GraphBuilder, x: Operand, axis: int, gap: int) -> Operand:
     """Return x with zeros between its elements along an axis."""
     shape, size = x.shape, x.shape[axis]
     x = b.reshape(x, new_shape=(*shape[: axis + 1], 1, *shape[axis + 1 :]))
@@ -292,54 +294,54 @@ def _apart(b: GraphBuilder, x: Operand, axis: int, gap: int) -> Operand:
 
 
 def index_from_start(
-    b: GraphBuilder, place: Operand, size: int, bounds: tuple[int, int] | None
+    b: GraphBuilder, index: Operand, size: int, bounds: tuple[int, int] | None
 ) -> Operand:
     """Return indices counted from the start of a dimension; unknown ones are clamped to it."""
-    if place.dtype not in ("int32", "int64"):
-        place = b.cast(place, type="int64" if place.dtype in ("uint32", "uint64") else "int32")
+    if index.dtype not in ("int32", "int64"):
+        index = b.cast(index, type="int64" if index.dtype in ("uint32", "uint64") else "int32")
     if bounds is None or bounds[0] < 0:
-        below = b.lesser(place, b.constant(0, place.dtype))
-        place = b.where(below, place + size, place)
-    return place if bounds is not None else b.min(b.max(place, 0), size - 1)
+        below = b.lesser(index, b.constant(0, index.dtype))
+        index = b.where(below, index + size, index)
+    return index if bounds is not None else b.min(b.max(index, 0), size - 1)
 
 
-def parsed(key: tuple[Any, ...], shape: Shape) -> Selection:
-    """Return what a key selects from an array of a shape; its arrays are `Places`.
+def parse_key(key: tuple[Any, ...], shape: Shape) -> Selection:
+    """Return what a key selects from an array of a shape; its arrays are `IndexArray`.
 
-    >>> parsed((slice(None, None, -1), 0, None), (3, 4)).shape
+    >>> parse_key((slice(None, None, -1), 0, None), (3, 4)).shape
     (3, 1)
 
     Raises `ArrayIndexError` for indices that the array does not have.
     """
     check_dimensions(key, shape)
-    given = sum(item is not None and item is not Ellipsis for item in key)
-    found: list[Item] = []
+    index_count = sum(item is not None and item is not Ellipsis for item in key)
+    items: list[Item] = []
     axis = before = ahead = 0
     advanced = [at for at, item in enumerate(key) if _is_advanced(item, key)]
     # Their dimensions stand in front if something separates them, even an empty ellipsis.
     together = advanced == [*range(advanced[0], advanced[-1] + 1)] if advanced else False
-    open = not any(item is Ellipsis for item in key)
-    for at, item in enumerate((*key, Ellipsis) if open else key):
+    is_open = not any(item is Ellipsis for item in key)
+    for at, item in enumerate((*key, Ellipsis) if is_open else key):
         if together and at == advanced[0]:
-            before = sum(isinstance(one, Span) for one in found)
-            ahead = before + found.count(None)
+            before = sum(isinstance(item, Span) for item in items)
+            ahead = before + items.count(None)
         if item is None:
-            found.append(None)
+            items.append(None)
             continue
-        number = len(shape) - given if item is Ellipsis else 1
+        number = len(shape) - index_count if item is Ellipsis else 1
         for size in shape[axis : axis + number]:
-            found.append(_item(slice(None) if item is Ellipsis else item, size, axis))
+            items.append(_item(slice(None) if item is Ellipsis else item, size, axis))
             axis += 1
-    selection = Selection(shape, tuple(found), _shape(found, ahead), before)
+    selection = Selection(shape, tuple(items), _shape(items, ahead), before)
     selection.check_indices()
     return selection
 
 
 def _is_advanced(item: Any, key: tuple[Any, ...]) -> bool:
     """Return whether an item is an index array, or an integer beside one."""
-    if isinstance(item, Places):
+    if isinstance(item, IndexArray):
         return True
-    beside = any(isinstance(other, Places) for other in key)
+    beside = any(isinstance(other, IndexArray) for other in key)
     return beside and hasattr(item, "__index__")
 
 
@@ -371,7 +373,7 @@ def check_dimensions(key: tuple[Any, ...], shape: Shape) -> None:
 
 
 def _item(item: Any, size: int, axis: int) -> Item:
-    if isinstance(item, Places):
+    if isinstance(item, IndexArray):
         return item
     if isinstance(item, slice):
         start, stop, step = item.indices(size)
@@ -381,18 +383,18 @@ def _item(item: Any, size: int, axis: int) -> Item:
         raise ArrayKeyError(
             f"a {kind} is not an index", "integers, slices, `...`, `newaxis` and arrays are"
         )
-    place = item.__index__()
-    if not -size <= place < size:
-        raise _outside(place, size, axis)
-    return place % size
+    index = item.__index__()
+    if not -size <= index < size:
+        raise _out_of_bounds_error(index, size, axis)
+    return index % size
 
 
-def _outside(place: int, size: int, axis: int) -> ArrayIndexError:
-    return ArrayIndexError(f"index {place} of dimension {axis}, which has {size} elements")
+def _out_of_bounds_error(index: int, size: int, axis: int) -> ArrayIndexError:
+    return ArrayIndexError(f"index {index} of dimension {axis}, which has {size} elements")
 
 
 def _shape(items: Sequence[Item], ahead: int) -> Shape:
-    arrays = [item.shape for item in items if isinstance(item, Places)]
+    arrays = [item.shape for item in items if isinstance(item, IndexArray)]
     others = tuple(
         item.size if isinstance(item, Span) else 1
         for item in items

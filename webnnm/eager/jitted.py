@@ -20,7 +20,7 @@ from webnnm.eager.scopes import PendingGraph, plain_graph
 from webnnm.eager.storage import Storage
 from webnnm.eager.trees import Structure, flatten
 
-KEPT_TRACES = 128
+MAX_TRACES = 128
 """How many signatures a function keeps its graph for."""
 
 
@@ -37,7 +37,7 @@ class _Call(Work):
         """Return the compiled graph."""
         return device.programs.get(self.traced.key)
 
-    async def compiled(self, device: Device) -> Program:
+    async def compile(self, device: Device) -> Program:
         """Compile the graph."""
         graph = plain_graph(self.traced.graph)
         executable = await device.compile(graph)
@@ -64,32 +64,32 @@ class Jitted:
         unknown = (self._static | self._donated) - self._signature.parameters.keys()
         if unknown:
             raise ArrayValueError(f'the function has no argument "{min(unknown)}"')
-        self._traces = LruCache[Hashable, Traced](KEPT_TRACES)
+        self._traces = LruCache[Hashable, Traced](MAX_TRACES)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function's graph; trace the function first if the signature is new."""
-        bound = self._bound(args, kwargs)
+        bound = self._bind_arguments(args, kwargs)
         static = tuple((name, bound[name]) for name in bound if name in self._static)
-        given = {name: value for name, value in bound.items() if name not in self._static}
-        leaves, structure = flatten(given)
+        dynamic = {name: value for name, value in bound.items() if name not in self._static}
+        leaves, structure = flatten(dynamic)
         arrays = as_arrays(leaves)
         scope = current(*arrays)
         key = (structure, static, tuple([(a.dtype, a.shape, a.weak) for a in arrays]))
-        found = self._found(key, arrays, structure, dict(static))
-        found.check(arrays)
+        traced = self._get_trace(key, arrays, structure, dict(static))
+        traced.check(arrays)
         if not isinstance(scope, PendingGraph) or scope.differentiating:
-            return found.written(scope, inputs_of(scope, arrays))
-        return self._called(found, scope, arrays, given)
+            return traced.inline(scope, inputs_of(scope, arrays))
+        return self._submit_call(traced, scope, arrays, dynamic)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Return the bound method: the object is the first argument."""
         return self if instance is None else MethodType(self, instance)
 
-    def _bound(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = self._signature.bind(*args, **kwargs)
         return bound.arguments
 
-    def _found(
+    def _get_trace(
         self,
         key: Hashable,
         arrays: Sequence[Array],
@@ -97,40 +97,42 @@ class Jitted:
         static: dict[str, Any],
     ) -> Traced:
         try:
-            found = self._traces.get(key)
+            traced = self._traces.get(key)
         except TypeError as error:
             raise ArrayTypeError(f"static arguments must be hashable: {error}") from error
-        if found is None:
-            found = trace(
+        if traced is None:
+            traced = trace(
                 partial(self._apply, static),
                 arrays,
-                [each.shape for each in arrays],
+                [array.shape for array in arrays],
                 rebuild(structure),
             )
-            self._traces[key] = found
-        return found
+            self._traces[key] = traced
+        return traced
 
-    def _apply(self, static: dict[str, Any], given: dict[str, Any]) -> Any:
-        bound = inspect.BoundArguments(self._signature, OrderedDict({**given, **static}))
+    def _apply(self, static: dict[str, Any], dynamic: dict[str, Any]) -> Any:
+        bound = inspect.BoundArguments(self._signature, OrderedDict({**dynamic, **static}))
         return self._function(*bound.args, **bound.kwargs)
 
-    def _called(
-        self, found: Traced, scope: PendingGraph, arrays: Sequence[Array], given: dict[str, Any]
+    def _submit_call(
+        self, traced: Traced, scope: PendingGraph, arrays: Sequence[Array], dynamic: dict[str, Any]
     ) -> Any:
-        if self._donated & given.keys():
+        if self._donated & dynamic.keys():
             scope.compute()  # what is pending still reads what is donated now
-        inputs = [each.values_storage() for each in (*arrays, *found.captured) if each.size]
+        inputs = [array.values_storage() for array in (*arrays, *traced.captured) if array.size]
         donated: list[Storage] = []
-        for name in self._donated & given.keys():
-            donated += [a.values_storage() for a in flatten(given[name])[0] if isinstance(a, Array)]
-        made = {name: Storage(o.type) for name, o in found.graph.outputs.items()}
-        if made:
-            scope.device.submit(_Call(found, inputs, [*made.values()], donated))
+        for name in self._donated & dynamic.keys():
+            donated += [
+                a.values_storage() for a in flatten(dynamic[name])[0] if isinstance(a, Array)
+            ]
+        outputs = {name: Storage(o.type) for name, o in traced.graph.outputs.items()}
+        if outputs:
+            scope.device.submit(_Call(traced, inputs, [*outputs.values()], donated))
 
         def output(name: str, dtype: DType) -> Array:
-            return Array(dtype, scope, storage=made[name])
+            return Array(dtype, scope, storage=outputs[name])
 
-        return found.filled(output)
+        return traced.build_results(output)
 
 
 @overload

@@ -17,16 +17,16 @@ from webnnm.core.shapes import show
 from webnnm.eager import elementwise, statistics
 from webnnm.eager.array import (
     Array,
-    both,
     check,
     common_shape,
-    converted,
+    convert_dtype,
     empty,
-    recorded,
-    recorded_several,
-    reshaped,
+    promote_operands,
+    record,
+    record_several,
+    reshape_to,
 )
-from webnnm.eager.creation import expanded, eye, full, zeros
+from webnnm.eager.creation import expand_to, eye, full, zeros
 from webnnm.eager.dtypes import DEFAULTS, DType, float_info
 from webnnm.eager.elementwise import where
 from webnnm.eager.errors import ArrayValueError
@@ -68,7 +68,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Array
 
 
-def _matrices(name: str, x: Array, *, square: bool = True) -> None:
+def _check_matrices(name: str, x: Array, *, square: bool = True) -> None:
     check(name, x, "real floating")
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         what = "square matrices" if square else "matrices"
@@ -77,70 +77,70 @@ def _matrices(name: str, x: Array, *, square: bool = True) -> None:
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Return the triangular factors L of positive definite matrices L·Lᵀ."""
-    _matrices("cholesky", x)
-    return recorded(lambda b, a: b.cholesky(a, upper=upper), x) if x.size else x
+    _check_matrices("cholesky", x)
+    return record(lambda b, a: b.cholesky(a, upper=upper), x) if x.size else x
 
 
 def inv(x: Array, /) -> Array:
     """Return the inverses of matrices."""
-    _matrices("inv", x)
-    return recorded(lambda b, a: b.inverse(a), x) if x.size else x
+    _check_matrices("inv", x)
+    return record(lambda b, a: b.inverse(a), x) if x.size else x
 
 
 def solve(x1: Array, x2: Array, /) -> Array:
     """Return the solutions of systems of linear equations x1 · x = x2."""
-    a, y = both("solve", x1, x2, "real floating")
-    _matrices("solve", a)
+    a, y = promote_operands("solve", x1, x2, "real floating")
+    _check_matrices("solve", a)
     vector = y.ndim == 1
-    right = reshaped(y, (*y.shape, 1)) if vector else y
-    stacked = common_shape(a.shape[:-2], right.shape[:-2])
-    shape = (*stacked, a.shape[-1], right.shape[-1])
+    right = reshape_to(y, (*y.shape, 1)) if vector else y
+    stack_shape = common_shape(a.shape[:-2], right.shape[:-2])
+    shape = (*stack_shape, a.shape[-1], right.shape[-1])
     if not a.size or not right.size:
         return empty(shape[:-1] if vector else shape, a.dtype, a)
-    a = expanded(a, (*stacked, *a.shape[-2:]))
-    found = recorded(lambda b, p, q: b.solve(p, q), a, expanded(right, shape))
-    return reshaped(found, shape[:-1]) if vector else found
+    a = expand_to(a, (*stack_shape, *a.shape[-2:]))
+    solution = record(lambda b, p, q: b.solve(p, q), a, expand_to(right, shape))
+    return reshape_to(solution, shape[:-1]) if vector else solution
 
 
 def det(x: Array, /) -> Array:
     """Return the determinants of matrices."""
-    _matrices("det", x)
+    _check_matrices("det", x)
     if not x.size:
         return full(x.shape[:-2], 1.0, dtype=x.dtype, device=x.device)
-    return recorded(lambda b, a: b.determinant(a), x)
+    return record(lambda b, a: b.determinant(a), x)
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
     """Return the signs of determinants and the logarithms of their absolute values."""
-    _matrices("slogdet", x)
+    _check_matrices("slogdet", x)
     if not x.size:
         one = full(x.shape[:-2], 1.0, dtype=x.dtype, device=x.device)
         return SlogdetResult(one, one * 0)
-    return SlogdetResult(*recorded_several(lambda b, a: b.slogdet(a), x))
+    return SlogdetResult(*record_several(lambda b, a: b.slogdet(a), x))
 
 
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Return orthonormal Q and upper triangular R with Q·R = x."""
-    _matrices("qr", x, square=False)
+    _check_matrices("qr", x, square=False)
     rows, columns = x.shape[-2:]
     if not x.size:
         inner = rows if mode == "complete" else min(rows, columns)
         q = _identities((*x.shape[:-2], rows, inner), x)
         return QRResult(q, zeros((*x.shape[:-2], inner, columns), dtype=x.dtype, device=x.device))
     complete = mode == "complete"
-    return QRResult(*recorded_several(lambda b, a: b.qr(a, complete=complete), x))
+    return QRResult(*record_several(lambda b, a: b.qr(a, complete=complete), x))
 
 
 def _identities(shape: Sequence[int], like: Array) -> Array:
-    return expanded(eye(*shape[-2:], dtype=like.dtype, device=like.device), tuple(shape))
+    return expand_to(eye(*shape[-2:], dtype=like.dtype, device=like.device), tuple(shape))
 
 
 def eigh(x: Array, /) -> EighResult:
     """Return the eigenvalues of symmetric matrices in ascending order, and their eigenvectors."""
-    _matrices("eigh", x)
+    _check_matrices("eigh", x)
     if not x.size:
         return EighResult(empty(x.shape[:-1], x.dtype, x), x)
-    return EighResult(*recorded_several(lambda b, a: b.eigh(a), x))
+    return EighResult(*record_several(lambda b, a: b.eigh(a), x))
 
 
 def eigvalsh(x: Array, /) -> Array:
@@ -150,19 +150,23 @@ def eigvalsh(x: Array, /) -> Array:
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """Return U, the singular values S in descending order, and Vᵀ with U·diag(S)·Vᵀ = x."""
-    _matrices("svd", x, square=False)
+    _check_matrices("svd", x, square=False)
     *stacked, rows, columns = x.shape
     if x.size:
-        u, s, vh = recorded_several(lambda b, a: b.svd(a), x)
+        u, s, vh = record_several(lambda b, a: b.svd(a), x)
     else:
         inner = min(rows, columns)
         u = _identities((*stacked, rows, inner), x)
         s = empty((*stacked, inner), x.dtype, x)
         vh = _identities((*stacked, inner, columns), x)
-    return SVDResult(_whole(u), s, _whole(vh.mT).mT) if full_matrices else SVDResult(u, s, vh)
+    return (
+        SVDResult(_complete_basis(u), s, _complete_basis(vh.mT).mT)
+        if full_matrices
+        else SVDResult(u, s, vh)
+    )
 
 
-def _whole(x: Array) -> Array:
+def _complete_basis(x: Array) -> Array:
     """Return orthonormal columns, completed to a basis."""
     rows, columns = x.shape[-2:]
     if rows == columns:
@@ -182,13 +186,13 @@ def _tolerance(x: Array, s: Array, rtol: float | Array | None) -> Array:
     relative = max(x.shape[-2:]) * float_info(x.dtype).eps if rtol is None else rtol
     largest = statistics.max(s, axis=-1, keepdims=True)
     if isinstance(relative, Array):
-        relative = converted(reshaped(relative, (*relative.shape, 1)), x.dtype)
+        relative = convert_dtype(reshape_to(relative, (*relative.shape, 1)), x.dtype)
     return largest * relative
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """Return the ranks of matrices: how many singular values are not 0, up to rounding."""
-    _matrices("matrix_rank", x, square=False)
+    _check_matrices("matrix_rank", x, square=False)
     if not x.size:
         return zeros(x.shape[:-2], dtype=DEFAULTS["indexing"], device=x.device)
     s = svdvals(x)
@@ -197,28 +201,28 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """Return the Moore-Penrose pseudo-inverses of matrices."""
-    _matrices("pinv", x, square=False)
+    _check_matrices("pinv", x, square=False)
     if not x.size:
         return empty((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype, x)
     u, s, vh = svd(x, full_matrices=False)
     kept = s > _tolerance(x, s, rtol)
     inverse = where(kept, 1.0 / where(kept, s, 1.0), 0.0)
-    return vh.mT @ (reshaped(inverse, (*inverse.shape, 1)) * u.mT)
+    return vh.mT @ (reshape_to(inverse, (*inverse.shape, 1)) * u.mT)
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
     """Return the n-th powers of matrices, of their inverses for n < 0."""
-    _matrices("matrix_power", x)
+    _check_matrices("matrix_power", x)
     if not x.size or n == 0:
         return _identities(x.shape, x)
     base = inv(x) if n < 0 else x
-    found: Array | None = None
+    power: Array | None = None
     for bit in bin(abs(n))[:1:-1]:
         if bit == "1":
-            found = base if found is None else found @ base
+            power = base if power is None else power @ base
         base = base @ base
-    assert found is not None
-    return found
+    assert power is not None
+    return power
 
 
 def vector_norm(
@@ -238,7 +242,7 @@ def vector_norm(
     if ord == float("-inf"):
         return statistics.min(size, **along)
     if ord == 0:
-        return converted(statistics.count_nonzero(x, **along), x.dtype)
+        return convert_dtype(statistics.count_nonzero(x, **along), x.dtype)
     if ord == 1:
         return statistics.sum(size, **along)
     if ord == 2:
@@ -253,7 +257,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
     largest or smallest singular value), ±1 (the largest or smallest sum of absolute values in a
     column) or ±inf (in a row).
     """
-    _matrices("matrix_norm", x, square=False)
+    _check_matrices("matrix_norm", x, square=False)
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, float("inf"), float("-inf")):
@@ -264,33 +268,33 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Norm | None = "fro"
     else:
         raise ArrayValueError(f"{ord!r} is not a matrix norm", 'such as "fro", "nuc", 1, 2')
     if ord == "nuc":
-        found = statistics.sum(sums, axis=-1)
+        norm = statistics.sum(sums, axis=-1)
     else:
         positive = float(ord) > 0  # pyrefly: ignore[bad-argument-type]
-        found = (statistics.max if positive else statistics.min)(sums, axis=-1)
-    return reshaped(found, (*found.shape, 1, 1)) if keepdims else found
+        norm = (statistics.max if positive else statistics.min)(sums, axis=-1)
+    return reshape_to(norm, (*norm.shape, 1, 1)) if keepdims else norm
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return the cross products of three-element vectors along a dimension."""
-    a, b = both("cross", x1, x2, "numeric")
-    for each in (a, b):
-        axis_of(axis, each.ndim)
+    a, b = promote_operands("cross", x1, x2, "numeric")
+    for operand in (a, b):
+        axis_of(axis, operand.ndim)
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise ArrayValueError(f"a cross product takes vectors of 3 elements, not {a.shape[axis]}")
     p, q = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     shape = common_shape(p.shape, q.shape)
-    p, q = expanded(p, shape), expanded(q, shape)
+    p, q = expand_to(p, shape), expand_to(q, shape)
     parts = [p[..., i] * q[..., j] - p[..., j] * q[..., i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return moveaxis(stack(parts, axis=-1), -1, axis)
 
 
 def outer(x1: Array, x2: Array, /) -> Array:
     """Return the outer product of two vectors."""
-    a, b = both("outer", x1, x2, "numeric")
+    a, b = promote_operands("outer", x1, x2, "numeric")
     if a.ndim != 1 or b.ndim != 1:
         raise ArrayValueError("an outer product takes two vectors")
-    return reshaped(a, (a.size, 1)) * reshaped(b, (1, b.size))
+    return reshape_to(a, (a.size, 1)) * reshape_to(b, (1, b.size))
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
@@ -302,7 +306,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     if not size or not x.size:
         return empty((*x.shape[:-2], size), x.dtype, x)
     start = offset if offset >= 0 else -offset * columns
-    flat = reshaped(x, (*x.shape[:-2], rows * columns))
+    flat = reshape_to(x, (*x.shape[:-2], rows * columns))
     return flat[..., start : start + (size - 1) * (columns + 1) + 1 : columns + 1]
 
 

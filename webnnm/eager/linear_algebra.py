@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webnnm.core.shapes import count, show
-from webnnm.eager.array import Array, both, check, matrix_product, reshaped
+from webnnm.eager.array import Array, check, matrix_product, promote_operands, reshape_to
 from webnnm.eager.errors import ArrayAxisError, ArrayValueError
 from webnnm.eager.manipulation import axes_of, moveaxis, permute_dims
 
@@ -27,15 +27,15 @@ def matrix_transpose(x: Array, /) -> Array:
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return the dot products of vectors along a dimension."""
-    a, b = both("vecdot", x1, x2, "numeric")
+    a, b = promote_operands("vecdot", x1, x2, "numeric")
     low = min(a.ndim, b.ndim)
     if not -low <= axis < 0:
         raise ArrayValueError(f"axis {axis} must be one of the last {low}, counted back from −1")
     if a.shape[axis] != b.shape[axis]:
         raise ArrayValueError(f"{show(a.shape)} and {show(b.shape)} have no dot product")
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
-    product = reshaped(a, (*a.shape[:-1], 1, a.shape[-1])) @ reshaped(b, (*b.shape, 1))
-    return reshaped(product, product.shape[:-2])
+    product = reshape_to(a, (*a.shape[:-1], 1, a.shape[-1])) @ reshape_to(b, (*b.shape, 1))
+    return reshape_to(product, product.shape[:-2])
 
 
 def tensordot(
@@ -60,6 +60,6 @@ def tensordot(
     columns = [at for at in range(x2.ndim) if at not in second]
     inner = count(x1.shape[at] for at in first)
     shape = [x1.shape[at] for at in rows], [x2.shape[at] for at in columns]
-    left = reshaped(permute_dims(x1, [*rows, *first]), (count(shape[0]), inner))
-    right = reshaped(permute_dims(x2, [*second, *columns]), (inner, count(shape[1])))
-    return reshaped(left @ right, (*shape[0], *shape[1]))
+    left = reshape_to(permute_dims(x1, [*rows, *first]), (count(shape[0]), inner))
+    right = reshape_to(permute_dims(x2, [*second, *columns]), (inner, count(shape[1])))
+    return reshape_to(left @ right, (*shape[0], *shape[1]))

@@ -11,16 +11,16 @@ from webnnm.eager.array import (
     Array,
     check,
     common_shape,
-    converted,
-    copied,
+    convert_dtype,
+    copy_array,
     empty,
-    recorded,
-    reshaped,
+    record,
+    reshape_to,
 )
-from webnnm.eager.creation import expanded
-from webnnm.eager.dtypes import promoted
+from webnnm.eager.creation import expand_to
+from webnnm.eager.dtypes import promote
 from webnnm.eager.errors import ArrayAxisError, ArrayIndexError, ArrayTypeError, ArrayValueError
-from webnnm.eager.indexing import Places, index_from_start
+from webnnm.eager.indexing import IndexArray, index_from_start
 
 Axes = int | Sequence[int] | None
 
@@ -29,20 +29,20 @@ def axis_of(axis: int, ndim: int) -> int:
     """Return a dimension counted from the front. Raises `ArrayAxisError` if there is none."""
     if not hasattr(axis, "__index__"):
         raise ArrayTypeError(f"an axis is an integer, not {axis!r}")
-    place = axis.__index__()
-    if not -ndim <= place < ndim:
-        raise ArrayAxisError(f"axis {place} of an array with {ndim} dimensions")
-    return place % ndim
+    index = axis.__index__()
+    if not -ndim <= index < ndim:
+        raise ArrayAxisError(f"axis {index} of an array with {ndim} dimensions")
+    return index % ndim
 
 
 def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
     """Return dimensions counted from the front, or all of them for None."""
     if axis is None:
         return tuple(range(ndim))
-    found = [axis_of(each, ndim) for each in (axis if isinstance(axis, Sequence) else (axis,))]
-    if len({*found}) < len(found):
+    axes = [axis_of(item, ndim) for item in (axis if isinstance(axis, Sequence) else (axis,))]
+    if len({*axes}) < len(axes):
         raise ArrayValueError(f"a dimension occurs twice in {axis}")
-    return tuple(found)
+    return tuple(axes)
 
 
 def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> Array:
@@ -62,8 +62,8 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
         sizes[sizes.index(-1)] = x.size // rest
     if count(sizes) != x.size:
         raise ArrayValueError(f"{x.size} elements {show(x.shape)} do not fill {show(shape)}")
-    found = reshaped(x, sizes)
-    return copied(x) if found is x and copy else found
+    result = reshape_to(x, sizes)
+    return copy_array(x) if result is x and copy else result
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
@@ -76,7 +76,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
         return x
     if not x.size:
         return empty(shape, x.dtype, x)
-    return recorded(lambda b, a: b.transpose(a, permutation=order), x)
+    return record(lambda b, a: b.transpose(a, permutation=order), x)
 
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
@@ -91,13 +91,13 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
     """Return an array broadcast to a shape."""
-    return expanded(x, tuple(shape))
+    return expand_to(x, tuple(shape))
 
 
 def broadcast_arrays(*several: Array) -> list[Array]:
     """Return arrays broadcast to their common shape."""
-    shape = common_shape(*(each.shape for each in several))
-    return [expanded(each, shape) for each in several]
+    shape = common_shape(*(array.shape for array in several))
+    return [expand_to(array, shape) for array in several]
 
 
 def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
@@ -106,7 +106,7 @@ def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
     places = axes_of(axis, x.ndim + number)
     sizes = iter(x.shape)
     shape = [1 if at in places else next(sizes) for at in range(x.ndim + number)]
-    return reshaped(x, shape)
+    return reshape_to(x, shape)
 
 
 def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
@@ -114,7 +114,7 @@ def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
     places = axes_of(axis, x.ndim)
     if any(x.shape[at] != 1 for at in places):
         raise ArrayValueError(f"not all of the dimensions {axis} of {show(x.shape)} have size 1")
-    return reshaped(x, [size for at, size in enumerate(x.shape) if at not in places])
+    return reshape_to(x, [size for at, size in enumerate(x.shape) if at not in places])
 
 
 def flip(x: Array, /, *, axis: Axes = None) -> Array:
@@ -122,7 +122,7 @@ def flip(x: Array, /, *, axis: Axes = None) -> Array:
     places = axes_of(axis, x.ndim)
     if not x.size or not places:
         return x
-    return recorded(lambda b, a: b.reverse(a, axes=places), x)
+    return record(lambda b, a: b.reverse(a, axes=places), x)
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes = None) -> Array:
@@ -130,15 +130,15 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axes = None) -> Array
     if axis is None:
         if not isinstance(shift, int):
             raise ArrayValueError("a shift of the flattened array is one integer")
-        return reshaped(roll(reshaped(x, (x.size,)), shift, axis=0), x.shape)
+        return reshape_to(roll(reshape_to(x, (x.size,)), shift, axis=0), x.shape)
     along = axis if isinstance(axis, Sequence) else (axis,)
     shifts = shift if isinstance(shift, Sequence) else (shift,) * len(along)
-    for each, by in zip(along, shifts, strict=True):
-        x = _rolled(x, by, axis_of(each, x.ndim))
+    for dimension, by in zip(along, shifts, strict=True):
+        x = _roll(x, by, axis_of(dimension, x.ndim))
     return x
 
 
-def _rolled(x: Array, by: int, axis: int) -> Array:
+def _roll(x: Array, by: int, axis: int) -> Array:
     size = x.shape[axis]
     if not x.size or not by % size:
         return x
@@ -153,42 +153,42 @@ def concat(several: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     if not parts:
         raise ArrayValueError("there is nothing to concatenate")
     if axis is None:
-        parts, axis = [reshaped(each, (each.size,)) for each in parts], 0
+        parts, axis = [reshape_to(array, (array.size,)) for array in parts], 0
     ndim = parts[0].ndim
     at = axis_of(axis, ndim)
-    dtype = promoted([each.dtype for each in parts])
-    rest = {(*each.shape[:at], *each.shape[at + 1 :]) for each in parts}
-    if len(rest) > 1 or any(each.ndim != ndim for each in parts):
-        listed = " and ".join(show(each.shape) for each in parts)
-        raise ArrayValueError(f"arrays {listed} cannot be concatenated along axis {axis}")
-    full = [converted(each, dtype) for each in parts if each.size]
+    dtype = promote([array.dtype for array in parts])
+    rest = {(*array.shape[:at], *array.shape[at + 1 :]) for array in parts}
+    if len(rest) > 1 or any(array.ndim != ndim for array in parts):
+        shapes = " and ".join(show(array.shape) for array in parts)
+        raise ArrayValueError(f"arrays {shapes} cannot be concatenated along axis {axis}")
+    full = [convert_dtype(array, dtype) for array in parts if array.size]
     if not full:
-        total = sum(each.shape[at] for each in parts)
+        total = sum(array.shape[at] for array in parts)
         shape = (*parts[0].shape[:at], total, *parts[0].shape[at + 1 :])
         return empty(shape, dtype, parts[0])
     if len(full) == 1:
-        return copied(full[0])
+        return copy_array(full[0])
 
     def build(b: Any, *operands: Any) -> Any:
         return b.concat([*operands], at)
 
-    return recorded(build, *full)
+    return record(build, *full)
 
 
 def stack(several: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Return arrays of the same shape joined along a new dimension."""
     parts = [*several]
-    if len({each.shape for each in parts}) != 1:
+    if len({array.shape for array in parts}) != 1:
         raise ArrayValueError("stacked arrays must have the same shape")
     at = axis_of(axis, parts[0].ndim + 1)
-    return concat([expand_dims(each, at) for each in parts], axis=at)
+    return concat([expand_dims(array, at) for array in parts], axis=at)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Return the slices of an array along a dimension."""
     at = axis_of(axis, x.ndim)
     before = (slice(None),) * at
-    return tuple(x[*before, place] for place in range(x.shape[at]))
+    return tuple(x[*before, index] for index in range(x.shape[at]))
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:
@@ -200,8 +200,8 @@ def tile(x: Array, repetitions: Sequence[int], /) -> Array:
     shape = tuple(size * number for size, number in zip(sizes, times, strict=True))
     if not count(shape):
         return empty(shape, x.dtype, x)
-    x = reshaped(x, sizes)
-    return recorded(lambda b, a: b.tile(a, repetitions=times), x)
+    x = reshape_to(x, sizes)
+    return record(lambda b, a: b.tile(a, repetitions=times), x)
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
@@ -210,31 +210,31 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     The numbers determine the shape of the result: if they are an array, the host reads it.
     """
     if axis is None:
-        x, axis = reshaped(x, (x.size,)), 0
+        x, axis = reshape_to(x, (x.size,)), 0
     at = axis_of(axis, x.ndim)
     size = x.shape[at]
     if isinstance(repeats, Array):
         check("repeats", repeats, "integral")
         if repeats.ndim > 1:
             raise ArrayValueError(f"repeats are a vector, not {show(repeats.shape)}")
-        given = repeats.tolist()
-        numbers: list[int] = given if repeats.ndim else [given] * size
+        counts = repeats.tolist()
+        numbers: list[int] = counts if repeats.ndim else [counts] * size
         numbers = numbers * size if len(numbers) == 1 else numbers
     else:
         numbers = [repeats] * size
     _check_repeats(numbers)
     if len(numbers) != size:
         raise ArrayValueError(f"{len(numbers)} repeats for {size} elements")
-    places = [place for place, number in enumerate(numbers) for _ in range(number)]
-    if not places or not x.size:
-        return empty((*x.shape[:at], len(places), *x.shape[at + 1 :]), x.dtype, x)
+    indices = [index for index, number in enumerate(numbers) for _ in range(number)]
+    if not indices or not x.size:
+        return empty((*x.shape[:at], len(indices), *x.shape[at + 1 :]), x.dtype, x)
     if not isinstance(repeats, Array):
         shape: Shape = (*x.shape[: at + 1], repeats, *x.shape[at + 1 :])
-        return reshaped(
-            expanded(expand_dims(x, at + 1), shape),
+        return reshape_to(
+            expand_to(expand_dims(x, at + 1), shape),
             (*x.shape[:at], size * repeats, *x.shape[at + 1 :]),
         )
-    return taken(x, places, at)
+    return gather(x, indices, at)
 
 
 def _check_repeats(numbers: Sequence[int]) -> None:
@@ -243,9 +243,9 @@ def _check_repeats(numbers: Sequence[int]) -> None:
         raise ArrayValueError(f"elements cannot be repeated {least} times")
 
 
-def taken(x: Array, places: Sequence[int], axis: int) -> Array:
+def gather(x: Array, indices: Sequence[int], axis: int) -> Array:
     """Return the elements at constant indices along a dimension."""
-    return recorded(lambda b, a: b.gather(a, b.constant([*places], "int32"), axis=axis), x)
+    return record(lambda b, a: b.gather(a, b.constant([*indices], "int32"), axis=axis), x)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
@@ -268,18 +268,18 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
             f"indices {show(indices.shape)} for an array {show(x.shape)}",
             "both have the same number of dimensions",
         )
-    shapes = [(*each.shape[:at], 1, *each.shape[at + 1 :]) for each in (x, indices)]
+    shapes = [(*array.shape[:at], 1, *array.shape[at + 1 :]) for array in (x, indices)]
     stack_shape = broadcast(*shapes)
     if stack_shape is None:
         raise ArrayIndexError(f"indices {show(indices.shape)} for an array {show(x.shape)}")
-    known, size = arrays.bounds(indices), x.shape[at]
-    Places(indices.shape, known).check(size, at)
-    x = expanded(x, (*stack_shape[:at], size, *stack_shape[at + 1 :]))
-    indices = expanded(indices, (*stack_shape[:at], indices.shape[at], *stack_shape[at + 1 :]))
+    bounds, size = arrays.bounds(indices), x.shape[at]
+    IndexArray(indices.shape, bounds).check(size, at)
+    x = expand_to(x, (*stack_shape[:at], size, *stack_shape[at + 1 :]))
+    indices = expand_to(indices, (*stack_shape[:at], indices.shape[at], *stack_shape[at + 1 :]))
     if not indices.size:
         return empty(indices.shape, x.dtype, x)
 
     def build(b: Any, a: Any, i: Any) -> Any:
-        return b.gather_elements(a, index_from_start(b, i, size, known), axis=at)
+        return b.gather_elements(a, index_from_start(b, i, size, bounds), axis=at)
 
-    return recorded(build, x, indices)
+    return record(build, x, indices)

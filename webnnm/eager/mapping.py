@@ -8,8 +8,8 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.eager.array import Array
-from webnnm.eager.calls import Output, as_arrays, current, spread, trace
-from webnnm.eager.creation import expanded
+from webnnm.eager.calls import Output, as_arrays, current, trace, unpack_arguments
+from webnnm.eager.creation import expand_to
 from webnnm.eager.errors import ArrayValueError
 from webnnm.eager.manipulation import axis_of, moveaxis
 from webnnm.eager.trees import flatten, unflatten
@@ -37,64 +37,68 @@ def vmap(
     """
 
     @wraps(function)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         axes = in_axes if isinstance(in_axes, Sequence) else (in_axes,) * len(args)
         if len(axes) != len(args):
             raise ArrayValueError(f"{len(axes)} in_axes for {len(args)} arguments")
         leaves, structure = flatten(args)
         each_axis = [a for a, arg in zip(axes, args, strict=True) for _ in flatten(arg)[0]]
         batches, size = _batches(as_arrays(leaves), each_axis)
-        alone = [place for place, axis in enumerate(each_axis) if axis is None]
+        unbatched = [index for index, axis in enumerate(each_axis) if axis is None]
 
-        def rebuilt(given: list[Any]) -> Any:
-            for place in alone:
-                given[place] = batches[place]
-            return unflatten(structure, iter(given))
+        def rebuild_arguments(arguments: list[Any]) -> Any:
+            for index in unbatched:
+                arguments[index] = batches[index]
+            return unflatten(structure, iter(arguments))
 
         pairs = zip(batches, each_axis, strict=True)
-        shapes = [each.shape[0 if axis is None else 1 :] for each, axis in pairs]
-        found = trace(spread(partial(function, **kwargs)), batches, shapes, rebuilt)
+        shapes = [array.shape[0 if axis is None else 1 :] for array, axis in pairs]
+        function_graph = trace(
+            unpack_arguments(partial(function, **kwargs)), batches, shapes, rebuild_arguments
+        )
         scope = current(batches)
-        names = {f"x{at}" for at, axis in enumerate(each_axis) if axis is not None}
-        inputs = {f"x{at}": scope.operand_of(each) for at, each in enumerate(batches)}
-        inputs = {name: inputs[name] for name in inputs if name in found.graph.inputs}
-        given = found.inlined(scope, inputs)
-        made = vectorize_graph(scope.builder, found.graph, given, names & given.keys(), size)
+        names = {f"x{index}" for index, axis in enumerate(each_axis) if axis is not None}
+        inputs = {f"x{index}": scope.operand_of(array) for index, array in enumerate(batches)}
+        inputs = {name: inputs[name] for name in inputs if name in function_graph.graph.inputs}
+        operands = function_graph.bind_inputs(scope, inputs)
+        outputs = vectorize_graph(
+            scope.builder, function_graph.graph, operands, names & operands.keys(), size
+        )
 
         results = {
-            f"y{at}": Array(each.dtype, scope, made[f"y{at}"][0])
-            for at, each in enumerate(found.results)
-            if isinstance(each, Output)
+            f"y{index}": Array(leaf.dtype, scope, outputs[f"y{index}"][0])
+            for index, leaf in enumerate(function_graph.results)
+            if isinstance(leaf, Output)
         }
 
         def output(name: str, _: Any) -> Array:
             result = results[name]
-            if not made[name][1]:
-                result = expanded(result, (size, *result.shape))
+            if not outputs[name][1]:
+                result = expand_to(result, (size, *result.shape))
             return moveaxis(result, 0, out_axes)
 
-        return found.filled(output)
+        return function_graph.build_results(output)
 
-    return mapped
+    return wrapper
 
 
 def _batches(arrays: Sequence[Array], axes: Sequence[Axis]) -> tuple[list[Array], int]:
     """Return the arrays with their examples along the first dimension, and the number of these."""
-    found: list[Array] = []
+    batches: list[Array] = []
     sizes: dict[int, Array] = {}
     for array, axis in zip(arrays, axes, strict=True):
         if axis is None:
-            found.append(array)
+            batches.append(array)
             continue
         if not array.ndim:
             raise ArrayValueError("a 0-dimensional array has no examples", "use in_axes=None")
-        place = axis_of(axis, array.ndim)
-        sizes[array.shape[place]] = array
-        found.append(moveaxis(array, place, 0))
+        batch_axis = axis_of(axis, array.ndim)
+        sizes[array.shape[batch_axis]] = array
+        batches.append(moveaxis(array, batch_axis, 0))
     if len(sizes) != 1:
-        listed = " and ".join(show(each.shape) for each in sizes.values()) or "none"
+        shapes = " and ".join(show(array.shape) for array in sizes.values()) or "none"
         raise ArrayValueError(
-            f"arguments need the same number of examples, these have {sorted(sizes)}: {listed}",
+            f"arguments need the same number of examples, these have {sorted(sizes)}: {shapes}",
             "in_axes=None is for arguments that all examples share",
         )
-    return found, next(iter(sizes))
+    return batches, next(iter(sizes))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, show
 from webnnm.eager.array import Array, operand_like
-from webnnm.eager.calls import as_arrays, computed
+from webnnm.eager.calls import as_arrays, evaluate
 from webnnm.eager.creation import zeros
 from webnnm.eager.dtypes import float32, int32
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
@@ -79,16 +79,18 @@ def optimizer(
     Raises `DataError` NNM703 for settings that the optimizer does not have, NNM704 for values out
     of range.
     """
-    written = given({"optimizer": name, **settings})
-    found = OPTIMIZERS[written["optimizer"]]
+    options = given({"optimizer": name, **settings})
+    declaration = OPTIMIZERS[options["optimizer"]]
     if lr is not None and not callable(lr) and not isinstance(lr, Array):
-        written |= given({"lr": lr})
-    taken = [*COMMON, *found.defaults]
-    for setting in written.keys() - {"optimizer"}:
-        if setting not in taken:
-            hint = f"it has {', '.join(taken)}"
-            raise DataError("NNM703", f'"{found.name}" has no "{setting}" by itself', hint=hint)
-    complete = resolve(written)
+        options |= given({"lr": lr})
+    allowed = [*COMMON, *declaration.defaults]
+    for setting in options.keys() - {"optimizer"}:
+        if setting not in allowed:
+            hint = f"it has {', '.join(allowed)}"
+            raise DataError(
+                "NNM703", f'"{declaration.name}" has no "{setting}" by itself', hint=hint
+            )
+    complete = resolve(options)
     rate = lr if callable(lr) or isinstance(lr, Array) else complete["lr"]
     return ContainerOptimizer(complete, rate, decays, multipliers)
 
@@ -135,7 +137,7 @@ class ContainerOptimizer:
         leaves, structure = flatten(params)
         weights = _parameters(leaves)
         shapes = [w.shape for w in weights]
-        slopes = _parameters(_alike("gradients", gradients, structure))
+        slopes = _parameters(_flatten_like("gradients", gradients, structure))
         if [g.shape for g in slopes] != shapes:
             first = next(at for at, g in enumerate(slopes) if g.shape != shapes[at])
             raise ArrayValueError(
@@ -148,17 +150,17 @@ class ContainerOptimizer:
         arrays = {f"{name}{at}": x for name, tree in trees.items() for at, x in enumerate(tree)}
         graph, slots = self._compile(structure, shapes)
         for slot, own, owners in slots:
-            moments = as_arrays(_alike("moments", state["moments"][slot], own))
+            moments = as_arrays(_flatten_like("moments", state["moments"][slot], own))
             arrays |= {f"{SLOT}{slot}/{at}": x for at, x in zip(owners, moments, strict=True)}
         arrays |= {**state["statistics"], RATE: _scalar(rate, weights[0])}
-        made = computed(graph, arrays)
+        outputs = evaluate(graph, arrays)
         moments = {
-            slot: unflatten(own, (made[f"{SLOT}{slot}/{at}"] for at in owners))
+            slot: unflatten(own, (outputs[f"{SLOT}{slot}/{at}"] for at in owners))
             for slot, own, owners in slots
         }
-        statistics = {name: made[name] for name in self._statistics}
+        statistics = {name: outputs[name] for name in self._statistics}
         after = {"step": step, "moments": moments, "statistics": statistics}
-        new = (made[f"{PARAMETER_PREFIX}{at}"] for at in range(len(weights)))
+        new = (outputs[f"{PARAMETER_PREFIX}{at}"] for at in range(len(weights)))
         return unflatten(structure, new), after
 
     @property
@@ -195,9 +197,9 @@ class ContainerOptimizer:
         )
         decaying, factors = [len(shape) > 1 for shape in shapes], [1.0] * len(shapes)
         if self._decays is not None:
-            decaying = [bool(each) for each in _alike("decays", self._decays, structure)]
+            decaying = [bool(flag) for flag in _flatten_like("decays", self._decays, structure)]
         if self._multipliers is not None:
-            factors = [float(x) for x in _alike("multipliers", self._multipliers, structure)]
+            factors = [float(x) for x in _flatten_like("multipliers", self._multipliers, structure)]
         s = self._settings
         update = UpdateSettings(
             multipliers=dict(zip(names, factors, strict=True)),
@@ -221,19 +223,19 @@ class ContainerOptimizer:
 
 def _parameters(leaves: Sequence[Any]) -> list[Array]:
     """Return leaves as arrays. Raises `ArrayTypeError` unless they are float32."""
-    found = as_arrays(leaves)
-    for each in found:
-        if each.dtype is not float32 or not each.size:
+    parameters = as_arrays(leaves)
+    for p in parameters:
+        if p.dtype is not float32 or not p.size:
             raise ArrayTypeError(
-                f"an optimizer takes arrays of float32, not {each.dtype}{show(each.shape)}",
+                f"an optimizer takes arrays of float32, not {p.dtype}{show(p.shape)}",
                 "keep parameters in float32, and convert them with `xp.astype` where they are used",
             )
-    if not found:
+    if not parameters:
         raise ArrayValueError("there are no parameters", "pass a container of arrays")
-    return found
+    return parameters
 
 
-def _alike(what: str, tree: Any, structure: Structure) -> list[Any]:
+def _flatten_like(what: str, tree: Any, structure: Structure) -> list[Any]:
     """Return the leaves of containers with the structure of the parameters."""
     leaves, same = flatten(tree)
     if same != structure:

@@ -11,7 +11,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, show
 from webnnm.eager.array import Array
 from webnnm.eager.dtypes import is_kind
-from webnnm.eager.embedding import embedded, place_of
+from webnnm.eager.embedding import embed_function, format_location
 from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
@@ -31,20 +31,21 @@ def own_losses(losses: Mapping[str, OutputLoss], given: Any) -> dict[str, Output
     Raises `DataError` NNM704 for a single function with several outputs, and for label smoothing,
     NNM710 for unknown outputs.
     """
+    functions: Any = given
     if not isinstance(given, Mapping):
         if len(losses) > 1:
             names = ", ".join(f'"{name}": …' for name in losses)
             message = f"the model has {len(losses)} outputs, but one loss is given"
             raise DataError("NNM704", message, hint=f"loss={{{names}}}")
-        given = dict.fromkeys(losses, given)
-    for name in given:
-        if name not in losses:  # pyrefly: ignore[unknown-argument-type]
+        functions = dict.fromkeys(losses, given)
+    for name in functions:
+        if name not in losses:
             hint = suggestion(str(name), losses)
             raise DataError("NNM710", f'loss: no output "{name}"', hint=hint)
-    return {name: _replaced(name, o, given.get(name)) for name, o in losses.items()}
+    return {name: _replace_loss(name, o, functions.get(name)) for name, o in losses.items()}
 
 
-def _replaced(name: str, chosen: OutputLoss, function: Function | None) -> OutputLoss:
+def _replace_loss(name: str, chosen: OutputLoss, function: Function | None) -> OutputLoss:
     if function is None:
         return chosen
     own = _OwnLoss(function, own_loss(function, name))
@@ -92,26 +93,28 @@ class _OwnLoss:
             f"return one number for each row, {show(lead)}, as `xp.mean(…, axis=-1)` does; or take "
             "the weights of the rows as a third argument, and return one number, the weighted mean"
         )
-        return LossRows(self._computed(b, (h.output, y), lead, hint))
+        return LossRows(self._call(b, (h.output, y), lead, hint))
 
     def total(self, b: GraphBuilder, h: ActivatedOutput, y: Operand, weights: Operand) -> Operand:
         """Return the loss of all rows, some of which may have weight 0."""
         hint = "with weights, return one number: xp.sum(weights * x) / xp.sum(weights)"
-        return self._computed(b, (h.output, y, weights), (), hint)
+        return self._call(b, (h.output, y, weights), (), hint)
 
-    def _computed(
+    def _call(
         self, b: GraphBuilder, operands: tuple[Operand, ...], shape: Shape, hint: str
     ) -> Operand:
-        found, operand_of = embedded(b, self._function, operands, str(self))
-        where = f"{self}{place_of(self._function)}"
-        if not isinstance(found, Array):
-            kind = f"{found!r}, which is not an array" if found is not None else "nothing"
+        result, operand_of = embed_function(b, self._function, operands, str(self))
+        where = f"{self}{format_location(self._function)}"
+        if not isinstance(result, Array):
+            kind = f"{result!r}, which is not an array" if result is not None else "nothing"
             raise ArrayTypeError(f"{where} returned {kind}", hint)
-        if found.shape != shape:
-            message = f"{where} returned {found.dtype}{show(found.shape)}, not float32{show(shape)}"
+        if result.shape != shape:
+            message = (
+                f"{where} returned {result.dtype}{show(result.shape)}, not float32{show(shape)}"
+            )
             raise ArrayValueError(message, hint)
-        if not is_kind(found.dtype, "real floating"):
-            message = f"{where} returned {found.dtype}, which has no gradient"
+        if not is_kind(result.dtype, "real floating"):
+            message = f"{where} returned {result.dtype}, which has no gradient"
             raise ArrayTypeError(message, "compute it with floats: `xp.astype(x, xp.float32)`")
-        operand = operand_of(found)
+        operand = operand_of(result)
         return operand if operand.dtype == "float32" else b.cast(operand, type="float32")

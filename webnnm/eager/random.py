@@ -18,7 +18,7 @@ from typing import Any
 
 from webnnm.core.random import Stream
 from webnnm.core.shapes import count
-from webnnm.eager.array import Array, check, empty, recorded, reshaped
+from webnnm.eager.array import Array, check, empty, record, reshape_to
 from webnnm.eager.creation import arange, asarray, shape_of
 from webnnm.eager.dtypes import DType, dtype_of, float32, int32, is_kind
 from webnnm.eager.elementwise import cos, log, sqrt
@@ -42,8 +42,8 @@ def key(seed: int) -> Array:
     (4,)
     """
     data = Stream(seed, _KEYS, "arrays").bytes(4 * WORDS)
-    words = [data[4 * at : 4 * at + 4] for at in range(WORDS)]
-    return asarray([int.from_bytes(word, "little") % PRIME for word in words], dtype=int32)
+    chunks = [data[4 * at : 4 * at + 4] for at in range(WORDS)]
+    return asarray([int.from_bytes(chunk, "little") % PRIME for chunk in chunks], dtype=int32)
 
 
 def split(key: Array, num: int = 2) -> Array:
@@ -53,7 +53,7 @@ def split(key: Array, num: int = 2) -> Array:
     >>> a, b, c = random.split(random.key(0), 3)
     """
     _check(key)
-    return recorded(lambda b, k: _keys(b, k, b.constant([*range(num)], "int32")), key)
+    return record(lambda b, k: _keys(b, k, b.constant([*range(num)], "int32")), key)
 
 
 def fold_in(key: Array, data: int | Array) -> Array:
@@ -62,8 +62,8 @@ def fold_in(key: Array, data: int | Array) -> Array:
     number = data if isinstance(data, Array) else asarray(data, dtype=int32)
     check("fold_in", number, "integral")
     # Negative numbers are counters like others: those above the positive ones.
-    place = reshaped(astype(number, int32), (1,)) & (2**31 - 1)
-    return reshaped(recorded(_keys, key, place), (WORDS,))
+    counter = reshape_to(astype(number, int32), (1,)) & (2**31 - 1)
+    return reshape_to(record(_keys, key, counter), (WORDS,))
 
 
 def _check(key: Array) -> None:
@@ -75,26 +75,26 @@ def _check(key: Array) -> None:
         )
 
 
-def _keys(b: Any, key: Any, places: Any) -> Any:
+def _keys(b: Any, key: Any, counters: Any) -> Any:
     """Return the keys for some numbers: two pairs are enciphered for each."""
-    size = places.shape[0]
+    size = counters.shape[0]
     # Above the counters of `bits`, so that no key repeats what was drawn.
-    low, high = (b.random_pairs(key, places, side=side) for side in (1, 2))
-    words = [b.reshape(word, new_shape=(size, 1)) for word in (*low, *high)]
-    return b.concat(words, 1)
+    low, high = (b.random_pairs(key, counters, side=side) for side in (1, 2))
+    parts = [b.reshape(part, new_shape=(size, 1)) for part in (*low, *high)]
+    return b.concat(parts, 1)
 
 
 def bits(key: Array, shape: int | Sequence[int] = ()) -> Array:
     """Return uniformly distributed integers from 0 up to but excluding 46337² ≈ 2³¹."""
     _check(key)
-    return _drawn(key, shape, int32, lambda _, left, right: left * PRIME + right)
+    return _draw(key, shape, int32, lambda _, left, right: left * PRIME + right)
 
 
-def _drawn(
+def _draw(
     keys: Array,
     shape: int | Sequence[int],
     dtype: DType,
-    combined: Callable[[Any, Any, Any], Any],
+    combine: Callable[[Any, Any, Any], Any],
 ) -> Array:
     """Return what `combined(builder, left, right)` makes of a pair of integers per element.
 
@@ -108,9 +108,9 @@ def _drawn(
 
     def build(b: Any, k: Any, places: Any) -> Any:
         places = b.reshape(places, new_shape=(*(1 for _ in lead), number))
-        return b.reshape(combined(b, *b.random_pairs(k, places)), new_shape=sizes)
+        return b.reshape(combine(b, *b.random_pairs(k, places)), new_shape=sizes)
 
-    return recorded(build, keys, arange(number, dtype=int32, device=keys.device), dtype=dtype)
+    return record(build, keys, arange(number, dtype=int32, device=keys.device), dtype=dtype)
 
 
 def uniform(
@@ -130,7 +130,7 @@ def uniform(
     """
     _check(key)
     dtype = _float(dtype)
-    share = _drawn(key, shape, float32, _share)
+    share = _draw(key, shape, float32, _share)
     return astype(share, dtype, copy=False) * (maxval - minval) + minval
 
 
@@ -140,10 +140,10 @@ def _share(b: Any, left: Any, right: Any) -> Any:
 
 
 def _float(dtype: DType) -> DType:
-    found = dtype_of(dtype)
-    if not is_kind(found, "real floating"):
-        raise ArrayValueError(f"random numbers of {found}", "use `randint` for integers")
-    return found
+    resolved = dtype_of(dtype)
+    if not is_kind(resolved, "real floating"):
+        raise ArrayValueError(f"random numbers of {resolved}", "use `randint` for integers")
+    return resolved
 
 
 def normal(key: Array, shape: int | Sequence[int] = (), *, dtype: DType = float32) -> Array:
@@ -153,9 +153,9 @@ def normal(key: Array, shape: int | Sequence[int] = (), *, dtype: DType = float3
     Deviates", Annals of Mathematical Statistics 29 (1958).
     """
     dtype = _float(dtype)
-    radius, angle = unstack(_drawn(split(key), shape, float32, _share))
-    found = sqrt(-2.0 * log(1.0 - radius)) * cos((2 * math.pi) * angle)
-    return astype(found, dtype, copy=False)
+    radius, angle = unstack(_draw(split(key), shape, float32, _share))
+    values = sqrt(-2.0 * log(1.0 - radius)) * cos((2 * math.pi) * angle)
+    return astype(values, dtype, copy=False)
 
 
 def randint(key: Array, shape: int | Sequence[int], minval: int, maxval: int) -> Array:

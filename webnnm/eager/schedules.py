@@ -83,8 +83,8 @@ class LearningRate:
         """Return the rate of a step, or of each step of an array."""
         if not isinstance(step, Array):
             return self._schedule.at(step)
-        place = clip(astype(step, int32) - 1, 0, self._schedule.total - 1)
-        return take(self._table(step.device), place)
+        index = clip(astype(step, int32) - 1, 0, self._schedule.total - 1)
+        return take(self._table(step.device), index)
 
     @cached_property
     def _rates(self) -> list[float]:
@@ -94,10 +94,10 @@ class LearningRate:
         """Return the rates of all steps, which stay on the device; each trace has its own."""
         if TRACES:
             return asarray(self._rates)
-        found = self._tables.get(device)
-        if found is None:
-            found = self._tables[device] = asarray(self._rates, device=device)
-        return found
+        table = self._tables.get(device)
+        if table is None:
+            table = self._tables[device] = asarray(self._rates, device=device)
+        return table
 
     def __repr__(self) -> str:
         s = self._schedule

@@ -25,15 +25,15 @@ from webnnm.ops.declare.checks import integer
 from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed
 from webnnm.ops.declare.tensors import TensorType
 
-LARGEST_PENDING = 2000
+MAX_PENDING_OPERATIONS = 2000
 """How many operations may be pending; beyond that, all of them are computed."""
-KNOWN_STARTS = 4
+MAX_STARTS = 4
 """How many start indices slices of one kind may have before these become inputs of programs."""
-KEPT_KINDS = 1000
+MAX_KINDS = 1000
 """How many kinds of slices have their start indices remembered."""
-KEPT_HOST_PROGRAMS = 256
+MAX_HOST_PROGRAMS = 256
 """How many structures a device remembers as computed on the host or not, the latest ones."""
-LARGEST_BUILDER = 50_000
+MAX_BUILDER_NODES = 50_000
 """Nodes after which the structures seen so far are forgotten."""
 
 
@@ -143,15 +143,15 @@ class Trace(Scope):
 
     def leaf(self, array: Recorded) -> Operand:
         """Return the input that stands for a captured array."""
-        found = self.captured.get(id(array))
-        if found is None:
+        entry = self.captured.get(id(array))
+        if entry is None:
             if isinstance(array.scope, Trace) and not array.scope.active:
-                raise ended()
+                raise trace_ended_error()
             source = array.operand if array.storage is None else array.storage
             assert source is not None
             operand = self.builder.input(f"captured {len(self.captured)}", *source.type)
-            found = self.captured[id(array)] = array, operand
-        return found[1]
+            entry = self.captured[id(array)] = array, operand
+        return entry[1]
 
     def number(self, value: float, dtype: DataType) -> Operand:
         """Return a constant."""
@@ -161,7 +161,7 @@ class Trace(Scope):
         """Do nothing: what a function does not return is not computed."""
 
 
-def ended() -> TracedValueError:
+def trace_ended_error() -> TracedValueError:
     """Return the error for an array whose function is no longer being traced."""
     return TracedValueError(
         "an array of a traced function is used outside of it",
@@ -180,12 +180,12 @@ class PendingGraph(Scope):
     def __init__(self, device: Device) -> None:
         self.device = device
         self.builder = GraphBuilder()
-        self._most = LARGEST_PENDING
+        self._most = MAX_PENDING_OPERATIONS
         self._starts: dict[Hashable, set[int]] = {}
         self._begin()
 
     def _begin(self) -> None:
-        if len(self.builder.nodes) > LARGEST_BUILDER:
+        if len(self.builder.nodes) > MAX_BUILDER_NODES:
             self.builder = GraphBuilder()
         self._leaves: dict[int, Operand] = {}
         self._storages: list[Storage] = []
@@ -200,13 +200,13 @@ class PendingGraph(Scope):
         storage = array.storage
         if storage is None or array.scope is not self:
             raise self._foreign(array)
-        found = self._leaves.get(id(storage))
-        if found is None:
+        operand = self._leaves.get(id(storage))
+        if operand is None:
             name = f"{len(self._storages)}:{storage.type}"
-            found = self._leaves[id(storage)] = self._input(name, storage.type)
+            operand = self._leaves[id(storage)] = self._input(name, storage.type)
             self._storages.append(storage)
             self._names.append(name)
-        return found
+        return operand
 
     def _foreign(self, array: Recorded) -> Exception:
         if isinstance(array.scope, PendingGraph):
@@ -214,7 +214,7 @@ class PendingGraph(Scope):
                 f"arrays of {array.scope.device} and {self.device} cannot be combined",
                 "move one of them with `to_device`",
             )
-        return ended()
+        return trace_ended_error()
 
     def number(self, value: float, dtype: DataType) -> Operand:
         """Return an input for a number: programs do not depend on its value."""
@@ -223,8 +223,8 @@ class PendingGraph(Scope):
         return self._input(number_name(dtype, len(values) - 1), TensorType(dtype, ()))
 
     def _input(self, name: str, type: TensorType) -> Operand:
-        known = self.builder.inputs.get(name)
-        return known or self.builder.input(name, *type)
+        existing = self.builder.inputs.get(name)
+        return existing or self.builder.input(name, *type)
 
     def hold(self, array: Recorded) -> None:
         """Note an array that has been recorded."""
@@ -243,7 +243,7 @@ class PendingGraph(Scope):
         if len(self._arrays) >= self._most and not self.differentiating and self.device.can_wait():
             length = period(self._kinds[len(self._kinds) // 2 :])
             self.compute()
-            self._most = LARGEST_PENDING // length * length
+            self._most = MAX_PENDING_OPERATIONS // length * length
 
     def drop_unneeded(self) -> None:
         """Drop what is pending if nobody refers to it: its inputs may then be freed."""
@@ -257,20 +257,20 @@ class PendingGraph(Scope):
         """
         if self.differentiating:
             return False
-        if len(self._starts) > KEPT_KINDS:
+        if len(self._starts) > MAX_KINDS:
             self._starts.clear()
         seen = self._starts.setdefault(kind, set())
-        if len(seen) <= KNOWN_STARTS:
+        if len(seen) <= MAX_STARTS:
             seen.add(start)
-        return len(seen) > KNOWN_STARTS
+        return len(seen) > MAX_STARTS
 
     def storage(self, array: Recorded) -> Storage:
         """Return the storage in which the values of a pending array will be."""
         if self.differentiating:
             # It may be differentiated further, so it stays pending.
-            work, found = self._segment([array])
+            work, storages = self._segment([array])
             self._submit(work)
-            return found[0]
+            return storages[0]
         self.compute()
         assert array.storage is not None
         return array.storage
@@ -278,8 +278,8 @@ class PendingGraph(Scope):
     def compute(self) -> None:
         """Submit everything that is pending and still referred to."""
         alive = [a for a in (ref() for ref in self._arrays) if a is not None and a.storage is None]
-        work, found = self._segment(alive)
-        for array, storage in zip(alive, found, strict=True):
+        work, storages = self._segment(alive)
+        for array, storage in zip(alive, storages, strict=True):
             array.storage, array.operand = storage, None
         self._begin()
         # Other tasks may record more while this one waits for the device.
@@ -289,9 +289,9 @@ class PendingGraph(Scope):
         """Return the computation of some arrays, and the storages of their values."""
         operands = [self.operand_of(array) for array in arrays]
         leaves = {self._leaves[id(storage)]: storage for storage in self._storages}
-        made = {o: Storage(o.type) for o in operands if o not in leaves}
-        work = _Segment(self, self._names, self._storages, self._numbers, made)
-        return work, [leaves.get(operand) or made[operand] for operand in operands]
+        new_storages = {o: Storage(o.type) for o in operands if o not in leaves}
+        work = _Segment(self, self._names, self._storages, self._numbers, new_storages)
+        return work, [leaves.get(operand) or new_storages[operand] for operand in operands]
 
     def _submit(self, work: _Segment) -> None:
         if work.outputs:
@@ -307,19 +307,19 @@ class _Segment(Work):
         names: Sequence[str],
         storages: Sequence[Storage],
         numbers: Mapping[DataType, Sequence[float]],
-        made: Mapping[Operand, Storage],
+        outputs: Mapping[Operand, Storage],
     ) -> None:
-        self._builder, self._wanted = pending.builder, [*made]
+        self._builder, self._operands = pending.builder, [*outputs]
         self._numbers: dict[DataType, list[float]] = {d: [*numbers[d]] for d in numbers}
         self._names, self._storages = [*names], [*storages]
         self._key = (
             pending.builder,
             len(names),
-            *((o.number, o.index) for o in made),
+            *((o.number, o.index) for o in outputs),
             *self._counts().items(),
         )
         self._device = pending.device
-        self.outputs = [*made.values()]
+        self.outputs = [*outputs.values()]
 
     @cached_property
     def inputs(self) -> Sequence[Storage]:  # pyrefly: ignore[bad-override]
@@ -327,7 +327,7 @@ class _Segment(Work):
         vectors = [HostArray.of(values, dtype) for dtype, values in self._numbers.items()]
         return [*self._storages, *map(self._device.constant, vectors)]
 
-    def done_on_host(self, device: Device) -> bool:
+    def try_on_host(self, device: Device) -> bool:
         """Compute it now if it is small and its values are on the host; return whether it did."""
         if any(storage.host is None for storage in self._storages):
             return False
@@ -341,29 +341,29 @@ class _Segment(Work):
         return True
 
     def _host_program(self, device: Device) -> HostProgram | None:
-        known = device.host_programs
-        if self._key in known:
-            program = known.pop(self._key)
+        programs = device.host_programs
+        if self._key in programs:
+            program = programs.pop(self._key)
         else:
-            small = is_small(self._wanted, device.host_elements)
+            small = is_small(self._operands, device.host_elements)
             program = HostProgram(self._graph(), self._names, self._counts()) if small else None
-        known[self._key] = program
-        if len(known) > KEPT_HOST_PROGRAMS:
-            del known[next(iter(known))]
+        programs[self._key] = program
+        if len(programs) > MAX_HOST_PROGRAMS:
+            del programs[next(iter(programs))]
         return program
 
     def _counts(self) -> dict[DataType, int]:
         return {dtype: len(values) for dtype, values in self._numbers.items()}
 
     def _graph(self) -> Graph:
-        outputs = {f"y{place}": operand for place, operand in enumerate(self._wanted)}
+        outputs = {f"y{index}": operand for index, operand in enumerate(self._operands)}
         return plain_graph(Graph(outputs, self._builder.inputs))
 
     def program(self, device: Device) -> Program | None:
         """Return the program that computes it if the same structure was computed before."""
         return device.programs.get(self._key)
 
-    async def compiled(self, device: Device) -> Program:
+    async def compile(self, device: Device) -> Program:
         """Compile the program that computes it."""
         graph = self._graph()
         executable = await device.compile(_with_vectors(graph, self._counts()))
@@ -383,18 +383,18 @@ def _with_vectors(graph: Graph, counts: Mapping[DataType, int]) -> Graph:
     """Return the graph with all numbers of a type in one input, since each input costs a write."""
     b = GraphBuilder()
     vectors = {dtype: b.input(_vector(dtype), dtype, [size]) for dtype, size in counts.items()}
-    given: dict[str, Operand] = {}
+    inputs: dict[str, Operand] = {}
     for node in graph.nodes():
         if not isinstance(node, InputNode):
             continue
-        word = node.name.partition(":")[0]
-        if word.startswith("number "):
-            place = int(word.removeprefix("number "))
-            one = b.slice(vectors[node.types[0].dtype], starts=[place], sizes=[1])
-            given[node.name] = b.reshape(one, new_shape=())
+        prefix = node.name.partition(":")[0]
+        if prefix.startswith("number "):
+            index = int(prefix.removeprefix("number "))
+            number = b.slice(vectors[node.types[0].dtype], starts=[index], sizes=[1])
+            inputs[node.name] = b.reshape(number, new_shape=())
         else:
-            given[node.name] = b.input(node.name, *node.types[0])
-    return b.build(copy_graph_into(b, graph, given))
+            inputs[node.name] = b.input(node.name, *node.types[0])
+    return b.build(copy_graph_into(b, graph, inputs))
 
 
 def period(values: Sequence[Hashable]) -> int:
@@ -426,7 +426,7 @@ def pending(device: Device) -> PendingGraph:
 
 
 @contextmanager
-def traced(trace: Trace) -> Generator[Trace]:
+def tracing(trace: Trace) -> Generator[Trace]:
     """Record what happens inside the `with` block in a trace."""
     TRACES.append(trace)
     try:

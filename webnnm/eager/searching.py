@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import show
 from webnnm.eager import array as arrays
-from webnnm.eager.array import Array, Scalar, both, check, empty, from_host, recorded, reshaped
+from webnnm.eager.array import (
+    Array,
+    Scalar,
+    check,
+    empty,
+    from_host,
+    promote_operands,
+    record,
+    reshape_to,
+)
 from webnnm.eager.creation import asarray
 from webnnm.eager.dtypes import DEFAULTS, bool_
 from webnnm.eager.errors import ArrayValueError
@@ -28,22 +37,22 @@ def _arg(method: str, x: Array, axis: int | None, keepdims: bool) -> Array:
     check(method, x, "numeric")
     flat = axis is None
     ndim = x.ndim
-    x = reshaped(x, (x.size,)) if flat else x
+    x = reshape_to(x, (x.size,)) if flat else x
     at = 0 if axis is None else axis_of(axis, x.ndim)
     dtype = DEFAULTS["indexing"]
     if not x.size:
         if not x.shape[at]:
             raise ArrayValueError("there is no extremum of no elements")
-        shape = [1 if place == at else size for place, size in enumerate(x.shape)]
+        shape = [1 if dimension == at else size for dimension, size in enumerate(x.shape)]
         return empty([s for i, s in enumerate(shape) if keepdims or i != at], dtype, x)
-    found = recorded(
+    indices = record(
         lambda b, a: getattr(b, method)(
             a, axis=at, keep_dimensions=keepdims and not flat, output_data_type="int32"
         ),
         x,
         dtype=dtype,
     )
-    return reshaped(found, (1,) * ndim) if flat and keepdims else found
+    return reshape_to(indices, (1,) * ndim) if flat and keepdims else indices
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
@@ -52,7 +61,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     Their number depends on the values, so the host reads them.
     """
     check("nonzero", x, "bool", "numeric")
-    return tuple(arrays.places(x))
+    return tuple(arrays.find_nonzero(x))
 
 
 def searchsorted(
@@ -71,29 +80,27 @@ def searchsorted(
     if isinstance(x2, Array) and x2.weak:
         below = arrays.compare("lesser" if side == "left" else "lesser_or_equal", x1, x2)
         return _count(below)
-    a, v = both("searchsorted", x1, x2, "numeric")
+    a, v = promote_operands("searchsorted", x1, x2, "numeric")
     dtype = DEFAULTS["indexing"]
     if not v.size:
         return empty(v.shape, dtype, v)
     if not a.size:
-        return asarray(0, dtype=dtype) + arrays.converted(v * 0, dtype)
+        return asarray(0, dtype=dtype) + arrays.convert_dtype(v * 0, dtype)
     method = "lesser" if side == "left" else "lesser_or_equal"
 
     def build(b: Any, row: Any, value: Any) -> Any:
-        each = b.reshape(value, new_shape=(*value.shape, 1))
-        below = b.cast(getattr(b, method)(row, each), type="int32")
+        values = b.reshape(value, new_shape=(*value.shape, 1))
+        below = b.cast(getattr(b, method)(row, values), type="int32")
         return b.reduce_sum(below, axes=[len(below.shape) - 1])
 
-    return recorded(build, a, v, dtype=dtype)
+    return record(build, a, v, dtype=dtype)
 
 
 def _count(x: Array) -> Array:
     """Return how many booleans are true."""
     if not x.size:
         return asarray(0, dtype=DEFAULTS["indexing"], device=x.device)
-    return recorded(
-        lambda b, a: b.reduce_sum(b.cast(a, type="int32")), x, dtype=DEFAULTS["indexing"]
-    )
+    return record(lambda b, a: b.reduce_sum(b.cast(a, type="int32")), x, dtype=DEFAULTS["indexing"])
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -107,7 +114,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     at = axis_of(axis, x.ndim)
     if not x.size:
         return x
-    return recorded(lambda b, a: b.sort(a, axis=at, descending=descending), x)
+    return record(lambda b, a: b.sort(a, axis=at, descending=descending), x)
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
@@ -116,7 +123,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     at = axis_of(axis, x.ndim)
     if not x.size:
         return empty(x.shape, DEFAULTS["indexing"], x)
-    return recorded(
+    return record(
         lambda b, a: b.argsort(a, axis=at, descending=descending), x, dtype=DEFAULTS["indexing"]
     )
 
@@ -165,26 +172,26 @@ def unique_all(x: Array, /) -> UniqueAll:
     values = HostArray.of([flat[at] for at in first], x.dtype.tensor, (len(first),))
     return UniqueAll(
         from_host(values, x.dtype, x.device),
-        _places(first, x, (len(first),)),
-        _places(inverse, x, x.shape),
-        _places(counts, x, (len(counts),)),
+        _to_indices(first, x, (len(first),)),
+        _to_indices(inverse, x, x.shape),
+        _to_indices(counts, x, (len(counts),)),
     )
 
 
-def _places(values: list[int], x: Array, shape: tuple[int, ...]) -> Array:
+def _to_indices(values: list[int], x: Array, shape: tuple[int, ...]) -> Array:
     return from_host(HostArray.of(values, "int32", shape), DEFAULTS["indexing"], x.device)
 
 
 def unique_counts(x: Array, /) -> UniqueCounts:
     """Return the unique elements in order, and how often each occurs."""
-    found = unique_all(x)
-    return UniqueCounts(found.values, found.counts)
+    unique = unique_all(x)
+    return UniqueCounts(unique.values, unique.counts)
 
 
 def unique_inverse(x: Array, /) -> UniqueInverse:
     """Return the unique elements in order, and the index of each element among them."""
-    found = unique_all(x)
-    return UniqueInverse(found.values, found.inverse_indices)
+    unique = unique_all(x)
+    return UniqueInverse(unique.values, unique.inverse_indices)
 
 
 def unique_values(x: Array, /) -> Array:
@@ -196,22 +203,22 @@ def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False) -> 
     """Return whether each element of x1 is in x2."""
     for x, number in ((x1, x2), (x2, x1)):
         if isinstance(x, Array) and arrays.is_out_of_range(number, x):
-            found = arrays.filled_like(x, int(invert), bool_)
-            return found if x is x1 else asarray(invert, device=x.device)
+            result = arrays.fill_like(x, int(invert), bool_)
+            return result if x is x1 else asarray(invert, device=x.device)
     if isinstance(x1, Array) and isinstance(x2, Array) and x2.weak:
         return arrays.compare("not_equal" if invert else "equal", x1, x2)
-    a, v = both("isin", x1, x2, "bool", "numeric")
+    a, v = promote_operands("isin", x1, x2, "bool", "numeric")
     if not a.size:
         return empty(a.shape, bool_, a)
     if not v.size:
-        return arrays.created(
+        return arrays.create(
             lambda b: b.expand(b.constant(int(invert), "uint8"), new_shape=a.shape), bool_, a.device
         )
 
     def build(b: Any, x: Any, y: Any) -> Any:
-        each = b.reshape(x, new_shape=(*x.shape, 1))
-        found = b.equal(each, b.reshape(y, new_shape=(v.size,)))
-        found = b.reduce_max(found, axes=[len(found.shape) - 1])
-        return b.logical_not(found) if invert else found
+        elements = b.reshape(x, new_shape=(*x.shape, 1))
+        matches = b.equal(elements, b.reshape(y, new_shape=(v.size,)))
+        matches = b.reduce_max(matches, axes=[len(matches.shape) - 1])
+        return b.logical_not(matches) if invert else matches
 
-    return recorded(build, a, v, dtype=bool_)
+    return record(build, a, v, dtype=bool_)

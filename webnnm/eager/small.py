@@ -26,10 +26,10 @@ def numpy_is_loaded() -> bool:
     return "numpy" in sys.modules
 
 
-def is_small(wanted: Iterable[Operand], elements: int) -> bool:
+def is_small(operands: Iterable[Operand], elements: int) -> bool:
     """Return whether these operands take few operations on few elements each."""
     seen: set[int] = set()
-    open = [operand.node for operand in wanted]
+    open = [operand.node for operand in operands]
     while open:
         node = open.pop()
         if node.number in seen:
@@ -56,7 +56,7 @@ class HostProgram:
 
         self._inputs = [*inputs]
         self._numbers = [
-            number_name(dtype, place) for dtype, size in counts.items() for place in range(size)
+            number_name(dtype, index) for dtype, size in counts.items() for index in range(size)
         ]
         self._host_array = host_array
         self._types = [operand.type for operand in graph.outputs.values()]
@@ -67,19 +67,19 @@ class HostProgram:
         self, inputs: Sequence[Storage], numbers: Iterable[float], outputs: Sequence[Storage]
     ) -> None:
         """Compute the outputs; `numbers` are those of all types, one after the other."""
-        given: dict[str, Any] = dict(zip(self._numbers, numbers, strict=True))
+        arguments: dict[str, Any] = dict(zip(self._numbers, numbers, strict=True))
         for name, storage in zip(self._inputs, inputs, strict=True):
-            given[name] = storage.host
+            arguments[name] = storage.host
         with self._numpy.errstate(all="ignore"):
-            found = self._program(given)
-        for storage, type, value in zip(outputs, self._types, found.values(), strict=True):
+            results = self._program(arguments)
+        for storage, type, value in zip(outputs, self._types, results.values(), strict=True):
             storage.host = self._host_array(type, value)
 
 
-def number_name(dtype: DataType, place: int) -> str:
+def number_name(dtype: DataType, index: int) -> str:
     """Return the name of the input that stands for a Python number.
 
     >>> number_name("float32", 0)
     'number 0:float32'
     """
-    return f"number {place}:{dtype}"
+    return f"number {index}:{dtype}"

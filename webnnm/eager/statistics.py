@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from webnnm.core.shapes import Shape, count
-from webnnm.eager.array import Array, check, converted, empty, recorded, reshaped
+from webnnm.eager.array import Array, check, convert_dtype, empty, record, reshape_to
 from webnnm.eager.creation import full, zeros
 from webnnm.eager.dtypes import BY_NAME, DEFAULTS, DType, bool_, dtype_of, is_kind
 from webnnm.eager.errors import ArrayValueError
@@ -14,12 +14,12 @@ from webnnm.eager.manipulation import Axes, axes_of, axis_of, concat
 from webnnm.graph.node import Operand
 
 
-def _reduced(x: Array, axis: Axes, keepdims: bool, build: Callable[..., Operand]) -> Array:
+def _reduce(x: Array, axis: Axes, keepdims: bool, build: Callable[..., Operand]) -> Array:
     """Return a reduction of an array with elements: `build(builder, operand, axes, keep)`."""
     axes = axes_of(axis, x.ndim)
     if not axes:
         return x
-    return recorded(lambda b, a: build(b, a, axes, keepdims), x)
+    return record(lambda b, a: build(b, a, axes, keepdims), x)
 
 
 def _without(shape: Shape, axis: Axes, keepdims: bool) -> Shape:
@@ -35,7 +35,7 @@ def _reduction(method: str) -> Callable[..., Operand]:
     return build
 
 
-def _accumulating(x: Array, dtype: DType | None) -> DType:
+def _get_sum_dtype(x: Array, dtype: DType | None) -> DType:
     """Return the type in which elements are summed."""
     if dtype is not None:
         return dtype_of(dtype)
@@ -46,11 +46,13 @@ def _accumulating(x: Array, dtype: DType | None) -> DType:
     return x.dtype
 
 
-def _wide(x: Array, function: Callable[[Array], Array]) -> Array:
+def _compute_wide(x: Array, function: Callable[[Array], Array]) -> Array:
     """Return a function of an array, computed in 32 bits if it has fewer, which devices lack."""
     narrow = is_kind(x.dtype, "integral") and x.dtype.bits < 32
     return (
-        converted(function(converted(x, DEFAULTS["integral"])), x.dtype) if narrow else function(x)
+        convert_dtype(function(convert_dtype(x, DEFAULTS["integral"])), x.dtype)
+        if narrow
+        else function(x)
     )
 
 
@@ -64,10 +66,10 @@ def sum(
     Array([2.0, 2.0, 2.0], dtype=float32)
     """
     check("sum", x, "numeric")
-    x = converted(x, _accumulating(x, dtype))
+    x = convert_dtype(x, _get_sum_dtype(x, dtype))
     if not x.size:
         return zeros(_without(x.shape, axis, keepdims), dtype=x.dtype, device=x.device)
-    return _wide(x, lambda a: _reduced(a, axis, keepdims, _reduction("reduce_sum")))
+    return _compute_wide(x, lambda a: _reduce(a, axis, keepdims, _reduction("reduce_sum")))
 
 
 def prod(
@@ -75,10 +77,10 @@ def prod(
 ) -> Array:
     """Return products along dimensions, or of all elements."""
     check("prod", x, "numeric")
-    x = converted(x, _accumulating(x, dtype))
+    x = convert_dtype(x, _get_sum_dtype(x, dtype))
     if not x.size:
         return full(_without(x.shape, axis, keepdims), 1, dtype=x.dtype, device=x.device)
-    return _wide(x, lambda a: _reduced(a, axis, keepdims, _reduction("reduce_product")))
+    return _compute_wide(x, lambda a: _reduce(a, axis, keepdims, _reduction("reduce_product")))
 
 
 def max(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
@@ -98,7 +100,7 @@ def _extremum(method: str, x: Array, axis: Axes, keepdims: bool) -> Array:
         if count(shape):
             raise ArrayValueError("there is no extremum of no elements")
         return empty(shape, x.dtype, x)
-    return _reduced(x, axis, keepdims, _reduction(method))
+    return _reduce(x, axis, keepdims, _reduction(method))
 
 
 def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
@@ -107,7 +109,7 @@ def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     if not x.size:
         shape = _without(x.shape, axis, keepdims)
         return full(shape, float("nan"), dtype=x.dtype, device=x.device)
-    return _reduced(x, axis, keepdims, _reduction("reduce_mean"))
+    return _reduce(x, axis, keepdims, _reduction("reduce_mean"))
 
 
 def var(
@@ -145,12 +147,12 @@ def _truth(method: str, of_none: int, x: Array, axis: Axes, keepdims: bool) -> A
     if not x.size:
         shape = _without(x.shape, axis, keepdims)
         return full(shape, bool(of_none), device=x.device)
-    return _reduced(converted(x, bool_), axis, keepdims, _reduction(method))
+    return _reduce(convert_dtype(x, bool_), axis, keepdims, _reduction(method))
 
 
 def count_nonzero(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     """Return the number of nonzero elements, along dimensions or overall."""
-    ones = converted(converted(x, bool_), DEFAULTS["indexing"])
+    ones = convert_dtype(convert_dtype(x, bool_), DEFAULTS["indexing"])
     return sum(ones, axis=axis, keepdims=keepdims)
 
 
@@ -163,7 +165,7 @@ def cumulative_sum(
     include_initial: bool = False,
 ) -> Array:
     """Return the cumulative sums of the elements along a dimension."""
-    return _running("cumulative_sum", 0, x, axis, dtype, include_initial)
+    return _accumulate("cumulative_sum", 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
@@ -175,10 +177,10 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Array:
     """Return the cumulative products of the elements along a dimension."""
-    return _running("cumulative_product", 1, x, axis, dtype, include_initial)
+    return _accumulate("cumulative_product", 1, x, axis, dtype, include_initial)
 
 
-def _running(
+def _accumulate(
     method: str, start: int, x: Array, axis: int | None, dtype: DType | None, initial: bool
 ) -> Array:
     check(method, x, "numeric")
@@ -186,16 +188,16 @@ def _running(
         if x.ndim > 1:
             raise ArrayValueError(f"{method} needs an axis for an array of {x.ndim} dimensions")
         axis = 0
-    x = reshaped(x, (1,)) if not x.ndim else x
+    x = reshape_to(x, (1,)) if not x.ndim else x
     at = axis_of(axis, x.ndim)
-    x = converted(x, _accumulating(x, dtype))
-    found = x
+    x = convert_dtype(x, _get_sum_dtype(x, dtype))
+    result = x
     if x.size:
-        found = _wide(x, lambda a: recorded(lambda b, o: getattr(b, method)(o, axis=at), a))
+        result = _compute_wide(x, lambda a: record(lambda b, o: getattr(b, method)(o, axis=at), a))
     if not initial:
-        return found
+        return result
     first = full((*x.shape[:at], 1, *x.shape[at + 1 :]), start, dtype=x.dtype, device=x.device)
-    return concat([first, found], axis=at)
+    return concat([first, result], axis=at)
 
 
 def diff(
@@ -212,7 +214,7 @@ def diff(
     if n < 0:
         raise ArrayValueError(f"there are no {n}-th differences", "n is an integer from 0 on")
     at = axis_of(axis, x.ndim)
-    ends = [each for each in (prepend, x, append) if each is not None]
+    ends = [part for part in (prepend, x, append) if part is not None]
     x = concat(ends, axis=at) if len(ends) > 1 else x
     before = (slice(None),) * at
     for _ in range(n):

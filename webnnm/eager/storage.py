@@ -12,9 +12,9 @@ from webnnm.core.arrays import HostArray
 from webnnm.eager.errors import ArrayValueError
 from webnnm.ops.declare.tensors import TensorType
 
-SPARE_BYTES = 64 * 2**20
+MAX_SPARE_BYTES = 64 * 2**20
 """Spare tensors are kept up to this many bytes, or as many as arrays hold."""
-KEPT_ON_HOST = 4096
+MAX_HOST_BYTES = 4096
 """Bytes of an array up to which the host keeps what it has written to a device."""
 
 
@@ -64,7 +64,7 @@ class TensorPool:
         """
         type = tensor.type
         self._count(type, -1)
-        room = max(SPARE_BYTES, self.used_bytes)
+        room = max(MAX_SPARE_BYTES, self.used_bytes)
         if shared or self.spare_bytes + size_of(type) > room:
             self.backend.release(tensor)
         else:
@@ -73,7 +73,7 @@ class TensorPool:
 
     def clear(self) -> None:
         """Release the spare tensors."""
-        self.backend.release(*(each for several in self._spare.values() for each in several))
+        self.backend.release(*(tensor for tensors in self._spare.values() for tensor in tensors))
         self._spare.clear()
         self.spare_bytes = 0
 
@@ -114,7 +114,7 @@ class Storage:
         self.tensor, self.pool, self.readers = tensor, pool, 0
         if self.host is not None:
             pool.backend.write(tensor, self.host)
-            if size_of(self.type) > KEPT_ON_HOST:
+            if size_of(self.type) > MAX_HOST_BYTES:
                 self.host = None
 
     def donate(self) -> None:

@@ -31,21 +31,21 @@ def _flatten(tree: Any, leaves: list[Any]) -> Structure:
         return None
     kind = cast("Any", type(tree))
     if kind is tuple or kind is list:
-        return (kind, None, _parts(tree, leaves))
+        return (kind, None, _flatten_parts(tree, leaves))
     if kind is dict:
         keys = tuple(sorted(tree, key=str))
-        return (kind, keys, _parts([tree[key] for key in keys], leaves))
+        return (kind, keys, _flatten_parts([tree[key] for key in keys], leaves))
     if hasattr(kind, "_fields"):  # a named tuple
-        return (kind, kind._fields, _parts(tree, leaves))
+        return (kind, kind._fields, _flatten_parts(tree, leaves))
     if hasattr(kind, "__dataclass_fields__"):  # as `is_dataclass`, which takes longer
-        keys = tuple(each.name for each in dataclasses.fields(kind))
-        return (kind, keys, _parts([getattr(tree, key) for key in keys], leaves))
+        keys = tuple(field.name for field in dataclasses.fields(kind))
+        return (kind, keys, _flatten_parts([getattr(tree, key) for key in keys], leaves))
     leaves.append(tree)
     return LEAF
 
 
-def _parts(trees: Iterable[Any], leaves: list[Any]) -> tuple[Structure, ...]:
-    return tuple([_flatten(each, leaves) for each in trees])
+def _flatten_parts(trees: Iterable[Any], leaves: list[Any]) -> tuple[Structure, ...]:
+    return tuple([_flatten(tree, leaves) for tree in trees])
 
 
 def count_leaves(structure: Structure) -> int:
@@ -62,10 +62,10 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     if structure == LEAF:
         return next(leaves)
     kind, keys, parts = cast("tuple[Any, Any, Any]", structure)
-    found = [unflatten(each, leaves) for each in parts]
+    children = [unflatten(part, leaves) for part in parts]
     if keys is None:
-        return kind(found)
-    named = dict(zip(keys, found, strict=True))
+        return kind(children)
+    named = dict(zip(keys, children, strict=True))
     return named if kind is dict else kind(**named)
 
 
@@ -81,12 +81,12 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     leaves, structure = flatten(tree)
     more: list[list[Any]] = []
     for other in others:
-        found, same = flatten(other)
+        other_leaves, same = flatten(other)
         if same != structure:
             raise ArrayValueError(
                 "containers that are mapped together need the same structure", "check their keys"
             )
-        more.append(found)
+        more.append(other_leaves)
     return unflatten(structure, iter(map(function, leaves, *more)))
 
 

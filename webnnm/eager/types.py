@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.shapes import Shape
 from webnnm.eager import dtypes
-from webnnm.eager.array import Array, common_shape, converted, copied
+from webnnm.eager.array import Array, common_shape, convert_dtype, copy_array
 from webnnm.eager.device import Device
 from webnnm.eager.dtypes import DType, FInfo, IInfo, dtype_of, float_info, integer_info
 from webnnm.eager.errors import ArrayTypeError
@@ -20,14 +20,14 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | Non
     Floats are rounded towards zero to integers; the result for values out of range, and for NaN,
     depends on the device.
     """
-    found = converted(x if device is None else x.to_device(device), dtype_of(dtype))
-    return copied(found) if copy and found is x else found
+    result = convert_dtype(x if device is None else x.to_device(device), dtype_of(dtype))
+    return copy_array(result) if copy and result is x else result
 
 
 def can_cast(source: DType | Array, target: DType, /) -> bool:
     """Return whether promotion may turn one data type into another."""
-    found = source.dtype if isinstance(source, Array) else dtype_of(source)
-    return dtypes.can_cast(found, dtype_of(target))
+    dtype = source.dtype if isinstance(source, Array) else dtype_of(source)
+    return dtypes.can_cast(dtype, dtype_of(target))
 
 
 def finfo(type: DType | Array, /) -> FInfo:
@@ -42,14 +42,16 @@ def iinfo(type: DType | Array, /) -> IInfo:
 
 def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
     """Return the data type to which arrays, types and Python numbers promote."""
-    numbers = [each for each in arrays_and_dtypes if isinstance(each, (bool, int, float, complex))]
-    others = [each for each in arrays_and_dtypes if not isinstance(each, (int, float, complex))]
+    numbers = [
+        value for value in arrays_and_dtypes if isinstance(value, (bool, int, float, complex))
+    ]
+    others = [value for value in arrays_and_dtypes if not isinstance(value, (int, float, complex))]
     if not others:
         raise ArrayTypeError("`result_type` needs an array or a data type")
-    found = dtypes.promoted([o.dtype if isinstance(o, Array) else dtype_of(o) for o in others])
+    common = dtypes.promote([o.dtype if isinstance(o, Array) else dtype_of(o) for o in others])
     for number in numbers:
-        found = dtypes.scalar_dtype(number, found)
-    return found
+        common = dtypes.scalar_dtype(number, common)
+    return common
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

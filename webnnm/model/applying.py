@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
 from webnnm.data.binding.binding import check_ids, find_embedding_tables
-from webnnm.eager.array import Array, bounds, converted, host_array
-from webnnm.eager.calls import computed
+from webnnm.eager.array import Array, bounds, convert_dtype, host_array
+from webnnm.eager.calls import evaluate
 from webnnm.eager.creation import asarray
 from webnnm.eager.device import Device
 from webnnm.eager.dtypes import dtype_of, float32, is_kind
@@ -186,7 +186,7 @@ def _computed(
             raise DataError("NNM710", f'params has no "{word}"', hint=hint)
         found = given[name] if name in given else params[word]
         arrays[name] = _fitting(word, found, operand.type)
-    return computed(graph, arrays)
+    return evaluate(graph, arrays)
 
 
 def _fitting(name: str, value: Any, type: TensorType) -> Array:
@@ -198,7 +198,7 @@ def _fitting(name: str, value: Any, type: TensorType) -> Array:
     )
     if x.shape != type.shape or not alike:
         raise _misfit(name, x, str(type))
-    return x if x.dtype.tensor == type.dtype else converted(x, wanted)
+    return x if x.dtype.tensor == type.dtype else convert_dtype(x, wanted)
 
 
 def _misfit(name: str, x: Array, wanted: str) -> DataError:

@@ -106,14 +106,14 @@ def test_a_kernel_draws_what_operators_do() -> None:
 
 def test_normal_numbers_take_few_kernels() -> None:
     from webnnm.backends.kernels import computable
-    from webnnm.eager.calls import as_arrays, rebuild, spread, trace
+    from webnnm.eager.calls import as_arrays, rebuild, trace, unpack_arguments
     from webnnm.eager.scopes import plain_graph
     from webnnm.eager.trees import flatten
 
     leaves, structure = flatten([random.key(0)])
     arrays = as_arrays(leaves)
     found = trace(
-        spread(lambda key: random.normal(key, (64, 4))),
+        unpack_arguments(lambda key: random.normal(key, (64, 4))),
         arrays,
         [each.shape for each in arrays],
         rebuild(structure),
