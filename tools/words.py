@@ -49,7 +49,8 @@ IRREGULAR = frozenset(
 NO_PARTICIPLES = frozenset(
     re.findall(
         r"\w+",
-        "bed bleed embed exceed feed heed indeed need proceed red seed shed speed succeed",
+        "bed bleed embed exceed feed heed indeed need proceed red seed shed speed succeed"
+        " searchsorted",  # NumPy's name
     )
 )
 """Words that end in -ed and are no participles."""
