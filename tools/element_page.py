@@ -28,8 +28,8 @@ def write(site: Path) -> None:
     del own["package.json"]
     addresses: dict[str, str] = {}
     for path, content in own.items():
-        addresses[new.place(path)] = f"./{FOLDER}/{new.place(path)}"
-        target = site / FOLDER / new.place(path)
+        addresses[new.page_path(path)] = f"./{FOLDER}/{new.page_path(path)}"
+        target = site / FOLDER / new.page_path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     vendored = (path.relative_to(site).as_posix() for path in _files(site / "vendor"))

@@ -31,10 +31,10 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the parsed command line; errors of a command show its usage."""
-        given, rest = self.parse_known_args(args, namespace)
+        arguments, rest = self.parse_known_args(args, namespace)
         if rest:
-            given.parser.error(f"unrecognized arguments: {' '.join(rest)}")
-        return given
+            arguments.parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        return arguments
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Do the same, and also return the unknown arguments."""
@@ -44,20 +44,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and what may have been meant, and end the program."""
         self.print_usage(sys.stderr)
-        hint = next(self._meant(), "")
-        told = f"{self.prog}: error: {message}\n"
-        self.exit(USAGE, f"{told}hint: {hint}\n" if hint else told)
+        hint = next(self._suggest(), "")
+        text = f"{self.prog}: error: {message}\n"
+        self.exit(USAGE, f"{text}hint: {hint}\n" if hint else text)
 
-    def _meant(self) -> Iterator[str]:
+    def _suggest(self) -> Iterator[str]:
         """Yield a suggestion for every unknown word."""
         commands = [a for a in self._actions if isinstance(a.choices, dict)]
-        for word in self._words:
-            name = word.partition("=")[0]
-            if commands and not word.startswith("-"):
-                known = list(commands[0].choices or ())
-                if word not in known and (hint := suggestion(word, known)):
+        for argument in self._words:
+            name = argument.partition("=")[0]
+            if commands and not argument.startswith("-"):
+                names = list(commands[0].choices or ())
+                if argument not in names and (hint := suggestion(argument, names)):
                     yield hint
                 return  # what follows belongs to a command
-            if word.startswith("--") and name not in self._option_string_actions:
+            if argument.startswith("--") and name not in self._option_string_actions:
                 hint = suggestion(name, self._option_string_actions)
                 yield from [hint] * bool(hint)

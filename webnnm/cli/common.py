@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from webnnm.model.nnmodel import NNModel
     from webnnm.notation.syntax import Document
 
-FINE, WRONG, INTERRUPTED = 0, 1, 130
+OK, ERROR, INTERRUPTED = 0, 1, 130
 """Exit codes besides `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
 
 SNAPSHOT = ".safetensors"
@@ -54,7 +54,7 @@ class CommandError(DataError):
 
 
 @contextmanager
-def asked_for(*codes: str) -> Generator[None]:
+def as_command_error(*codes: str) -> Generator[None]:
     """Treat errors with these codes as errors in the words of the command."""
     try:
         yield
@@ -68,12 +68,12 @@ def command(
     commands: Parsers, name: str, help: str, run: Any, **options: Any
 ) -> argparse.ArgumentParser:
     """Add a command that `run` carries out and that has `--json`; `run` returns the exit code."""
-    made: argparse.ArgumentParser = commands.add_parser(
+    parser: argparse.ArgumentParser = commands.add_parser(
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", **options
     )
-    made.set_defaults(run=run)
-    made.add_argument("--json", action="store_true", help="print JSON")
-    return made
+    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
 
 
 def add_model(
@@ -140,8 +140,8 @@ def add_dialect(parser: Any) -> None:
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `add_dialect` as those of `read_csv`."""
     names = ("delimiter", "header", "encoding", "decimal", "comment")
-    words = [word for word in arguments.missing_values.split(",") if word]
-    return {name: getattr(arguments, name) for name in names} | {"missing_values": words}
+    values = [value for value in arguments.missing_values.split(",") if value]
+    return {name: getattr(arguments, name) for name in names} | {"missing_values": values}
 
 
 def _delimiter(text: str) -> str:
@@ -156,33 +156,34 @@ def parts(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers") from None
 
 
-def column(word: str) -> str | int:
+def column(text: str) -> str | int:
     """Read the name of a column, or its position."""
-    return int(word) if word.lstrip("-").isdecimal() else word
+    return int(text) if text.lstrip("-").isdecimal() else text
 
 
-def table(given: argparse.Namespace) -> CSVDataset:
+def table(arguments: argparse.Namespace) -> CSVDataset:
     """Return the dataset that the options of `add_table` describe."""
-    check_table(given.data)
-    with asked_for("NNM710"):
+    check_table(arguments.data)
+    with as_command_error("NNM710"):
         dataset = asyncio.run(
             CSVDataset.create(
-                given.data,
-                features=given.features and [column(word) for word in given.features.split(",")],
-                label=None if given.label is None else column(given.label),
-                **dialect(given),
-                split=given.split,
-                standardize=given.standardize,
-                task=given.task,
-                missing=given.missing,
-                categorical=[column(word) for word in given.categorical.split(",") if word],
+                arguments.data,
+                features=arguments.features
+                and [column(name) for name in arguments.features.split(",")],
+                label=None if arguments.label is None else column(arguments.label),
+                **dialect(arguments),
+                split=arguments.split,
+                standardize=arguments.standardize,
+                task=arguments.task,
+                missing=arguments.missing,
+                categorical=[column(name) for name in arguments.categorical.split(",") if name],
             )
         )
     if dataset.dialect is not None and not dataset.dialect.usual:
-        say(f"{given.data}: {dataset.dialect}")
+        say(f"{arguments.data}: {dataset.dialect}")
     for report in dataset.report.columns:
         if report.written:
-            say(f"{given.data}, column {report.name}: {report.written}")
+            say(f"{arguments.data}, column {report.name}: {report.written}")
     return dataset
 
 
@@ -207,19 +208,19 @@ def add_hyperparameters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def hyperparameters(given: argparse.Namespace) -> dict[str, Any]:
+def hyperparameters(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the hyperparameters that were given."""
-    words = {name[1:]: value for name, value in vars(given).items() if name[0] == "="}
-    found = {name: value for name, value in words.items() if value is not None}
-    for pair in given.set:
+    options = {name[1:]: value for name, value in vars(arguments).items() if name[0] == "="}
+    texts = {name: value for name, value in options.items() if value is not None}
+    for pair in arguments.set:
         name, _, value = pair.partition("=")
-        found[name.strip()] = value
-    return {name: _value(text) for name, text in found.items()}
+        texts[name.strip()] = value
+    return {name: _value(text) for name, text in texts.items()}
 
 
-def silenced(given: argparse.Namespace) -> list[str]:
+def parse_silenced_rules(arguments: argparse.Namespace) -> list[str]:
     """Return the rules that must not report."""
-    return [rule for words in given.silence for rule in words.split(",")]
+    return [rule for rules in arguments.silence for rule in rules.split(",")]
 
 
 def _value(text: str) -> Any:
@@ -230,15 +231,15 @@ def _value(text: str) -> Any:
         return text
 
 
-def lengths(words: Sequence[str]) -> dict[str, int]:
+def lengths(texts: Sequence[str]) -> dict[str, int]:
     """Read the lengths of sequences: "words=128"; a number alone is the length of `sequence`."""
-    found: dict[str, int] = {}
-    for word in words:
-        name, equals, length = word.rpartition("=")
+    result: dict[str, int] = {}
+    for text in texts:
+        name, equals, length = text.rpartition("=")
         if not length.isdecimal():
-            raise DataError("NNM704", f"--sequence {word}", hint="give --sequence NAME=LENGTH")
-        found[name if equals else "sequence"] = int(length)
-    return found
+            raise DataError("NNM704", f"--sequence {text}", hint="give --sequence NAME=LENGTH")
+        result[name if equals else "sequence"] = int(length)
+    return result
 
 
 def add_sequence(parser: argparse.ArgumentParser) -> None:
@@ -247,15 +248,15 @@ def add_sequence(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sequence", action="append", default=[], metavar="NAME=N", help=help)
 
 
-def read_bytes(place: str) -> bytes:
+def read_bytes(path: str) -> bytes:
     """Return the content of a file. Raises `DataError` NNM715 if it cannot be read."""
     try:
-        return Path(place).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
-        raise DataError("NNM715", f'"{place}" cannot be read: {error.strerror or error}') from error
+        raise DataError("NNM715", f'"{path}" cannot be read: {error.strerror or error}') from error
 
 
-def typed() -> str:
+def read_standard_text() -> str:
     """Return the text of the standard input. Raises `DataError` NNM715 if it is not text."""
     try:
         return sys.stdin.read()
@@ -263,64 +264,64 @@ def typed() -> str:
         raise DataError("NNM715", f"the standard input is not text: {error}") from error
 
 
-def piped() -> bytes | str:
+def read_standard_bytes() -> bytes | str:
     """Return the bytes of the standard input, whose encoding is that of a table."""
     buffer = getattr(sys.stdin, "buffer", None)
-    return typed() if buffer is None else buffer.read()
+    return read_standard_text() if buffer is None else buffer.read()
 
 
-def mistaken(place: str, kind: Kind, wanted: str) -> DataError:
+def wrong_kind_error(path: str, kind: Kind, expected: str) -> DataError:
     """Return the error for a file of a different kind than a command needs."""
-    return DataError("NNM715", f'"{place}" is {kind.name}, not {wanted}', hint=kind.remedy)
+    return DataError("NNM715", f'"{path}" is {kind.name}, not {expected}', hint=kind.remedy)
 
 
-def check_table(place: str) -> None:
+def check_table(path: str) -> None:
     """Reject a file that is recognised as something other than a table (NNM715)."""
-    if not Path(place).is_file():
+    if not Path(path).is_file():
         return
-    with Path(place).open("rb") as file:
+    with Path(path).open("rb") as file:
         begin = file.read(BEGINNING_BYTES)
-    kind = recognise_file(begin, place)
+    kind = recognise_file(begin, path)
     if kind == COMPRESSED and begin[:2] in (b"\x1f\x8b", b"PK"):  # the reader knows more of these
         return
     if kind is not None and kind != TABLE:
-        raise mistaken(place, kind, "a table")
+        raise wrong_kind_error(path, kind, "a table")
 
 
-async def _read(place: str) -> str | bytes:
+async def _read(path: str) -> str | bytes:
     """Return a text as `str`, a snapshot as bytes. Raises `DataError` NNM715 for anything else."""
-    if place == "-":
-        return typed()
-    if "://" in place:
-        return await read_text(place)
-    data = read_bytes(place)
-    if is_safetensors(data) or place.endswith(SNAPSHOT):
+    if path == "-":
+        return read_standard_text()
+    if "://" in path:
+        return await read_text(path)
+    data = read_bytes(path)
+    if is_safetensors(data) or path.endswith(SNAPSHOT):
         return data
-    kind = recognise_file(data, place)
+    kind = recognise_file(data, path)
     if kind is not None and kind != TEXT:
-        raise mistaken(place, kind, "a model")
+        raise wrong_kind_error(path, kind, "a model")
     try:
         return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
     except UnicodeDecodeError as error:
-        raise DataError("NNM715", f'"{place}" is neither a text nor a snapshot: {error}') from error
+        raise DataError("NNM715", f'"{path}" is neither a text nor a snapshot: {error}') from error
 
 
-def model_text(place: str) -> str:
+def model_text(path: str) -> str:
     """Return the text of a model, which may be in a snapshot."""
-    found = asyncio.run(_read(place))
-    return found if isinstance(found, str) else _kept(found)[0]
+    content = asyncio.run(_read(path))
+    return content if isinstance(content, str) else _read_snapshot(content)[0]
 
 
-def model_document(place: str, references: str | None = None) -> Document:
+def model_document(path: str, references: str | None = None) -> Document:
     """Return the parsed text of a model, with the files that it names, from its folder, the
     `references` that the user allows, or a snapshot."""
-    found = asyncio.run(_read(place))
-    text, files = (found, None) if isinstance(found, str) else _kept(found)
-    base = "" if place == "-" else place
+    content = asyncio.run(_read(path))
+    text, files = (content, None) if isinstance(content, str) else _read_snapshot(content)
+    base = "" if path == "-" else path
     return asyncio.run(with_files(parse(text), files, base, references))
 
 
-def _kept(data: bytes) -> tuple[str, dict[str, Any]]:
+def _read_snapshot(data: bytes) -> tuple[str, dict[str, Any]]:
     """Return the text in a snapshot, and the files in it."""
     from webnnm.formats.safetensors import read
     from webnnm.snapshots.snapshot import text_and_files, verify
@@ -328,8 +329,8 @@ def _kept(data: bytes) -> tuple[str, dict[str, Any]]:
     return text_and_files(verify(read(data)))
 
 
-async def opened(
-    place: str, *, learnt: bool = False, references: str | None = None, **settings: Any
+async def open_model(
+    path: str, *, learnt: bool = False, references: str | None = None, **settings: Any
 ) -> NNModel:
     """Return a model created from a text, or loaded from a snapshot; silent without `log`.
 
@@ -338,15 +339,15 @@ async def opened(
     from webnnm.model.nnmodel import NNModel
 
     settings = {"log": silent, **settings}
-    found = await _read(place)
-    if isinstance(found, bytes):
-        return await NNModel.load(found, **settings)
+    content = await _read(path)
+    if isinstance(content, bytes):
+        return await NNModel.load(content, **settings)
     # A text is in the same folder as the files that it names.
-    given: dict[str, Any] = {"source": found} if place == "-" else {"path": place}
-    model = await NNModel.create({**given, **settings, "references": references})
+    source: dict[str, Any] = {"source": content} if path == "-" else {"path": path}
+    model = await NNModel.create({**source, **settings, "references": references})
     if learnt and model.params():
         model.close()
-        raise mistaken(place, TEXT, "a snapshot of a trained model")
+        raise wrong_kind_error(path, TEXT, "a snapshot of a trained model")
     return model
 
 
@@ -364,24 +365,24 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def problem(found: WebNNMError | Warning) -> dict[str, Any]:
+def problem(issue: WebNNMError | Warning) -> dict[str, Any]:
     """Return an error or a warning as JSON."""
     return {
-        "severity": "error" if isinstance(found, WebNNMError) else "warning",
-        "code": found.code,
-        "message": found.message,
-        "hint": getattr(found, "hint", ""),
-        "line": found.line,
-        "column": found.column,
+        "severity": "error" if isinstance(issue, WebNNMError) else "warning",
+        "code": issue.code,
+        "message": issue.message,
+        "hint": getattr(issue, "hint", ""),
+        "line": issue.line,
+        "column": issue.column,
     }
 
 
 def problems(error: WebNNMError) -> list[dict[str, Any]]:
     """Return an error and those found with it."""
-    return [problem(each) for each in cast("Sequence[WebNNMError]", (error, *error.others))]
+    return [problem(issue) for issue in cast("Sequence[WebNNMError]", (error, *error.others))]
 
 
-def aligned(rows: Collection[Sequence[str]]) -> str:
+def align(rows: Collection[Sequence[str]]) -> str:
     """Return rows of cells as lines with aligned columns."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
@@ -390,4 +391,4 @@ def aligned(rows: Collection[Sequence[str]]) -> str:
 
 def pairs(values: Mapping[str, str]) -> str:
     """Return names and texts as lines."""
-    return aligned([(name, text) for name, text in values.items()])
+    return align([(name, text) for name, text in values.items()])

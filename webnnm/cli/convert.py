@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from webnnm.cli.common import (
-    FINE,
+    OK,
     Parsers,
     add_backend,
     add_references,
     command,
-    mistaken,
-    opened,
+    open_model,
     print_json,
     read_bytes,
     say,
+    wrong_kind_error,
 )
 from webnnm.core.errors import DataError
 from webnnm.data.files.source import read_text
@@ -51,59 +51,67 @@ def add(commands: Parsers) -> None:
     add_backend(one)
 
 
-def _convert(given: argparse.Namespace) -> int:
-    told = asyncio.run(_converted(given))
-    if given.json:
-        print_json({"weights": given.weights, "saved": given.out, **told})
+def _convert(arguments: argparse.Namespace) -> int:
+    facts = asyncio.run(_convert_weights(arguments))
+    if arguments.json:
+        print_json({"weights": arguments.weights, "saved": arguments.out, **facts})
     else:
-        say(f"saved {given.out}")
-    return FINE
+        say(f"saved {arguments.out}")
+    return OK
 
 
-async def _converted(given: argparse.Namespace) -> dict[str, Any]:
-    if given.names and given.model is None:
+async def _convert_weights(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.names and arguments.model is None:
         raise DataError("NNM704", "--names without --model", hint="--model names the text")
-    data = read_bytes(given.weights)
-    kind = recognise_file(data, given.weights)
+    data = read_bytes(arguments.weights)
+    kind = recognise_file(data, arguments.weights)
     if kind == ONNX or (kind == SNAPSHOT and is_onnx_snapshot(data)):
-        if given.model is None:
-            return await _onnx(given)
-        data, kind = await onnx_weights(given.weights, given.references), SNAPSHOT
+        if arguments.model is None:
+            return await _onnx(arguments)
+        data, kind = await onnx_weights(arguments.weights, arguments.references), SNAPSHOT
     if kind is not None and kind != SNAPSHOT:
-        raise mistaken(given.weights, kind, "a safetensors file")
-    alone = not is_snapshot(read(data))
-    if alone and given.model is None:
+        raise wrong_kind_error(arguments.weights, kind, "a safetensors file")
+    is_bare = not is_snapshot(read(data))
+    if is_bare and arguments.model is None:
         raise DataError(
             "NNM715",
-            f'"{given.weights}" holds weights without a model',
+            f'"{arguments.weights}" holds weights without a model',
             hint="--model MODEL names the text of the model to which they belong",
         )
-    names = read_names(await read_text(given.names)) if given.names else None
-    place = given.model or given.weights
-    async with await opened(place, references=given.references, backend=given.backend) as model:
-        taken = [parameter.name for parameter in model.params()]
-        if given.model is not None:
-            taken = await model.load_params(data, strict=not given.partial, names=names)
-        await model.save(given.out, optimizer=False, dtype=given.dtype)
-    return {"parameters": taken}
+    names = read_names(await read_text(arguments.names)) if arguments.names else None
+    path = arguments.model or arguments.weights
+    async with await open_model(
+        path, references=arguments.references, backend=arguments.backend
+    ) as model:
+        loaded = [parameter.name for parameter in model.params()]
+        if arguments.model is not None:
+            loaded = await model.load_params(data, strict=not arguments.partial, names=names)
+        await model.save(arguments.out, optimizer=False, dtype=arguments.dtype)
+    return {"parameters": loaded}
 
 
-async def _onnx(given: argparse.Namespace) -> dict[str, Any]:
+async def _onnx(arguments: argparse.Namespace) -> dict[str, Any]:
     """Write an ONNX model, or a snapshot of it, in the format given by the name of the file."""
     for option in ("dtype", "partial"):
-        if getattr(given, option):
+        if getattr(arguments, option):
             raise DataError("NNM704", f"--{option} with an ONNX model", hint="leave it out")
-    sizes = _sizes(given.shape)
-    return {"parameters": await convert_onnx(given.weights, given.out, sizes, given.references)}
+    sizes = _sizes(arguments.shape)
+    return {
+        "parameters": await convert_onnx(
+            arguments.weights, arguments.out, sizes, arguments.references
+        )
+    }
 
 
-def _sizes(words: Sequence[str]) -> dict[str, int | list[int]]:
+def _sizes(texts: Sequence[str]) -> dict[str, int | list[int]]:
     """Read sizes: "batch=1" or "image=1x3x224x224"."""
-    found: dict[str, int | list[int]] = {}
-    for word in words:
-        name, _, text = word.partition("=")
+    result: dict[str, int | list[int]] = {}
+    for argument in texts:
+        name, _, text = argument.partition("=")
         sizes = text.split("x")
         if not name or not all(size.isdecimal() for size in sizes):
-            raise DataError("NNM704", f"--shape {word}", hint="give --shape NAME=N or NAME=1x3x8x8")
-        found[name] = int(text) if len(sizes) == 1 else [int(size) for size in sizes]
-    return found
+            raise DataError(
+                "NNM704", f"--shape {argument}", hint="give --shape NAME=N or NAME=1x3x8x8"
+            )
+        result[name] = int(text) if len(sizes) == 1 else [int(size) for size in sizes]
+    return result

@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from dataclasses import dataclass
 
-from webnnm.cli.common import FINE, CommandError, Parsers, command, print_json
+from webnnm.cli.common import OK, CommandError, Parsers, command, print_json
 from webnnm.cli.error_meanings import MEANINGS
 from webnnm.core.errors import suggestion
 from webnnm.expert.rules.failing import PARTS, REMEDY
@@ -64,8 +64,8 @@ def add(commands: Parsers) -> None:
     one.add_argument("code", metavar="CODE", help="such as E504 or NNM402")
 
 
-def _run(given: argparse.Namespace) -> int:
-    code = given.code.upper()
+def _run(arguments: argparse.Namespace) -> int:
+    code = arguments.code.upper()
     if code in MEANINGS:
         meaning, remedy = MEANINGS[code]
         parts = {"id": code, "meaning": meaning, "remedy": remedy}
@@ -77,24 +77,28 @@ def _run(given: argparse.Namespace) -> int:
         text = [code, part, f"→ {remedy}"]
     elif code in RULES:
         rule = RULES[code]
-        found = explanation(rule)
+        text_of_rule = explanation(rule)
         parts = {"id": code, "severity": rule.severity, "area": rule.area, "remedy": rule.remedy}
-        parts |= vars(found)
+        parts |= vars(text_of_rule)
         done = f'On "auto": {rule.action}.' if rule.action else ""
         advice = f"→ {rule.remedy}" if rule.remedy else ""
-        head = [f"{code}, {rule.severity} ({rule.area})", found.condition, *found.reasons]
-        text = [*head, found.example, done, advice, found.ignore]
+        head = [
+            f"{code}, {rule.severity} ({rule.area})",
+            text_of_rule.condition,
+            *text_of_rule.reasons,
+        ]
+        text = [*head, text_of_rule.example, done, advice, text_of_rule.ignore]
     else:
         hint = suggestion(code, [*RULES, *MEANINGS])
-        raise CommandError("NNM703", f'there is no finding or error "{given.code}"', hint=hint)
-    if given.json:
+        raise CommandError("NNM703", f'there is no finding or error "{arguments.code}"', hint=hint)
+    if arguments.json:
         print_json(parts)
     else:
-        print("\n\n".join(_wrapped(part) for part in text if part))
-    return FINE
+        print("\n\n".join(_wrap(part) for part in text if part))
+    return OK
 
 
-def _wrapped(paragraph: str) -> str:
+def _wrap(paragraph: str) -> str:
     if paragraph.startswith(">>>"):
         return textwrap.indent(paragraph, "    ")
     return textwrap.fill(paragraph, WIDTH, break_on_hyphens=False)

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 
 from webnnm.cli.common import (
-    FINE,
+    OK,
     Parsers,
     add_backend,
     add_model,
@@ -15,7 +15,7 @@ from webnnm.cli.common import (
     add_sequence,
     command,
     lengths,
-    opened,
+    open_model,
     print_json,
     say,
 )
@@ -45,42 +45,42 @@ def add(commands: Parsers) -> None:
     add_backend(one)
 
 
-def _export(given: argparse.Namespace) -> int:
-    if given.format != "stablehlo" and given.out is None:
-        what = "parameters are" if given.format == "params" else "an ONNX model is"
+def _export(arguments: argparse.Namespace) -> int:
+    if arguments.format != "stablehlo" and arguments.out is None:
+        what = "parameters are" if arguments.format == "params" else "an ONNX model is"
         raise DataError("NNM704", f"{what} binary", hint="give --out FILE")
-    if given.format == "onnx":
-        asyncio.run(_onnx(given))
-        return _saved(given)
-    parts: Iterable[bytes | memoryview[int]] = asyncio.run(_parts(given))
-    if given.out is None:
+    if arguments.format == "onnx":
+        asyncio.run(_onnx(arguments))
+        return _report_saved(arguments)
+    parts: Iterable[bytes | memoryview[int]] = asyncio.run(_parts(arguments))
+    if arguments.out is None:
         print(b"".join(parts).decode(), end="")
-        return FINE
-    write_atomically(given.out, parts)
-    return _saved(given)
+        return OK
+    write_atomically(arguments.out, parts)
+    return _report_saved(arguments)
 
 
-def _saved(given: argparse.Namespace) -> int:
-    if given.json:
-        print_json({"model": given.model, "format": given.format, "saved": given.out})
+def _report_saved(arguments: argparse.Namespace) -> int:
+    if arguments.json:
+        print_json({"model": arguments.model, "format": arguments.format, "saved": arguments.out})
     else:
-        say(f"saved {given.out}")
-    return FINE
+        say(f"saved {arguments.out}")
+    return OK
 
 
-async def _onnx(given: argparse.Namespace) -> None:
-    async with await opened(
-        given.model, references=given.references, backend=given.backend
+async def _onnx(arguments: argparse.Namespace) -> None:
+    async with await open_model(
+        arguments.model, references=arguments.references, backend=arguments.backend
     ) as model:
-        sequence = lengths(given.sequence) or None
-        model.export_onnx(given.out, given.graph, given.batch, sequence)
+        sequence = lengths(arguments.sequence) or None
+        model.export_onnx(arguments.out, arguments.graph, arguments.batch, sequence)
 
 
-async def _parts(given: argparse.Namespace) -> Iterable[bytes | memoryview[int]]:
-    async with await opened(
-        given.model, references=given.references, backend=given.backend
+async def _parts(arguments: argparse.Namespace) -> Iterable[bytes | memoryview[int]]:
+    async with await open_model(
+        arguments.model, references=arguments.references, backend=arguments.backend
     ) as model:
-        if given.format == "params":
+        if arguments.format == "params":
             return chunks({p.name: model.parameters.value(p.name) for p in model.params()}, {})
-        sequence = lengths(given.sequence) or None
-        return [model.export_stablehlo(given.graph, given.batch, sequence).encode()]
+        sequence = lengths(arguments.sequence) or None
+        return [model.export_stablehlo(arguments.graph, arguments.batch, sequence).encode()]

@@ -7,8 +7,8 @@ import asyncio
 from typing import Any
 
 from webnnm.cli.common import (
-    FINE,
-    WRONG,
+    ERROR,
+    OK,
     Parsers,
     add_backend,
     add_model,
@@ -17,7 +17,7 @@ from webnnm.cli.common import (
     add_table,
     command,
     lengths,
-    opened,
+    open_model,
     print_json,
     table,
 )
@@ -49,26 +49,29 @@ def add(commands: Parsers) -> None:
     one.set_defaults(backend="numpy")
 
 
-def _gradcheck(given: argparse.Namespace) -> int:
-    data = table(given) if given.data else None
-    found = asyncio.run(_checked(given, data))
-    if given.json:
-        print_json({"model": given.model, **found.to_dict()})
+def _gradcheck(arguments: argparse.Namespace) -> int:
+    data = table(arguments) if arguments.data else None
+    report = asyncio.run(_check_model(arguments, data))
+    if arguments.json:
+        print_json({"model": arguments.model, **report.to_dict()})
     else:
-        print(found)
-        print("gradients agree" if found.ok else "gradients differ")
-    return FINE if found.ok else WRONG
+        print(report)
+        print("gradients agree" if report.ok else "gradients differ")
+    return OK if report.ok else ERROR
 
 
-async def _checked(given: argparse.Namespace, data: CSVDataset | None) -> ModelGradients:
+async def _check_model(arguments: argparse.Namespace, data: CSVDataset | None) -> ModelGradients:
     settings: dict[str, Any] = {
-        "references": given.references,
-        "backend": given.backend,
-        "sequence_length": lengths(given.sequence) or None,
+        "references": arguments.references,
+        "backend": arguments.backend,
+        "sequence_length": lengths(arguments.sequence) or None,
     }
-    async with await opened(given.model, **settings) as model:
+    async with await open_model(arguments.model, **settings) as model:
         if data is not None:
             model.set_dataset(data)
         return await checked_gradients(
-            model.state, rows=given.rows, elements=given.elements, tolerance=given.tolerance
+            model.state,
+            rows=arguments.rows,
+            elements=arguments.elements,
+            tolerance=arguments.tolerance,
         )

@@ -69,8 +69,8 @@ def headers_for(path: str, rules: Sequence[HeaderRule]) -> dict[str, str]:
     >>> headers_for("/a.html", [HeaderRule("/*", "X-A", "1"), HeaderRule("/a.html", "X-A", "2")])
     {'X-A': '1, 2'}
     """
-    found: dict[str, list[str]] = {}
+    values_by_name: dict[str, list[str]] = {}
     for rule in rules:
         if rule.fits(path):
-            found.setdefault(rule.name, []).append(rule.value)
-    return {name: ", ".join(values) for name, values in found.items()}
+            values_by_name.setdefault(rule.name, []).append(rule.value)
+    return {name: ", ".join(values) for name, values in values_by_name.items()}

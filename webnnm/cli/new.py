@@ -13,7 +13,7 @@ from pathlib import Path
 
 from webnnm.cli import runtime_package
 from webnnm.cli.common import (
-    FINE,
+    OK,
     CommandError,
     Parsers,
     command,
@@ -80,38 +80,38 @@ def add(commands: Parsers) -> None:
     )
 
 
-def _new(given: argparse.Namespace) -> int:
-    folder = Path(given.folder)
+def _new(arguments: argparse.Namespace) -> int:
+    folder = Path(arguments.folder)
     _check_empty(folder)
-    snapshot = _snapshot(given)
+    snapshot = _snapshot(arguments)
     package = runtime_package.files(
-        given.runtime, lambda path: is_needed(path, given.kind, given.further), say
+        arguments.runtime, lambda path: is_needed(path, arguments.kind, arguments.further), say
     )
-    page = {place(path): content for path, content in package.items() if path != "package.json"}
+    page = {page_path(path): content for path, content in package.items() if path != "package.json"}
     if "index.html" not in page:
-        raise DataError("NNM715", f"the package has no pages of kind {given.kind}")
+        raise DataError("NNM715", f"the package has no pages of kind {arguments.kind}")
     page |= snapshot
     _write(folder, page)
     size = sum(map(len, page.values()))
-    if given.json:
-        print_json({"folder": str(folder), "kind": given.kind, "files": sorted(page)})
+    if arguments.json:
+        print_json({"folder": str(folder), "kind": arguments.kind, "files": sorted(page)})
     else:
         print(f"{folder}: {len(page)} files, {size / 1e6:.0f} MB; begin with {_first(page)}")
         print(f"webnnm serve {folder}")
-    return FINE
+    return OK
 
 
-def _snapshot(given: argparse.Namespace) -> dict[str, bytes]:
+def _snapshot(arguments: argparse.Namespace) -> dict[str, bytes]:
     """Return the file of the model that a page shows; none for pages with a program."""
-    if (given.kind == "element") != (given.model is not None):
+    if (arguments.kind == "element") != (arguments.model is not None):
         raise CommandError(
             "NNM704",
-            f"--kind {given.kind} {'needs' if given.model is None else 'takes no'} --model",
+            f"--kind {arguments.kind} {'needs' if arguments.model is None else 'takes no'} --model",
             hint="--kind element --model SNAPSHOT",
         )
-    if given.model is None:
+    if arguments.model is None:
         return {}
-    content = read_bytes(given.model)
+    content = read_bytes(arguments.model)
     verify(asyncio.run(open_file(content)))
     return {MODEL: content}
 
@@ -141,7 +141,7 @@ def is_needed(path: str, kind: str, further: Collection[str] = ()) -> bool:
     return path in ("package.json", LICENSES[0]) or path.startswith((COMMON, f"pages/{kind}/"))
 
 
-def place(path: str) -> str:
+def page_path(path: str) -> str:
     """Return the place of a file of the package in a page."""
     if path.startswith(LICENSES):
         return VENDOR + path
@@ -155,13 +155,13 @@ def _first(page: dict[str, bytes]) -> str:
 
 def _write(folder: Path, page: dict[str, bytes]) -> None:
     """Write the files of a page; if that fails, leave the folder empty."""
-    kept = {
+    cached = {
         name: content
         for name, content in page.items()
         if name not in (service_worker.NAME, "_headers") and not name.startswith(SELDOM)
     }
-    script = service_worker.filled(page[service_worker.NAME].decode(), kept, edited=True)
-    begun = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    script = service_worker.filled(page[service_worker.NAME].decode(), cached, edited=True)
+    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in (page | {service_worker.NAME: script.encode()}).items():
@@ -174,9 +174,9 @@ def _write(folder: Path, page: dict[str, bytes]) -> None:
                 shutil.rmtree(remains, ignore_errors=True)
             else:
                 remains.unlink(missing_ok=True)
-        for each in begun:
+        for parent_folder in created:
             with suppress(OSError):
-                each.rmdir()
+                parent_folder.rmdir()
         reason = error.strerror or os.strerror(error.errno or 0)
         message = f'"{folder}" cannot be written: {reason}'
         raise DataError("NNM807", message, hint="free some space, or give another path") from error

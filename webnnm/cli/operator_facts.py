@@ -98,17 +98,17 @@ def kind_of(check: Any) -> str:
     if not inspect.isfunction(check):
         return ""
     text = inspect.getdoc(check)
-    given: Mapping[str, Any] = {}
+    bounds: Mapping[str, Any] = {}
     if text is None:  # a closure, which the docstring of its maker describes
         maker = getattr(sys.modules[check.__module__], check.__qualname__.partition(".")[0], None)
         text = inspect.getdoc(maker) if inspect.isfunction(maker) else None
-        given = inspect.getclosurevars(check).nonlocals
+        bounds = inspect.getclosurevars(check).nonlocals
     first = (text or "").partition("\n")[0].removesuffix(".")
     opening = r"(Accept|Return a check (for|that accepts)|Return the option of) "
     first = re.sub(f"^{opening}", "", first)
-    if "words" in given:
-        return ", ".join(f'"{word}"' for word in given["words"])
-    for name, value in given.items():
+    if "words" in bounds:
+        return ", ".join(f'"{choice}"' for choice in bounds["words"])
+    for name, value in bounds.items():
         if value is not None:
             first = first.replace(f"`{name}` if that is given", str(value))
             first = first.replace(f"`{name}`", str(value))
@@ -142,20 +142,20 @@ def call_in_python(operator: AnyOperator) -> str:
     >>> call_in_python(ops.registry()["gemm"])
     'b.gemm(a, b, c=None, alpha=1.0, beta=1.0, a_transpose=False, b_transpose=False)'
     """
-    words: list[str] = []
+    arguments: list[str] = []
     for slot in operator.operands:
-        word = snake_case(slot.name)
-        words.append(f"[{word}, …]" if slot.variadic else word + "=None" * slot.optional)
+        operand = snake_case(slot.name)
+        arguments.append(f"[{operand}, …]" if slot.variadic else operand + "=None" * slot.optional)
     for name, option in operator.options.items():
         default = "…" if option.default is REQUIRED else _plain(option.default)
-        words.append(f"{name}={default}")
-    return f"b.{snake_case(operator.name)}({', '.join(words)})"
+        arguments.append(f"{name}={default}")
+    return f"b.{snake_case(operator.name)}({', '.join(arguments)})"
 
 
 Applied = tuple[list[Operand | None], tuple[Operand, ...]]
 
 
-def applied(operator: AnyOperator, sample: Sample) -> Applied:
+def apply_sample(operator: AnyOperator, sample: Sample) -> Applied:
     """Apply an operator as in a sample; return operands and results."""
     b = GraphBuilder()
     dtypes: Sequence[DataType] = sample.dtypes or ("float32",) * len(sample.shapes)
@@ -163,12 +163,12 @@ def applied(operator: AnyOperator, sample: Sample) -> Applied:
         None if shape is None else b.input(f"x{i}", dtype, shape)
         for i, (dtype, shape) in enumerate(zip(dtypes, sample.shapes, strict=True))
     ]
-    several = operator.operands and operator.operands[0].variadic
-    return xs, _results(b.apply(operator, [xs] if several else xs, sample.options))
+    is_variadic = operator.operands and operator.operands[0].variadic
+    return xs, _results(b.apply(operator, [xs] if is_variadic else xs, sample.options))
 
 
-def _results(given: Any) -> tuple[Operand, ...]:
-    return cast("tuple[Operand, ...]", given if isinstance(given, tuple) else (given,))
+def _results(result: Any) -> tuple[Operand, ...]:
+    return cast("tuple[Operand, ...]", result if isinstance(result, tuple) else (result,))
 
 
 def example_of(operator: AnyOperator) -> str:
@@ -182,11 +182,11 @@ def example_of(operator: AnyOperator) -> str:
     if not operator.samples:  # registered by a user
         return ""
     # The first of those with most operands and options.
-    shown = max(operator.samples, key=lambda s: (len(s.shapes), len(s.options)))
-    xs, ys = applied(operator, shown)
+    sample = max(operator.samples, key=lambda s: (len(s.shapes), len(s.options)))
+    xs, ys = apply_sample(operator, sample)
     left, right = (", ".join(str(x.type) if x else "–" for x in side) for side in (xs, ys))
-    given = ", ".join(f"{name}={_plain(value)}" for name, value in shown.options.items())
-    return f"{left} → {right}" + (f" with {given}" if given else "")
+    options = ", ".join(f"{name}={_plain(value)}" for name, value in sample.options.items())
+    return f"{left} → {right}" + (f" with {options}" if options else "")
 
 
 def differentiable_operands(operator: AnyOperator) -> list[str]:
@@ -196,18 +196,20 @@ def differentiable_operands(operator: AnyOperator) -> list[str]:
     ['trueValue', 'falseValue']
     """
     slots = operator.operands
-    found: set[str] = set()
+    names_with_gradient: set[str] = set()
     for sample in operator.samples:
-        given, ys = applied(operator, sample)
-        several = slots and slots[0].variadic
-        names = [slots[0 if several else i].name for i, x in enumerate(given) if x]
-        xs = [x for x in given if x]
+        operands, ys = apply_sample(operator, sample)
+        is_variadic = slots and slots[0].variadic
+        names = [slots[0 if is_variadic else i].name for i, x in enumerate(operands) if x]
+        xs = [x for x in operands if x]
         for k, y in enumerate(ys):
             if is_float(y.dtype):
                 seed = y.builder.input(f"seed{k}", y.dtype, y.shape)
                 arrived = zip(names, backward(y, xs, seed), strict=True)
-                found.update(name for name, gradient in arrived if gradient is not None)
-    return [slot.name for slot in slots if slot.name in found]
+                names_with_gradient.update(
+                    name for name, gradient in arrived if gradient is not None
+                )
+    return [slot.name for slot in slots if slot.name in names_with_gradient]
 
 
 def parts_of(operator: AnyOperator) -> list[str]:
@@ -218,13 +220,13 @@ def parts_of(operator: AnyOperator) -> list[str]:
     """
     used: dict[str, None] = {}
     for sample in operator.samples:
-        for node in _decomposed(operator, sample):
+        for node in _decompose(operator, sample):
             used[node.operator.name] = None
     return [name for name in library() if name in used]
 
 
-def _decomposed(operator: AnyOperator, sample: Sample) -> Iterator[OperatorNode]:
-    _, ys = applied(operator, sample)
+def _decompose(operator: AnyOperator, sample: Sample) -> Iterator[OperatorNode]:
+    _, ys = apply_sample(operator, sample)
     graph = ys[0].builder.build({str(i): y for i, y in enumerate(ys)})
     for node in graph.nodes():
         if isinstance(node, OperatorNode) and node.operator is operator:

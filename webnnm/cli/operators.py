@@ -7,7 +7,7 @@ from typing import Any
 
 from webnnm import ops
 from webnnm.cli import operator_facts as facts
-from webnnm.cli.common import FINE, CommandError, Parsers, aligned, command, pairs, print_json
+from webnnm.cli.common import OK, CommandError, Parsers, align, command, pairs, print_json
 from webnnm.core.errors import suggestion
 from webnnm.core.naming import snake_case
 from webnnm.ops.declare.operator import AnyOperator, Composite
@@ -19,26 +19,26 @@ def add(commands: Parsers) -> None:
     one.add_argument("operator", metavar="OPERATOR", nargs="?", help="in any spelling")
 
 
-def _ops(given: argparse.Namespace) -> int:
-    if given.operator is None:
-        every = ops.registry().values()
-        if given.json:
-            print_json([_brief(operator) for operator in every])
+def _ops(arguments: argparse.Namespace) -> int:
+    if arguments.operator is None:
+        operators = ops.registry().values()
+        if arguments.json:
+            print_json([_summarize(operator) for operator in operators])
         else:
-            print(aligned([(operator.name, operator.summary) for operator in every]))
-        return FINE
-    operator = ops.registry().get(given.operator) or ops.method(snake_case(given.operator))
+            print(align([(operator.name, operator.summary) for operator in operators]))
+        return OK
+    operator = ops.registry().get(arguments.operator) or ops.method(snake_case(arguments.operator))
     if operator is None:
-        hint = suggestion(given.operator, ops.operator_names()) or "webnnm ops lists them"
-        raise CommandError("NNM710", f'there is no operator "{given.operator}"', hint=hint)
-    if given.json:
+        hint = suggestion(arguments.operator, ops.operator_names()) or "webnnm ops lists them"
+        raise CommandError("NNM710", f'there is no operator "{arguments.operator}"', hint=hint)
+    if arguments.json:
         print_json(_details(operator))
     else:
         print(_page(operator))
-    return FINE
+    return OK
 
 
-def _brief(operator: AnyOperator) -> dict[str, Any]:
+def _summarize(operator: AnyOperator) -> dict[str, Any]:
     return {
         "name": operator.name,
         "aliases": operator.aliases,
@@ -50,7 +50,7 @@ def _brief(operator: AnyOperator) -> dict[str, Any]:
 def _details(operator: AnyOperator) -> dict[str, Any]:
     slots = operator.operands
     return {
-        **_brief(operator),
+        **_summarize(operator),
         "notation": facts.call_in_notation(operator),
         "python": facts.call_in_python(operator),
         "operands": [
@@ -77,24 +77,26 @@ def _details(operator: AnyOperator) -> dict[str, Any]:
 
 
 def _page(operator: AnyOperator) -> str:
-    told = _details(operator)
-    lines = {"notation": told["notation"] or "–", "python": told["python"]}
+    details = _details(operator)
+    lines = {"notation": details["notation"] or "–", "python": details["python"]}
     if operator.aliases:
         lines["also"] = ", ".join(operator.aliases)
-    lines["example"] = told["example"]
-    lines["gradient"] = "to " + ", ".join(told["gradient"]) if told["gradient"] else "none"
-    named = operator.native and snake_case(operator.native) != snake_case(operator.name)
-    lines["WebNN"] = (operator.native if named else "a method of MLGraphBuilder") or "composed"
-    if told["parts"]:
-        lines["made of"] = ", ".join(told["parts"])
-    found = [f"{operator.name}: {operator.summary}", "", pairs(lines)]
-    if told["operands"]:
+    lines["example"] = details["example"]
+    lines["gradient"] = "to " + ", ".join(details["gradient"]) if details["gradient"] else "none"
+    has_other_name = operator.native and snake_case(operator.native) != snake_case(operator.name)
+    lines["WebNN"] = (
+        operator.native if has_other_name else "a method of MLGraphBuilder"
+    ) or "composed"
+    if details["parts"]:
+        lines["made of"] = ", ".join(details["parts"])
+    parts = [f"{operator.name}: {operator.summary}", "", pairs(lines)]
+    if details["operands"]:
         rows = [("operand", "types", "ranks")]
-        for slot in told["operands"]:
+        for slot in details["operands"]:
             rows.append((slot["name"] + "?" * slot["optional"], slot["types"], slot["ranks"]))
-        found += ["", aligned(rows)]
-    if told["options"]:
+        parts += ["", align(rows)]
+    if details["options"]:
         rows = [("option", "default", "values")]
-        rows += [(o["name"], o["default"], o["values"]) for o in told["options"]]
-        found += ["", aligned(rows)]
-    return "\n".join(found)
+        rows += [(o["name"], o["default"], o["values"]) for o in details["options"]]
+        parts += ["", align(rows)]
+    return "\n".join(parts)

@@ -41,11 +41,11 @@ def _json(value: ast.expr) -> Any:
         keys = [ast.literal_eval(key) for key in value.keys if key is not None]
         return dict(zip(keys, map(_json, value.values), strict=True))
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        word = value.func.id.lower()
-        if word in FORMS:
-            _, *fields = FORMS[word].__dataclass_fields__
+        form = value.func.id.lower()
+        if form in FORMS:
+            _, *fields = FORMS[form].__dataclass_fields__
             source, *others = map(_json, value.args)
-            return {word: source, **dict(zip(fields, others, strict=False))}
+            return {form: source, **dict(zip(fields, others, strict=False))}
     return ast.literal_eval(value)
 
 
@@ -94,8 +94,8 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str]:
 def options_of(parser: argparse.ArgumentParser | None) -> frozenset[str]:
     """Return the names in Python of the options that a command has."""
     actions = parser._actions if parser is not None else []
-    words = {word for action in actions for word in action.option_strings}
-    long = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
+    strings = {string for action in actions for string in action.option_strings}
+    long = {string[2:].replace("-", "_") for string in strings if string.startswith("--")}
     return frozenset(long - {"help", "json"})
 
 

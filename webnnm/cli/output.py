@@ -55,7 +55,7 @@ def lasting() -> Generator[Lasting | None]:
     It is None if the output is not a stream of the system.
     """
     before: dict[str, Any] = {name: getattr(sys, name) for name in ("stdout", "stderr")}
-    made: dict[str, Lasting] = {}
+    outputs: dict[str, Lasting] = {}
     for name, stream in before.items():
         buffer = getattr(stream, "buffer", None)
         if buffer is None:
@@ -65,9 +65,9 @@ def lasting() -> Generator[Lasting | None]:
         if isinstance(raw, io.BytesIO):
             continue
         stream.flush()
-        made[name] = Lasting(raw)
+        outputs[name] = Lasting(raw)
         text = io.TextIOWrapper(
-            io.BufferedWriter(made[name]),
+            io.BufferedWriter(outputs[name]),
             encoding=stream.encoding,
             errors="replace",
             line_buffering=stream.line_buffering or name == "stderr",
@@ -75,8 +75,8 @@ def lasting() -> Generator[Lasting | None]:
         )
         setattr(sys, name, text)
     try:
-        yield made.get("stdout")
+        yield outputs.get("stdout")
     finally:
-        for name in made:
+        for name in outputs:
             getattr(sys, name).flush()
             setattr(sys, name, before[name])

@@ -19,58 +19,62 @@ READ = ("model", "data", "rows", "names", "limits")
 """Options that name the files a command reads. A snapshot may be replaced by its successor."""
 
 
-def check_places(given: argparse.Namespace) -> None:
+def check_places(arguments: argparse.Namespace) -> None:
     """Reject places that cannot be written, before there is anything to lose (NNM807, NNM704)."""
-    named = [(name, getattr(given, name, None)) for name in WRITTEN]
-    places = [(name, place) for name, place in named if place is not None]
-    for name, place in places:
-        check_writable(place)
+    options = [(name, getattr(arguments, name, None)) for name in WRITTEN]
+    paths = [(name, path) for name, path in options if path is not None]
+    for name, path in paths:
+        check_writable(path)
         for other in READ:
-            source = getattr(given, other, None)
-            if isinstance(source, str) and _same(place, source) and not _is_snapshot(source):
+            source = getattr(arguments, other, None)
+            if isinstance(source, str) and _same(path, source) and not _is_snapshot(source):
                 raise CommandError(
-                    "NNM704", f"--{name} {place} would replace {source}", hint="give another name"
+                    "NNM704", f"--{name} {path} would replace {source}", hint="give another name"
                 )
-    if len(places) == 2 and Path(places[0][1]).resolve() == Path(places[1][1]).resolve():
-        raise CommandError("NNM704", f"--out and --history are both {places[0][1]}")
+    if len(paths) == 2 and Path(paths[0][1]).resolve() == Path(paths[1][1]).resolve():
+        raise CommandError("NNM704", f"--out and --history are both {paths[0][1]}")
 
 
-async def saved(save: Callable[[Path], Awaitable[Any]], place: str) -> tuple[str, DataError | None]:
+async def save_somewhere(
+    save: Callable[[Path], Awaitable[Any]], path: str
+) -> tuple[str, DataError | None]:
     """Save in a place, or if that fails in another one; return it, and what went wrong.
 
     The current folder is tried next, then that for temporary files; no file there is replaced.
     Raises the first `DataError` NNM807 if nothing can be written anywhere.
     """
     try:
-        await save(Path(place))
-        return place, None
+        await save(Path(path))
+        return path, None
     except DataError as error:
         if error.code != "NNM807":
             raise
-        for other in _others(Path(place).name):
+        for other in _others(Path(path).name):
             try:
                 await save(other)
             except DataError:
                 continue
-            told = f"{error.message}; the trained model is in {other}"
-            return str(other), DataError(error.code, told, hint="move it where you want it")
+            message = f"{error.message}; the trained model is in {other}"
+            return str(other), DataError(error.code, message, hint="move it where you want it")
         raise
 
 
-def write(place: str, text: str) -> None:
+def write(path: str, text: str) -> None:
     """Write a text as a whole."""
-    write_atomically(place, [text.encode()])
+    write_atomically(path, [text.encode()])
 
 
 def _others(name: str) -> Iterator[Path]:
     for folder in (Path.cwd(), Path(tempfile.gettempdir())):
         names = (f"rescued-{number}-{name}" for number in count(1))
-        yield next(folder / each for each in names if not (folder / each).exists())
+        yield next(
+            folder / name_of_copy for name_of_copy in names if not (folder / name_of_copy).exists()
+        )
 
 
-def _same(place: str, source: str) -> bool:
+def _same(path: str, source: str) -> bool:
     try:
-        return Path(place).samefile(source)
+        return Path(path).samefile(source)
     except (OSError, ValueError):  # one of them is not there
         return False
 

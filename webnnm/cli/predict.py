@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from webnnm.cli.common import (
-    FINE,
+    OK,
     Parsers,
     add_backend,
     add_dialect,
     add_model,
     check_table,
     command,
-    opened,
-    piped,
+    open_model,
+    read_standard_bytes,
 )
 from webnnm.cli.places import write
 from webnnm.cli.rows import csv_table, inputs_of, json_rows
@@ -47,47 +47,47 @@ def add(commands: Parsers) -> None:
     add_backend(one)
 
 
-def _predict(given: argparse.Namespace) -> int:
-    found = asyncio.run(_predicted(given))
-    if given.json:
-        text = json.dumps(plain(found), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+def _predict(arguments: argparse.Namespace) -> int:
+    answers = asyncio.run(_predict_rows(arguments))
+    if arguments.json:
+        text = json.dumps(plain(answers), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     else:
-        text = _csv(found)
-    if given.out is None:
+        text = _csv(answers)
+    if arguments.out is None:
         print(text, end="")
     else:
-        write(given.out, text)
-    return FINE
+        write(arguments.out, text)
+    return OK
 
 
-async def _predicted(given: argparse.Namespace) -> dict[str, Any]:
+async def _predict_rows(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return output → its numbers, and the class of every row if there are classes."""
-    check_table(given.rows)
-    source = piped() if given.rows == "-" else await read_bytes(given.rows)
+    check_table(arguments.rows)
+    source = read_standard_bytes() if arguments.rows == "-" else await read_bytes(arguments.rows)
     begin = source[:4096].lstrip()[:1]
-    async with await opened(given.model, learnt=True, backend=given.backend) as model:
-        kept = model.state.restored or Restored()
+    async with await open_model(arguments.model, learnt=True, backend=arguments.backend) as model:
+        facts = model.state.restored or Restored()
         if begin in ("[", "{", b"[", b"{"):
             rows = json_rows(source)
         else:
-            rows = csv_table(source, given, kept, model.inputs()[0])
+            rows = csv_table(source, arguments, facts, model.inputs()[0])
         inputs = inputs_of(model, rows)
-        values = await model.predict(inputs, batch_size=given.batch_size)
+        values = await model.predict(inputs, batch_size=arguments.batch_size)
         return {name: _answer(answer) for name, answer in values.items()}
 
 
-def _answer(found: Any) -> dict[str, Any]:
-    if not isinstance(found, Prediction):
-        return {"values": plain(found)}
-    values = plain(found.probabilities)
-    return {"predicted": found.classes, "classes": list(found.labels), "values": values}
+def _answer(output: Any) -> dict[str, Any]:
+    if not isinstance(output, Prediction):
+        return {"values": plain(output)}
+    values = plain(output.probabilities)
+    return {"predicted": output.classes, "classes": list(output.labels), "values": values}
 
 
-def _csv(found: dict[str, dict[str, Any]]) -> str:
+def _csv(answers: dict[str, dict[str, Any]]) -> str:
     """Return one row per row: the class if there are classes, then the numbers."""
     columns: dict[str, Sequence[Any]] = {}
-    for name, answer in found.items():
-        prefix = f"{name}." if len(found) > 1 else ""
+    for name, answer in answers.items():
+        prefix = f"{name}." if len(answers) > 1 else ""
         if "predicted" in answer:
             columns[f"{prefix}predicted"] = [_cell(value) for value in answer["predicted"]]
         rows = [_flat(row) for row in answer["values"]]
@@ -95,10 +95,10 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
         if any(len(row) != width for row in rows):
             raise DataError("NNM704", f'output "{name}" has rows of different lengths', hint=_JSON)
         classes = answer.get("classes", ())
-        words = classes if len(classes) == width else range(width)
-        for place, word in enumerate(words):
-            own = f"{prefix}{word}" if classes or width > 1 else name
-            columns[own] = [f"{row[place]:.7g}" for row in rows]
+        labels = classes if len(classes) == width else range(width)
+        for index, label in enumerate(labels):
+            heading = f"{prefix}{label}" if classes or width > 1 else name
+            columns[heading] = [f"{row[index]:.7g}" for row in rows]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

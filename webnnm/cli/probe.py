@@ -7,7 +7,7 @@ import asyncio
 from importlib.metadata import PackageNotFoundError, version
 
 from webnnm.backends.probe import probe
-from webnnm.cli.common import FINE, Parsers, command, pairs, print_json
+from webnnm.cli.common import OK, Parsers, command, pairs, print_json
 
 LIBRARIES = ("numpy", "onnxruntime", "jax")
 """Packages used by a backend of the same name."""
@@ -18,17 +18,17 @@ def add(commands: Parsers) -> None:
     command(commands, "probe", "show which devices can run models here", _probe)
 
 
-def _probe(given: argparse.Namespace) -> int:
-    found = asyncio.run(probe())
+def _probe(arguments: argparse.Namespace) -> int:
+    report = asyncio.run(probe())
     libraries = {name: version_of(name) for name in LIBRARIES}
-    if given.json:
-        devices = {name: one.available for name, one in found.devices.items()}
-        told = {"sentence": found.sentence, "webnn": found.webnn, "devices": devices}
-        print_json({**told, "libraries": libraries})
+    if arguments.json:
+        devices = {name: one.available for name, one in report.devices.items()}
+        facts = {"sentence": report.sentence, "webnn": report.webnn, "devices": devices}
+        print_json({**facts, "libraries": libraries})
     else:
-        print(found.sentence)
+        print(report.sentence)
         print(pairs({name: text or "not installed" for name, text in libraries.items()}))
-    return FINE
+    return OK
 
 
 def version_of(name: str) -> str | None:

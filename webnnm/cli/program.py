@@ -23,7 +23,7 @@ from webnnm.cli import (
     train,
 )
 from webnnm.cli.arguments import USAGE, Parser
-from webnnm.cli.common import INTERRUPTED, WRONG, CommandError, print_json, problems, say
+from webnnm.cli.common import ERROR, INTERRUPTED, CommandError, print_json, problems, say
 from webnnm.cli.option_hints import OF_FILES, as_options, options_of
 from webnnm.cli.output import lasting
 from webnnm.cli.places import check_places
@@ -75,18 +75,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     its result. A reader that closes the output early changes nothing else.
     """
     with lasting() as output:
-        code = _carried_out(arguments)
+        code = _run_command(arguments)
     if output is not None and output.lost:
         say(f"the output cannot be written: {output.lost.strerror}")
         return USAGE
     return code
 
 
-def _carried_out(arguments: Sequence[str] | None) -> int:
-    given = parser().parse_args(arguments)
+def _run_command(arguments: Sequence[str] | None) -> int:
+    namespace = parser().parse_args(arguments)
     try:
-        check_places(given)
-        code: int = given.run(given)
+        check_places(namespace)
+        code: int = namespace.run(namespace)
         return code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -94,17 +94,17 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
         say(str(error))
         return USAGE
     except WebNNMError as error:
-        names = options_of(getattr(given, "parser", None))
-        for each in (error, *error.others):
-            own = names & OF_FILES if isinstance(each, ModelError) else names
-            each.hint = as_options(each.hint, own)
-        if given.json:
-            print_json({"model": getattr(given, "model", None), "errors": problems(error)})
+        names = options_of(getattr(namespace, "parser", None))
+        for part in (error, *error.others):
+            options = names & OF_FILES if isinstance(part, ModelError) else names
+            part.hint = as_options(part.hint, options)
+        if namespace.json:
+            print_json({"model": getattr(namespace, "model", None), "errors": problems(error)})
         else:
-            for each in split_errors(error):
-                say(str(each))
-        asked = error.code in OF_THE_COMMAND or isinstance(error, CommandError)
-        return USAGE if asked else WRONG
+            for part in split_errors(error):
+                say(str(part))
+        is_usage_error = error.code in OF_THE_COMMAND or isinstance(error, CommandError)
+        return USAGE if is_usage_error else ERROR
 
 
 class Version(argparse.Action):
@@ -118,10 +118,10 @@ class Version(argparse.Action):
 
 def parser() -> Parser:
     """Return the parser of command lines."""
-    made = Parser(prog="webnnm", description="Neural networks as WebNNM text.")
-    made.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
-    commands = made.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    made.set_defaults(json=False)
+    result = Parser(prog="webnnm", description="Neural networks as WebNNM text.")
+    result.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
+    commands = result.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    result.set_defaults(json=False)
     for module in COMMANDS:
         module.add(commands)
-    return made
+    return result

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webnnm.cli.common import (
-    FINE,
-    WRONG,
+    ERROR,
+    OK,
     Parsers,
     add_hyperparameters,
     add_model,
@@ -17,9 +17,9 @@ from webnnm.cli.common import (
     command,
     hyperparameters,
     model_document,
+    parse_silenced_rules,
     print_json,
     problem,
-    silenced,
     table,
 )
 from webnnm.cli.option_hints import as_options, options_of
@@ -44,28 +44,32 @@ def add(commands: Parsers) -> None:
     add_hyperparameters(one)
 
 
-def _review(given: argparse.Namespace) -> int:
-    network = elaborate(model_document(given.model, given.references))
+def _review(arguments: argparse.Namespace) -> int:
+    network = elaborate(model_document(arguments.model, arguments.references))
     try:
-        draft = Draft(network, table(given) if given.data else None, length=given.length)
+        draft = Draft(
+            network, table(arguments) if arguments.data else None, length=arguments.length
+        )
     except DataError as error:
         if error.code != NON_FINITE:
             raise
         draft = Draft(network, wrong=error)
-    found = review(draft, None, hyperparameters(given), silence=silenced(given))
-    names = options_of(given.parser)
-    found = replace(
-        found, findings=[replace(f, remedy=as_options(f.remedy, names)) for f in found.findings]
+    result = review(
+        draft, None, hyperparameters(arguments), silence=parse_silenced_rules(arguments)
     )
-    if given.json:
+    names = options_of(arguments.parser)
+    result = replace(
+        result, findings=[replace(f, remedy=as_options(f.remedy, names)) for f in result.findings]
+    )
+    if arguments.json:
         warnings = [problem(warning) for warning in network.warnings]
-        print_json({"model": given.model, "warnings": warnings, **found.to_dict()})
+        print_json({"model": arguments.model, "warnings": warnings, **result.to_dict()})
     else:
         for warning in network.warnings:
             print(f"warning {warning}")
-        print(found)
-        print(_tally(found.findings))
-    return WRONG if any(f.severity == "error" for f in found.findings) else FINE
+        print(result)
+        print(_tally(result.findings))
+    return ERROR if any(f.severity == "error" for f in result.findings) else OK
 
 
 def _tally(findings: Sequence[Finding]) -> str:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from webnnm.cli.common import asked_for, column, dialect
+from webnnm.cli.common import as_command_error, column, dialect
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
@@ -20,13 +20,13 @@ from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
 
 
-def csv_table(source: Any, given: argparse.Namespace, kept: Restored, block: str) -> Table:
+def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block: str) -> Table:
     """Read a table as that of the training was written, unless it is seen or told to differ.
 
     A first row with the names of all features names the columns.
     """
-    known = [encoder.name for encoder in kept.columns.get(block, ())]
-    table = read_csv(source, known=known, like=kept.dialect, **dialect(given))
+    columns = [encoder.name for encoder in facts.columns.get(block, ())]
+    table = read_csv(source, known=columns, like=facts.dialect, **dialect(arguments))
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
     return table
@@ -42,10 +42,10 @@ def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
         return dict(cast("Mapping[str, Any]", rows))
     block = model.inputs()[0]
     encoders = (model.state.restored or Restored()).columns.get(block, ())
-    return {block: _encoded(rows, encoders)}
+    return {block: _encode(rows, encoders)}
 
 
-def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
+def _encode(rows: Any, encoders: Sequence[Encoder]) -> Any:
     if isinstance(rows, list) and isinstance(cast("list[Any]", rows)[0], dict):
         rows = as_table(rows)
     if not encoders:
@@ -60,16 +60,16 @@ def _encoded(rows: Any, encoders: Sequence[Encoder]) -> Any:
 def json_rows(text: str | bytes) -> Any:
     """Return rows of a JSON text: a list of lists, numbers or objects, or input → such a list."""
     try:
-        words = text if isinstance(text, str) else text.decode("utf-8-sig")
-        found = parse_json(words, math.inf)
+        decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
+        rows = parse_json(decoded, math.inf)
     except ValueError as error:
         raise DataError("NNM713", f"the rows are not JSON: {error}") from error
-    if not isinstance(found, (list, dict)) or not found:
+    if not isinstance(rows, (list, dict)) or not rows:
         raise DataError("NNM713", "the JSON holds no rows", hint="[[1, 2], [3, 4]]")
-    return found
+    return rows
 
 
-def labelled(
+def build_dataset(
     model: NNModel, table: Table, label: str | None, split: Sequence[float] | None
 ) -> Dataset:
     """Return a table as a dataset, scaled and encoded as in the training of the model.
@@ -77,27 +77,27 @@ def labelled(
     `label` names the column of the labels; by default that of the training, else the last column.
     Without `split` all rows are tested.
     """
-    kept = model.state.restored or Restored()
+    facts = model.state.restored or Restored()
     block, output = model.inputs()[0], model.outputs()[0]
-    encoders = kept.columns.get(block, ())
-    default = kept.label if kept.label in table.names else -1
-    with asked_for("NNM710"):
+    encoders = facts.columns.get(block, ())
+    default = facts.label if facts.label in table.names else -1
+    with as_command_error("NNM710"):
         target = table.index(default if label is None else column(label))
-    rest = [place for place in range(len(table.names)) if place != target]
+    others = [index for index in range(len(table.names)) if index != target]
     features = Table(
-        tuple(table.names[place] for place in rest),
-        tuple(table.columns[place] for place in rest),
+        tuple(table.names[index] for index in others),
+        tuple(table.columns[index] for index in others),
         table.first_row,
         table.lines,
         table.dialect,
     )
-    inputs = _encoded(features, encoders)
-    if block in kept.inputs:
-        inputs = kept.inputs[block].apply(inputs)
-    answers, scale = kept.answers.get(output), kept.targets.get(output)
+    inputs = _encode(features, encoders)
+    if block in facts.inputs:
+        inputs = facts.inputs[block].apply(inputs)
+    answers, scale = facts.answers.get(output), facts.targets.get(output)
     labels: tuple[str, ...] | None = None
     if answers is None:
-        numbers = read_column(table, target, True, kept.label_format)
+        numbers = read_column(table, target, True, facts.label_format)
         if numbers.missing:
             raise DataError("NNM713", f"{table.place(numbers.missing[0], target)} is empty")
         values = HostArray.of(list(numbers.numbers or ()), "float64")

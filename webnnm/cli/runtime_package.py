@@ -41,33 +41,33 @@ def cache_folder() -> Path:
         return Path(base, "webnnm", "Cache")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "webnnm"
-    given = os.environ.get("XDG_CACHE_HOME", "")
+    configured = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG Base Directory specification: relative paths are to be ignored.
-    base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
+    base = Path(configured) if Path(configured).is_absolute() else Path.home() / ".cache"
     return base / "webnnm"
 
 
-def files(place: str | None, wanted: Wanted, say: Callable[[str], None]) -> dict[str, bytes]:
+def files(path: str | None, is_wanted: Wanted, say: Callable[[str], None]) -> dict[str, bytes]:
     """Return the requested files of the package, by their paths in it.
 
-    `place` is the package: an archive as `npm pack` makes it, or its folder. Without it the package
+    `path` is the package: an archive as `npm pack` makes it, or its folder. Without it the package
     is taken from the cache, or else fetched by npm and cached.
 
     Raises `DataError` NNM715 for a package that cannot be obtained or read, or is of another
     version, NNM801 for one that is not the one with which this version of webnnm was released.
     """
-    if place is None:
-        archive = _recorded(say)
-        found = _unpacked(str(cache_folder() / ARCHIVE), archive, wanted)
-    elif Path(place).is_dir():
-        found = _in_folder(Path(place), wanted)
+    if path is None:
+        archive = _find_released(say)
+        result = _extract(str(cache_folder() / ARCHIVE), archive, is_wanted)
+    elif Path(path).is_dir():
+        result = _in_folder(Path(path), is_wanted)
     else:
-        found = _unpacked(place, read_bytes(place), wanted)
-    _check(place or ARCHIVE, found)
-    return found
+        result = _extract(path, read_bytes(path), is_wanted)
+    _check(path or ARCHIVE, result)
+    return result
 
 
-def _recorded(say: Callable[[str], None]) -> bytes:
+def _find_released(say: Callable[[str], None]) -> bytes:
     """Return the archive that belongs to this version, from the cache or from npm."""
     if not RECORD.exists():
         raise DataError(
@@ -77,14 +77,14 @@ def _recorded(say: Callable[[str], None]) -> bytes:
             hint=f"`make release` builds one: --runtime build/release/{ARCHIVE}",
         )
     integrity: str = json.loads(RECORD.read_text(encoding="utf-8"))["integrity"]
-    kept = cache_folder() / ARCHIVE
-    if kept.is_file():
-        archive = kept.read_bytes()
+    cached = cache_folder() / ARCHIVE
+    if cached.is_file():
+        archive = cached.read_bytes()
         if integrity_of(archive) == integrity:
             return archive
-        say(f"{kept} is damaged: it is fetched again")
+        say(f"{cached} is damaged: it is fetched again")
     say(f"npm fetches {SPECIFIER}")
-    archive = _fetched()
+    archive = _fetch()
     if (received := integrity_of(archive)) != integrity:
         raise DataError(
             "NNM801",
@@ -93,14 +93,14 @@ def _recorded(say: Callable[[str], None]) -> bytes:
             "check `npm config get registry`",
         )
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(kept, [archive])
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(cached, [archive])
     except (OSError, DataError) as error:  # the page can be written all the same
         say(f"{ARCHIVE} cannot be cached for next time: {error}")
     return archive
 
 
-def _fetched() -> bytes:
+def _fetch() -> bytes:
     """Have npm fetch the archive: it knows the user's registry, proxies and certificates."""
     npm = shutil.which("npm")
     if npm is None:
@@ -110,8 +110,8 @@ def _fetched() -> bytes:
             hint=f"install Node.js; or, {ELSEWHERE}, and give --runtime {ARCHIVE}",
         )
     with TemporaryDirectory() as folder:
-        told = ["--json", "--loglevel", "silent"]
-        command = [npm, "pack", SPECIFIER, "--pack-destination", folder, *told]
+        quiet = ["--json", "--loglevel", "silent"]
+        command = [npm, "pack", SPECIFIER, "--pack-destination", folder, *quiet]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=folder)
         if done.returncode:
             raise DataError(
@@ -123,12 +123,12 @@ def _fetched() -> bytes:
         return Path(folder, ARCHIVE).read_bytes()
 
 
-def _reason(told: str) -> str:
+def _reason(output: str) -> str:
     """Return the error message in npm's JSON, or else all of it."""
     try:
-        return json.loads(told)["error"]["summary"]
+        return json.loads(output)["error"]["summary"]
     except (ValueError, LookupError, TypeError):
-        return told.strip() or "no reason given"
+        return output.strip() or "no reason given"
 
 
 def integrity_of(archive: bytes) -> str:
@@ -141,47 +141,49 @@ def integrity_of(archive: bytes) -> str:
     return f"sha512-{base64.b64encode(digest).decode()}"
 
 
-def _unpacked(place: str, archive: bytes, wanted: Wanted) -> dict[str, bytes]:
+def _extract(path: str, archive: bytes, is_wanted: Wanted) -> dict[str, bytes]:
     """Return the files of an archive, whose paths begin with a folder of any name."""
     try:
         with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as packed:
-            return dict(_members(packed, wanted))
+            return dict(_members(packed, is_wanted))
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise _no_package(place, f"it is not an archive: {error}") from error
+        raise _wrong_package_error(path, f"it is not an archive: {error}") from error
 
 
-def _members(packed: tarfile.TarFile, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
-    for member in packed:
+def _members(archive: tarfile.TarFile, is_wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+    for member in archive:
         path = PurePosixPath(*PurePosixPath(member.name).parts[1:])
-        content = packed.extractfile(member) if member.isfile() else None
-        leaves = ".." in path.parts or bool({"\\", ":"} & {*str(path)})
-        if content is not None and not leaves and wanted(str(path)):
+        content = archive.extractfile(member) if member.isfile() else None
+        escapes = ".." in path.parts or bool({"\\", ":"} & {*str(path)})
+        if content is not None and not escapes and is_wanted(str(path)):
             yield str(path), content.read()
 
 
-def _in_folder(folder: Path, wanted: Wanted) -> dict[str, bytes]:
+def _in_folder(folder: Path, is_wanted: Wanted) -> dict[str, bytes]:
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     return {
         name: read_bytes(str(path))
         for name, path in sorted(paths.items())
-        if wanted(name) and path.is_file()
+        if is_wanted(name) and path.is_file()
     }
 
 
-def _check(place: str, found: dict[str, bytes]) -> None:
+def _check(path: str, files_by_path: dict[str, bytes]) -> None:
     """Reject anything that is not the package of this version."""
     try:
-        facts: Any = parse_json(found.get("package.json", b"").decode())
+        facts: Any = parse_json(files_by_path.get("package.json", b"").decode())
         name, version = facts["name"], facts["version"]
     except (ValueError, LookupError, TypeError):
-        raise _no_package(place, "it has no package.json with a name and a version") from None
+        raise _wrong_package_error(
+            path, "it has no package.json with a name and a version"
+        ) from None
     if (name, version) != (NAME, VERSION):
-        raise _no_package(place, f"it is {name} {version}")
+        raise _wrong_package_error(path, f"it is {name} {version}")
 
 
-def _no_package(place: str, why: str) -> DataError:
+def _wrong_package_error(path: str, why: str) -> DataError:
     return DataError(
         "NNM715",
-        f'"{place}" is not {NAME} {VERSION}: {why}',
+        f'"{path}" is not {NAME} {VERSION}: {why}',
         hint=f"`npm pack {SPECIFIER}` makes the archive",
     )

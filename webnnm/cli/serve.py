@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from webnnm.cli.common import FINE, Parsers, command
+from webnnm.cli.common import OK, Parsers, command
 from webnnm.cli.headers import HeaderRule, header_rules, headers_for
 from webnnm.cli.served_files import open_below, resolve
 from webnnm.core.errors import DataError
@@ -101,12 +101,12 @@ class Handler(SimpleHTTPRequestHandler):
 
         Any page can let its own name resolve to this machine, and could then read what is served.
         """
-        name = named(self.headers.get("Host", ""))
+        name = host_name(self.headers.get("Host", ""))
         if name in self.hosts or ("*" in self.hosts and _is_address(name)):
             return self.send_path()
-        known = ", ".join(host for host in self.hosts if host != "*")
+        hosts = ", ".join(host for host in self.hosts if host != "*")
         why = (
-            f'This server is {known}, not "{name}". webnnm serve --host NAME gives it another name.'
+            f'This server is {hosts}, not "{name}". webnnm serve --host NAME gives it another name.'
         )
         return self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=why)
 
@@ -165,7 +165,7 @@ class Handler(SimpleHTTPRequestHandler):
     def list_directory(self, path: Any) -> Any:
         """Respond with links to the files in a folder, without hidden ones."""
         try:
-            names = sorted(each.name + "/" * each.is_dir() for each in Path(path).iterdir())
+            names = sorted(entry.name + "/" * entry.is_dir() for entry in Path(path).iterdir())
         except OSError:
             return self.send_error(HTTPStatus.NOT_FOUND)
         root, parts = self.root_of(self.path)
@@ -204,10 +204,10 @@ def _parts(path: str) -> list[str]:
     return [part for part in unquote(urlsplit(path).path).split("/") if part not in ("", ".")]
 
 
-def named(host: str) -> str:
+def host_name(host: str) -> str:
     """Return the name in a header `Host`, without its port.
 
-    >>> named("localhost:8000"), named("[::1]:8000"), named("LOCALHOST")
+    >>> host_name("localhost:8000"), host_name("[::1]:8000"), host_name("LOCALHOST")
     ('localhost', '::1', 'localhost')
     """
     try:
@@ -231,8 +231,8 @@ class QuietServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, address: tuple[str, int], handler: Any) -> None:
-        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
-        self.address_family = found[0][0]  # by which the address is written
+        addresses = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+        self.address_family = addresses[0][0]  # by which the address is written
         super().__init__(address, handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -309,16 +309,16 @@ def add(commands: Parsers) -> None:
     )
 
 
-def _serve(given: argparse.Namespace) -> int:
-    folder = Path(given.folder)
+def _serve(arguments: argparse.Namespace) -> int:
+    folder = Path(arguments.folder)
     if not folder.is_dir():
         raise DataError("NNM715", f'"{folder}" is not a folder')
-    with SiteServer(folder, host=given.host, port=given.port) as server:
-        told = {"url": server.url, "folder": str(folder)}
-        line = json.dumps(told) if given.json else f"serving {folder} at {server.url}"
+    with SiteServer(folder, host=arguments.host, port=arguments.port) as server:
+        facts = {"url": server.url, "folder": str(folder)}
+        line = json.dumps(facts) if arguments.json else f"serving {folder} at {server.url}"
         print(line, flush=True)
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
-            return FINE
-    return FINE
+            return OK
+    return OK

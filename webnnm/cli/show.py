@@ -9,12 +9,12 @@ from typing import Any
 
 from webnnm import ops
 from webnnm.cli.common import (
-    FINE,
+    OK,
     Parsers,
     add_model,
     add_references,
     add_sequence,
-    aligned,
+    align,
     command,
     lengths,
     model_document,
@@ -78,99 +78,99 @@ def add(commands: Parsers) -> None:
     add_sequence(one)
 
 
-def _show(given: argparse.Namespace) -> int:
-    if given.model.endswith(ONNX):
-        return _show_onnx(given)
-    if given.values:
+def _show(arguments: argparse.Namespace) -> int:
+    if arguments.model.endswith(ONNX):
+        return _show_onnx(arguments)
+    if arguments.values:
         raise DataError("NNM704", "--values lists those of an ONNX model", hint="give its path")
-    network = elaborate(model_document(given.model, given.references))
-    if given.svg or given.mermaid:
-        diagram = Diagram(network_drawing(network, depth=given.depth))
-        print(diagram.svg() if given.svg else diagram.mermaid(), end="")
-        return FINE
-    drawn = given.graph or given.plan
-    if not drawn and (given.after != STAGES[0] or given.limits):
-        drawn = given.graph = True
-    if not drawn:
-        if given.json:
-            print_json({"model": given.model, **described(network)})
+    network = elaborate(model_document(arguments.model, arguments.references))
+    if arguments.svg or arguments.mermaid:
+        diagram = Diagram(network_drawing(network, depth=arguments.depth))
+        print(diagram.svg() if arguments.svg else diagram.mermaid(), end="")
+        return OK
+    shows_graph = arguments.graph or arguments.plan
+    if not shows_graph and (arguments.after != STAGES[0] or arguments.limits):
+        shows_graph = arguments.graph = True
+    if not shows_graph:
+        if arguments.json:
+            print_json({"model": arguments.model, **describe_network(network)})
         else:
             print(summary(network, "no backend"))
-        return FINE
-    lowered = lower_network(network, batch=given.batch, sequence=lengths(given.sequence))
-    graph, rewrites = _after(lowered.graph(), given.after, _limits(given.limits))
+        return OK
+    lowered = lower_network(network, batch=arguments.batch, sequence=lengths(arguments.sequence))
+    graph, rewrites = _after(lowered.graph(), arguments.after, _limits(arguments.limits))
     plan = lower(graph)
-    if given.plan:
-        print(json.dumps(plan.content, indent=2 if given.json else None, allow_nan=False))
-    elif given.json:
-        print_json({"model": given.model, "graph": plan.content, "rewrites": rewrites})
+    if arguments.plan:
+        print(json.dumps(plan.content, indent=2 if arguments.json else None, allow_nan=False))
+    elif arguments.json:
+        print_json({"model": arguments.model, "graph": plan.content, "rewrites": rewrites})
     else:
         print(graph_text(graph, of_model=True))
         for text in rewrites:
             print(f"- {text}")
-    return FINE
+    return OK
 
 
-def _show_onnx(given: argparse.Namespace) -> int:
+def _show_onnx(arguments: argparse.Namespace) -> int:
     """Show inputs, outputs, weights and operators of an ONNX model."""
-    others = given.graph, given.plan, given.svg, given.mermaid, given.limits
-    if any(others) or given.after != STAGES[0]:
+    others = arguments.graph, arguments.plan, arguments.svg, arguments.mermaid, arguments.limits
+    if any(others) or arguments.after != STAGES[0]:
         raise DataError(
             "NNM704",
             "an ONNX model can only be shown as a whole",
             hint="`(await webnnm.load_onnx(path)).graph(shapes)` is its graph",
         )
-    model = read_model(read_bytes(given.model))
+    model = read_model(read_bytes(arguments.model))
     graph = model.graph or GraphProto()
-    if given.values:
+    if arguments.values:
         rows = list(value_rows(graph))
-        if given.json:
-            print_json({"model": given.model, "values": rows})
+        if arguments.json:
+            print_json({"model": arguments.model, "values": rows})
         else:
-            print(aligned([[row["name"], row["operator"], row["type"]] for row in rows]))
-        return FINE
-    if given.json:
+            print(align([[row["name"], row["operator"], row["type"]] for row in rows]))
+        return OK
+    if arguments.json:
         print_json(
             {
-                "model": given.model,
+                "model": arguments.model,
                 "inputs": {name: str(value) for name, value in inputs(graph).items()},
                 "outputs": {name: str(value) for name, value in values(graph.output).items()},
-                "opsets": {each.domain: each.version for each in model.opset_import},
-                "weights": {each.name: list(each.dims) for each in graph.initializer},
+                "opsets": {item.domain: item.version for item in model.opset_import},
+                "weights": {item.name: list(item.dims) for item in graph.initializer},
                 "operators": sorted({node.op_type for node in nodes(graph)}),
             }
         )
     else:
         print(description(model))
-    return FINE
+    return OK
 
 
 def _after(graph: Graph, stage: str, limits: Mapping[str, Any] | None) -> tuple[Graph, list[str]]:
     """Return the graph after a pass, and what was rewritten to fit."""
-    target = Target(_unlimited(graph) if limits is None else limits)
+    target = Target(_all_limits(graph) if limits is None else limits)
     return transformed(graph, target, PASSES[: STAGES.index(stage)])
 
 
-def _unlimited(graph: Graph) -> dict[str, Any]:
+def _all_limits(graph: Graph) -> dict[str, Any]:
     """Return the limits of a browser that supports all of WebNN."""
     used = {node.operator for node in graph.nodes() if isinstance(node, OperatorNode)}
     native = {operator.native for operator in (*ops.registry().values(), *used)}
     return {name: {} for name in native if name}
 
 
-def _limits(place: str | None) -> dict[str, Any] | None:
-    if place is None:
+def _limits(path: str | None) -> dict[str, Any] | None:
+    if path is None:
         return None
     try:
-        found = parse_json(read_bytes(place).decode("utf-8-sig"))
+        limits = parse_json(read_bytes(path).decode("utf-8-sig"))
     except ValueError as error:
-        raise DataError("NNM704", f'"{place}" is not JSON: {error}') from error
-    if not isinstance(found, dict):
-        raise DataError("NNM704", f'"{place}" contains no limits', hint="opSupportLimits() as JSON")
-    return found
+        raise DataError("NNM704", f'"{path}" is not JSON: {error}') from error
+    if not isinstance(limits, dict):
+        raise DataError("NNM704", f'"{path}" contains no limits', hint="opSupportLimits() as JSON")
+    return limits
 
 
-def described(network: Network) -> dict[str, Any]:
+def describe_network(network: Network) -> dict[str, Any]:
     """Return inputs, outputs, layers and parameters of a network as JSON."""
     return {
         "name": network.name,

@@ -7,18 +7,18 @@ import asyncio
 from typing import Any
 
 from webnnm.cli.common import (
-    FINE,
+    OK,
     Parsers,
     add_backend,
     add_dialect,
     add_model,
     check_table,
     command,
-    opened,
+    open_model,
     parts,
     print_json,
 )
-from webnnm.cli.rows import csv_table, labelled
+from webnnm.cli.rows import build_dataset, csv_table
 from webnnm.data.field import SUBSETS
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.evaluation.result import TestResult
@@ -44,20 +44,20 @@ def add(commands: Parsers) -> None:
     add_backend(one)
 
 
-def _test(given: argparse.Namespace) -> int:
-    result = asyncio.run(_tested(given))
-    if given.json:
-        print_json({"model": given.model, **result.to_dict()})
+def _test(arguments: argparse.Namespace) -> int:
+    result = asyncio.run(_run_test(arguments))
+    if arguments.json:
+        print_json({"model": arguments.model, **result.to_dict()})
     else:
         print(result)
-    return FINE
+    return OK
 
 
-async def _tested(given: argparse.Namespace) -> TestResult:
-    settings: dict[str, Any] = {"backend": given.backend, "batch_size": given.batch_size}
-    check_table(given.data)
-    async with await opened(given.model, learnt=True, **settings) as model:
-        kept = model.state.restored or Restored()
-        table = csv_table(await read_bytes(given.data), given, kept, model.inputs()[0])
-        model.set_dataset(labelled(model, table, given.label, given.split))
-        return await model.test(given.subset)
+async def _run_test(arguments: argparse.Namespace) -> TestResult:
+    settings: dict[str, Any] = {"backend": arguments.backend, "batch_size": arguments.batch_size}
+    check_table(arguments.data)
+    async with await open_model(arguments.model, learnt=True, **settings) as model:
+        facts = model.state.restored or Restored()
+        table = csv_table(await read_bytes(arguments.data), arguments, facts, model.inputs()[0])
+        model.set_dataset(build_dataset(model, table, arguments.label, arguments.split))
+        return await model.test(arguments.subset)

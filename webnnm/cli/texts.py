@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from webnnm.cli.common import (
-    FINE,
+    ERROR,
+    OK,
     SNAPSHOT,
-    WRONG,
     Parsers,
     add_model,
     add_references,
@@ -26,43 +26,49 @@ from webnnm.model.texts import check, format_model
 
 def add(commands: Parsers) -> None:
     """Add the commands."""
-    several = command(commands, "check", "list the errors and warnings of texts", _check)
-    add_model(several, nargs="+")
-    add_references(several)
-    whole = command(commands, "format", "print a text in canonical form", _format)
-    add_model(whole)
-    whole.add_argument("--write", action="store_true", help="overwrite the file with it")
+    check_parser = command(commands, "check", "list the errors and warnings of texts", _check)
+    add_model(check_parser, nargs="+")
+    add_references(check_parser)
+    format_parser = command(commands, "format", "print a text in canonical form", _format)
+    add_model(format_parser)
+    format_parser.add_argument("--write", action="store_true", help="overwrite the file with it")
 
 
-def _check(given: argparse.Namespace) -> int:
-    found = {place: _problems(place, given.references) for place in given.model}
-    if given.json:
-        listed = [{"model": p, "problems": [problem(e) for e in all]} for p, all in found.items()]
-        print_json(listed)
-    for place, problems in found.items():
-        for each in () if given.json else problems:
-            kind = "error" if isinstance(each, ModelError) else "warning"
-            print(f"{place}: {kind} {each}")
-    return WRONG if any(isinstance(e, ModelError) for all in found.values() for e in all) else FINE
+def _check(arguments: argparse.Namespace) -> int:
+    issues_by_path = {path: _problems(path, arguments.references) for path in arguments.model}
+    if arguments.json:
+        entries = [
+            {"model": p, "problems": [problem(e) for e in all]} for p, all in issues_by_path.items()
+        ]
+        print_json(entries)
+    for path, issues in issues_by_path.items():
+        for issue in () if arguments.json else issues:
+            kind = "error" if isinstance(issue, ModelError) else "warning"
+            print(f"{path}: {kind} {issue}")
+    return (
+        ERROR
+        if any(isinstance(e, ModelError) for all in issues_by_path.values() for e in all)
+        else OK
+    )
 
 
-def _problems(place: str, references: str | None) -> list[ModelError | Warning]:
+def _problems(path: str, references: str | None) -> list[ModelError | Warning]:
     """Return the errors in a text, or in the files that it names."""
     try:
-        document = model_document(place, references)
+        document = model_document(path, references)
     except ModelError as error:
         error.hint = as_options(error.hint, OF_FILES)
         return [error]
     return check(document.source, document.files)
 
 
-def _format(given: argparse.Namespace) -> int:
-    before = model_text(given.model)
+def _format(arguments: argparse.Namespace) -> int:
+    before = model_text(arguments.model)
     text = format_model(before)
-    if given.json:
-        print_json({"model": given.model, "text": text, "changed": text != before})
-    elif not given.write or given.model == "-":
+    if arguments.json:
+        print_json({"model": arguments.model, "text": text, "changed": text != before})
+    elif not arguments.write or arguments.model == "-":
         print(text, end="")
-    if given.write and given.model != "-" and not given.model.endswith(SNAPSHOT):
-        write(given.model, text)
-    return FINE
+    if arguments.write and arguments.model != "-" and not arguments.model.endswith(SNAPSHOT):
+        write(arguments.model, text)
+    return OK

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.cli.arguments import USAGE
 from webnnm.cli.common import (
-    FINE,
+    OK,
     SNAPSHOT,
     Parsers,
     add_backend,
@@ -24,16 +24,16 @@ from webnnm.cli.common import (
     add_table,
     command,
     hyperparameters,
-    opened,
+    open_model,
+    parse_silenced_rules,
     print_json,
     problem,
     say,
-    silenced,
     silent,
     table,
 )
 from webnnm.cli.option_hints import as_options, options_of
-from webnnm.cli.places import saved, write
+from webnnm.cli.places import save_somewhere, write
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import History
 from webnnm.trainer.progress import display
@@ -67,66 +67,66 @@ def add(commands: Parsers) -> None:
     add_hyperparameters(one)
 
 
-def _train(given: argparse.Namespace) -> int:
-    if given.history and Path(given.history).suffix not in COURSES:
+def _train(arguments: argparse.Namespace) -> int:
+    if arguments.history and Path(arguments.history).suffix not in COURSES:
         hint = f"a name that ends in {', '.join(COURSES)}"
-        raise DataError("NNM704", f"--history {given.history}", hint=hint)
-    if given.resume and not given.model.endswith(SNAPSHOT):
+        raise DataError("NNM704", f"--history {arguments.history}", hint=hint)
+    if arguments.resume and not arguments.model.endswith(SNAPSHOT):
         hint = "MODEL is the snapshot that an earlier training saved"
         raise DataError("NNM704", "--resume with a text", hint=hint)
-    told, failed = asyncio.run(_trained(given, table(given)))
-    if given.json:
-        errors = {"errors": [problem(each) for each in failed]} if failed else {}
-        print_json({"model": given.model, **told, **errors})
+    results, failed = asyncio.run(_run_training(arguments, table(arguments)))
+    if arguments.json:
+        errors = {"errors": [problem(issue) for issue in failed]} if failed else {}
+        print_json({"model": arguments.model, **results, **errors})
     else:
-        print(told["history"])
-        if told["test"] is not None:
-            print(told["test"])
-        say("\n".join(map(str, failed)) or f"saved {given.out}")
-    return USAGE if failed else FINE
+        print(results["history"])
+        if results["test"] is not None:
+            print(results["test"])
+        say("\n".join(map(str, failed)) or f"saved {arguments.out}")
+    return USAGE if failed else OK
 
 
-async def _trained(
-    given: argparse.Namespace, dataset: CSVDataset
+async def _run_training(
+    arguments: argparse.Namespace, dataset: CSVDataset
 ) -> tuple[dict[str, Any], list[DataError]]:
     """Return where the model is, the history and the test; and what could not be written."""
-    settings = hyperparameters(given)
-    shown = display("auto", sys.stderr)
+    settings = hyperparameters(arguments)
+    screen = display("auto", sys.stderr)
     seed = settings.get("seed")
-    own: dict[str, Any] = {
-        "references": given.references,
+    settings_of_model: dict[str, Any] = {
+        "references": arguments.references,
         "dataset": dataset,
-        "backend": given.backend,
+        "backend": arguments.backend,
         "seed": seed if type(seed) is int else 0,
     }
-    names = options_of(given.parser)
+    names = options_of(arguments.parser)
 
     def log(line: str) -> None:
         say(_in_options(line, names))
 
-    async with await opened(given.model, log=log, **own) as model:
-        if isinstance(shown, Screen):  # which shows what the log would report
+    async with await open_model(arguments.model, log=log, **settings_of_model) as model:
+        if isinstance(screen, Screen):  # which shows what the log would report
             model.log = silent
         training = model.train(
             settings,
-            resume=given.resume,
-            silence=silenced(given),
-            progress="off" if shown is None else shown,
+            resume=arguments.resume,
+            silence=parse_silenced_rules(arguments),
+            progress="off" if screen is None else screen,
         )
         history = await _until_interrupted(training)
-        place, error = await saved(model.save, given.out)
+        path, error = await save_somewhere(model.save, arguments.out)
         failed = [] if error is None else [error]
         try:
-            _write(history, given.history)
+            _write(history, arguments.history)
         except DataError as error:
             failed.append(error)
-        tested = None
+        result = None
         if dataset.size("testing"):
-            tested = await model.test()
-        if not given.json:
-            return {"history": history, "test": tested}, failed
-        test = None if tested is None else tested.to_dict()
-        return {"saved": place, "history": history.to_dict(), "test": test}, failed
+            result = await model.test()
+        if not arguments.json:
+            return {"history": history, "test": result}, failed
+        test = None if result is None else result.to_dict()
+        return {"saved": path, "history": history.to_dict(), "test": test}, failed
 
 
 async def _until_interrupted(training: Training) -> History:
@@ -138,7 +138,7 @@ async def _until_interrupted(training: Training) -> History:
     task = asyncio.current_task()
     assert task is not None
     try:
-        with _cancelled_by_signals(task):
+        with _cancel_on_signals(task):
             return await asyncio.shield(waiting)
     except asyncio.CancelledError:
         task.uncancel()
@@ -147,7 +147,7 @@ async def _until_interrupted(training: Training) -> History:
 
 
 @contextmanager
-def _cancelled_by_signals(task: asyncio.Task[Any]) -> Generator[None]:
+def _cancel_on_signals(task: asyncio.Task[Any]) -> Generator[None]:
     """Let signals that would kill the program cancel a task, as Ctrl-C does."""
     loop = asyncio.get_running_loop()
     signals = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
@@ -166,16 +166,16 @@ def _cancelled_by_signals(task: asyncio.Task[Any]) -> Generator[None]:
             loop.remove_signal_handler(number)
 
 
-def _write(history: History, place: str | None) -> None:
-    if place is None:
+def _write(history: History, path: str | None) -> None:
+    if path is None:
         return
-    suffix = Path(place).suffix
+    suffix = Path(path).suffix
     if suffix == ".csv":
-        history.to_csv(place)
+        history.to_csv(path)
     elif suffix == ".svg":
-        history.plot(place)
+        history.plot(path)
     else:
-        write(place, json.dumps(history.to_dict(), indent=2))
+        write(path, json.dumps(history.to_dict(), indent=2))
 
 
 def _in_options(line: str, names: Collection[str]) -> str:
