@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tools import architecture
 from tools.common import ROOT
-
-NAMED = sorted(set(re.findall(r"\b[a-z_]+/[a-z_/]+\.(?:py|js)\b", architecture.PAGE.read_text())))
 
 
 def test_packages_are_drawn() -> None:
@@ -18,6 +14,7 @@ def test_packages_are_drawn() -> None:
     assert "cli --> core" not in drawn, "what is reached by way of others is left out"
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_a_module_that_is_named_exists(name: str) -> None:
-    assert (ROOT / "webnnm" / name).exists() or (ROOT / name).exists()
+def test_modules_that_are_named_exist() -> None:
+    names = set(re.findall(r"\b[a-z_]+/[a-z_/]+\.(?:py|js)\b", architecture.PAGE.read_text()))
+    assert len(names) > 10
+    assert [n for n in names if not ((ROOT / "webnnm" / n).exists() or (ROOT / n).exists())] == []

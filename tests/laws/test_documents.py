@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.document_files import DOCS, PAGES, ROOT, TEXTS, headings, id_of
 from tools.citations import anchor
 from tools.docs.markup import pieces
 
 
-@pytest.mark.parametrize("page", TEXTS, ids=id_of)
-def test_every_fence_is_closed_and_every_python_runs_or_says_why_not(page: Path) -> None:
+def problems_of_blocks(page: Path) -> Iterator[str]:
+    """Yield what is wrong with the code blocks of a document."""
     text = page.read_text()
-    found = list(pieces(text))
+    blocks = list(pieces(text))
     fences = re.findall(r"^```+", text, re.MULTILINE)
-    assert len(fences) == 2 * sum(it.mark != "setup" for it in found)
+    if len(fences) != 2 * sum(block.mark != "setup" for block in blocks):
+        yield "a fence is not closed"
     marks = re.findall(r"^<!-- (?:setup|not run|desktop|pages)\b", text, re.MULTILINE)
-    assert len(marks) == sum(it.mark != "" for it in found), "a mark stands before no block"
-    signatures = page.name == "api.md"
-    unsaid = [it.line for it in found if it.language == "py" and not (it.mark or signatures)]
-    assert not unsaid, "`py` is Python that is not run: say why"
+    if len(marks) != sum(block.mark != "" for block in blocks):
+        yield "a mark stands before no block"
+    for block in blocks:
+        if block.language == "py" and not block.mark and page.name != "api.md":
+            yield f"line {block.line}: `py` is Python that is not run: say why"
+
+
+def test_every_fence_is_closed_and_every_python_runs_or_says_why_not() -> None:
+    found = [f"{id_of(page)}: {problem}" for page in TEXTS for problem in problems_of_blocks(page)]
+    assert found == []
 
 
 INSIDE = {
@@ -50,15 +57,24 @@ def test_every_document_is_listed() -> None:
     assert sorted(files - {"README.md"} - linked) == []
 
 
-@pytest.mark.parametrize(
-    "page",
-    [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))],
-    ids=lambda page: page.relative_to(ROOT).as_posix(),
-)
-def test_links_lead_somewhere(page: Path) -> None:
+@cache
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a document."""
+    return {anchor(title) for title in headings(page)}
+
+
+def dead_links(page: Path) -> Iterator[str]:
+    """Yield the links of a document to files and headings that do not exist."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    for target, place in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", text):
+    for target, heading in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", text):
         path = (page.parent / target).resolve() if target else page
-        assert path.exists(), target
-        if place:
-            assert place in {anchor(title) for title in headings(path)}, f"{target}#{place}"
+        if not path.exists():
+            yield target
+        elif heading and heading not in anchors(path):
+            yield f"{target}#{heading}"
+
+
+def test_links_lead_somewhere() -> None:
+    others = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    dead = {page.name: [*dead_links(page)] for page in (*PAGES, *others)}
+    assert {name: links for name, links in dead.items() if links} == {}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-
-import pytest
 
 from tools.common import ROOT
 
@@ -17,11 +14,14 @@ def test_there_are_promises() -> None:
     assert len({promise for promise, _ in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize(("promise", "tests"), ROWS)
-def test_promises_have_tests(promise: str, tests: str) -> None:
-    names = re.findall(r"`(\S+?)::(\w+)`", tests)
-    assert names, promise
-    for file, name in names:
-        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        assert name in {node.name for node in ast.walk(tree) if isinstance(node, functions)}, file
+def test_promises_have_tests() -> None:
+    missing: list[str] = []
+    for promise, tests in ROWS:
+        names = re.findall(r"`(\S+?)::(\w+)`", tests)
+        if not names:
+            missing.append(promise)
+        for file, name in names:
+            text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).exists() else ""
+            if not re.search(rf"^(?:async )?def {name}\(", text, re.M):
+                missing.append(f"{file}::{name}")
+    assert missing == []
