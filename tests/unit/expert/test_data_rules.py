@@ -96,6 +96,12 @@ CASES = [
         output("MSE", numbers(18, 6), "linear"),
     ),
     Case(
+        "E122",
+        output("MSE", numbers(9, 3, minimum=7, maximum=30), "linear"),
+        "targets of m go up to 7 deviations above their mean, none below 1",
+        output("MSE", numbers(2, 0.4, minimum=1, maximum=3.4), "linear"),
+    ),
+    Case(
         "E109",
         output("MSE", numbers(0, 1, outliers=True), "linear"),
         "MSE on m, whose targets have outliers",

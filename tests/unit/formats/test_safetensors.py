@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError
+from webnnm import DataError, pack_safetensors, unpack_safetensors
 from webnnm.core.arrays import HostArray
 from webnnm.formats.safetensors import CODES, SIZES, chunks, parse_json, read
 
@@ -199,3 +199,15 @@ def test_every_type_has_a_size() -> None:
 def test_headers_that_the_library_takes_are_taken(header: Any, body: bytes) -> None:
     found = read(made(header, body))
     assert [*found.tensors] == ["x"] and not found.metadata
+
+
+def test_packed_arrays_are_unpacked_with_their_types() -> None:
+    packed = pack_safetensors(
+        {"w": [[1.0, 2.0]], "n": HostArray.of([3], "int32")}, {"made by": "hand"}
+    )
+    arrays = unpack_safetensors(packed)
+    assert {name: (each.dtype, each.tolist()) for name, each in arrays.items()} == {
+        "w": ("float32", [[1.0, 2.0]]),
+        "n": ("int32", [3]),
+    }
+    assert read(packed).metadata == {"made by": "hand"}

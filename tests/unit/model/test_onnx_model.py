@@ -26,6 +26,7 @@ def linear() -> ModelProto:
 
 async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
     async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
+        assert isinstance(net, webnnm.OnnxModel)
         for rows in (1, 2, 1):
             found = await net.run({"x": [[1.0, 1.0]] * rows})
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
