@@ -63,7 +63,7 @@ LONGEST = (
     "tests/unit/ops/test_operator_laws.py",
     "tests/unit/backends/test_jax_training.py",
     "tests/unit/trainer/test_interrupted.py",
-    "tests/unit/formats/test_atomic.py",
+    "tests/unit/core/test_atomic.py",
     "tests/unit/snapshots/test_killed_saves.py",
     "tests/browser/test_own_pages.py",
     "tests/browser/test_worker_page.py",

@@ -22,7 +22,6 @@ SOON = (
     *("data/pictures/pixel_scale.py", "data/tables/encoding.py"),
     *(f"expert/facts/{name}.py" for name in ("chains", "course", "hindsight", "learning", "paths")),
     "expert/rules/",
-    *(f"formats/{name}.py" for name in ("foreign", "name_map", "safetensors")),
     *("language/", "notation/", "runtime/", "snapshots/", "trainer/", "training/"),
 )
 """What pages with an editor import of the second wheel, and their trainings, tests and saving."""

@@ -66,34 +66,25 @@ if TYPE_CHECKING:
     from webnnm.eager.schedules import schedule as schedule
     from webnnm.eager.trees import tree_leaves as tree_leaves
     from webnnm.eager.trees import tree_map as tree_map
+    from webnnm.editing.parts import join_models as join_models
+    from webnnm.editing.parts import replace_head as replace_head
+    from webnnm.editing.parts import split_model as split_model
     from webnnm.evaluation.epoch import EpochRecord as EpochRecord
     from webnnm.evaluation.history import History as History
     from webnnm.evaluation.result import TestResult as TestResult
     from webnnm.expert.reviewer import review as review
-    from webnnm.formats.foreign import Part as Part
-    from webnnm.formats.foreign import Permuted as Permuted
-    from webnnm.formats.foreign import Reshaped as Reshaped
-    from webnnm.formats.foreign import Transposed as Transposed
-    from webnnm.formats.name_map import read_names as read_names
-    from webnnm.formats.safetensors import pack_safetensors as pack_safetensors
-    from webnnm.formats.safetensors import unpack_safetensors as unpack_safetensors
+    from webnnm.formats.graph_export import export_onnx as export_onnx
+    from webnnm.formats.graph_export import export_stablehlo as export_stablehlo
+    from webnnm.formats.onnx.onnx_model import OnnxModel as OnnxModel
+    from webnnm.formats.onnx.onnx_model import load_onnx as load_onnx
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
     from webnnm.graph.elaboration.elaborate import elaborate as elaborate
     from webnnm.graph.transforms.autodiff import gradients as gradients
     from webnnm.language.problems import diagnose as diagnose
     from webnnm.model.cross_validating import cross_validate as cross_validate
     from webnnm.model.finding_lr import find_lr as find_lr
-    from webnnm.model.graph_export import export_onnx as export_onnx
-    from webnnm.model.graph_export import export_stablehlo as export_stablehlo
     from webnnm.model.graph_text import graph_text as graph_text
     from webnnm.model.nnmodel import NNModel as NNModel
-    from webnnm.model.onnx_model import OnnxModel as OnnxModel
-    from webnnm.model.onnx_model import load_onnx as load_onnx
-    from webnnm.model.parts import join_models as join_models
-    from webnnm.model.parts import replace_head as replace_head
-    from webnnm.model.parts import split_model as split_model
-    from webnnm.model.pretrained_model import PretrainedModel as PretrainedModel
-    from webnnm.model.pretrained_model import from_pretrained as from_pretrained
     from webnnm.model.report import view as view
     from webnnm.model.searching import search as search
     from webnnm.model.texts import check as check
@@ -107,6 +98,8 @@ if TYPE_CHECKING:
     from webnnm.transformers.choice import Sampling as Sampling
     from webnnm.transformers.generator import Generator as Generator
     from webnnm.transformers.log_mel import log_mel as log_mel
+    from webnnm.transformers.pretrained_model import PretrainedModel as PretrainedModel
+    from webnnm.transformers.pretrained_model import from_pretrained as from_pretrained
     from webnnm.transformers.transcription import TranscriptionThresholds as TranscriptionThresholds
 
 __version__ = "0.1.0"
@@ -142,9 +135,9 @@ _OFFERED = {
     "evaluation.history": "History",
     "evaluation.result": "TestResult",
     "expert.reviewer": "review",
-    "formats.foreign": "Part Permuted Reshaped Transposed",
-    "formats.name_map": "read_names",
-    "formats.safetensors": "pack_safetensors unpack_safetensors",
+    "snapshots.foreign": "Part Permuted Reshaped Transposed",
+    "snapshots.name_map": "read_names",
+    "snapshots.safetensors": "pack_safetensors unpack_safetensors",
     "graph.elaboration.elaborate": "elaborate",
     "graph.transforms.autodiff": "gradients",
     "language.problems": "diagnose",
@@ -153,11 +146,11 @@ _OFFERED = {
     "model.finding_lr": "find_lr",
     "model.graph_text": "graph_text",
     "model.report": "view",
-    "model.graph_export": "export_onnx export_stablehlo",
+    "formats.graph_export": "export_onnx export_stablehlo",
     "model.nnmodel": "NNModel",
-    "model.onnx_model": "OnnxModel load_onnx",
-    "model.parts": "join_models replace_head split_model",
-    "model.pretrained_model": "PretrainedModel from_pretrained",
+    "formats.onnx.onnx_model": "OnnxModel load_onnx",
+    "editing.parts": "join_models replace_head split_model",
+    "transformers.pretrained_model": "PretrainedModel from_pretrained",
     "model.searching": "search",
     "model.texts": "check format_model",
     "notation": "parse",
@@ -174,8 +167,15 @@ _OFFERED = {
 """Module → public names. They are imported on first use: a page pays only for what it touches."""
 _PLUGINS = {
     "eager": "xp",
+    "eager.applying": "NetworkFunction parameter_arrays",
     "eager.own_losses": "own_losses",
     "expert.reviewer": "Reviewer",
+    "formats.exporting": "model_to_onnx model_to_stablehlo",
+    "formats.onnx.exporting.file": "detach_weights",
+    "formats.onnx.exporting.lowering": "expressible graph_model",
+    "formats.onnx.part": "open_onnx",
+    "formats.onnx.text_files": "with_files with_local_files",
+    "formats.onnx.writer": "serialize",
 }
 """Module → names of outer packages that the core uses, by `core.plugins`."""
 _HOME = {name: module for module, names in _OFFERED.items() for name in names.split()}

@@ -11,7 +11,7 @@ from tests.browser import adapters_in_page
 from tests.browser.harness import PyodidePage
 from tests.browser.site_pages import SMOLLM2, needs
 from tests.unit.transformers.folders import CONFIG, packed, weights
-from webnnm.formats.safetensors import read
+from webnnm.snapshots.safetensors import read
 
 pytest.importorskip("numpy")
 

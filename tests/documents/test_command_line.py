@@ -16,7 +16,7 @@ import pytest
 from webnnm.cli import main
 from webnnm.cli.program import parser
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import chunks
+from webnnm.snapshots.safetensors import chunks
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GUIDE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.fuzz.frame import Target
 from webnnm import Dataset, NNModel, TableDataset, WebNNMError
 from webnnm.core.arrays import HostArray
-from webnnm.formats.name_map import read_names
-from webnnm.formats.safetensors import SIZES, chunks, read
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.model.texts import check
+from webnnm.snapshots.name_map import read_names
+from webnnm.snapshots.safetensors import SIZES, chunks, read
 from webnnm.snapshots.snapshot import CHECKSUM, compute_checksum
 
 Case = dict[str, Any]

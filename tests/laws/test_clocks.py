@@ -21,7 +21,7 @@ LOOP = re.compile(r"\bwhile\b")
 
 ALLOWED = {
     "fuzz/frame.py": "a long run of the fuzzer draws cases for so many minutes",
-    "unit/formats/test_atomic.py": "files are made that look old",
+    "unit/core/test_atomic.py": "files are made that look old",
     "unit/snapshots/test_killed_saves.py": "files are made that look old",
 }
 """Files that look at the clock, and what for; none of it decides whether a test passes."""

@@ -35,37 +35,9 @@ def test_only_packages_lie_in_the_package() -> None:
 
 
 EXCEPTIONS = {
-    "backends.onnxruntime": "formats",
-    "backends.pyodide_host": "*",  # modules of JavaScript
-    "backends.onnxruntime_faults": "formats",
-    "backends.onnxruntime_web": "formats",
-    "data.sounds.wav": "formats",
-    "evaluation.writing": "formats",
-    "model.adapting": "editing formats transformers",
-    "model.applying": "eager formats",
-    "model.export_graphs": "formats",
-    "model.exporting": "expert formats",
-    "model.forward": "transformers",
-    "model.graph_export": "formats",
-    "model.nnmodel": "eager expert formats",
-    "model.onnx_files": "formats",
-    "model.onnx_model": "eager formats",
-    "model.onnx_segments": "formats",
-    "model.parts": "editing",
-    "model.pretrained_model": "formats transformers",
-    "model.searching": "formats",
-    "model.text_files": "formats",
-    "model.work": "formats",
-    "runtime.packed": "formats",
-    "snapshots.checkpoint_file": "formats",
-    "snapshots.model_files": "formats",
-    "snapshots.onnx_snapshot": "formats",
-    "snapshots.packed_weights": "formats",
-    "snapshots.restored_file": "formats",
-    "snapshots.snapshot": "formats",
-    "snapshots.storage": "formats",
+    "backends.pyodide_host": "*",  # the names of JavaScript's modules
 }
-"""Modules of the core that still import outer packages. This list only becomes shorter."""
+"""Modules of the core that name outer packages, and why. This list only becomes shorter."""
 
 
 def upwards(module: str, imported: list[Import]) -> list[str]:

@@ -40,7 +40,7 @@ READERS = {
     "data/sounds/sound.py": "an argument",
     "data/files/source.py": "addresses and paths of its callers",
     "data/files/source_bytes.py": "addresses and paths of its callers",
-    "formats/atomic.py": "files that are written",
+    "core/atomic.py": "files that are written",
     "model/adapting.py": "files of fixed names in a folder, an argument",
     "model/creation.py": "arguments",
     "model/onnx_files.py": "an argument, and what `refer` located",

@@ -28,11 +28,7 @@ from webnnm.backends.unpacking import PREFIX, compile_unpacked
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.errors import BackendError
-from webnnm.formats.onnx.exporting.file import set_external_data
-from webnnm.formats.onnx.exporting.lowering import graph_model
-from webnnm.formats.onnx.messages import ModelProto
-from webnnm.formats.onnx.tensors import host_array as array_in
-from webnnm.formats.onnx.writer import serialize
+from webnnm.core.plugins import plugin
 from webnnm.graph.node import Graph, InputNode, OperatorNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
@@ -124,7 +120,8 @@ class OnnxRuntimeBackend(KernelBackend):
         fixed = self._select_constants(graph, constants or {})
         used_inputs = {name: graph.inputs[name] for name in find_used_inputs(graph, fixed)}
         used = Graph(graph.outputs, {**used_inputs, **{n: graph.inputs[n] for n in fixed}})
-        model = graph_model([without_faults(used)], constants=fixed, nibbles_as_bytes=True)
+        write = plugin("graph_model")
+        model = write([without_faults(used)], constants=fixed, nibbles_as_bytes=True)
         session = self._session(model)
         return self._executable(graph, fixed, session, time.perf_counter() - began)
 
@@ -142,7 +139,7 @@ class OnnxRuntimeBackend(KernelBackend):
             or type_of(value).dtype not in FLOAT_INFO
         }
 
-    def _session(self, model: ModelProto) -> Any:
+    def _session(self, model: Any) -> Any:
         runtime = self._runtime
         options = runtime.SessionOptions()
         options.log_severity_level = ERRORS
@@ -154,22 +151,17 @@ class OnnxRuntimeBackend(KernelBackend):
             options.add_external_initializers([*apart], [*apart.values()])
         with _translate_errors("NNM505"):
             return runtime.InferenceSession(
-                serialize(model),
+                plugin("serialize")(model),
                 options,
                 providers=["CPUExecutionProvider"],
                 disabled_optimizers=_list_unneeded_optimizers(model),
             )
 
-    def _extract_large_constants(self, model: ModelProto) -> dict[str, Any]:
+    def _extract_large_constants(self, model: Any) -> dict[str, Any]:
         """Take large constants out of a model; return them by name."""
-        assert model.graph is not None
-        values: dict[str, Any] = {}
-        for tensor in model.graph.initializer:
-            if tensor.raw_data is not None and len(tensor.raw_data) >= APART:
-                array = array_of(self._numpy, array_in(tensor))
-                values[tensor.name] = self._runtime.OrtValue.ortvalue_from_numpy(array)
-                set_external_data(tensor, "beside")
-        return values
+        arrays: dict[str, HostArray] = plugin("detach_weights")(model, APART)
+        make_value = self._runtime.OrtValue.ortvalue_from_numpy
+        return {name: make_value(array_of(self._numpy, x)) for name, x in arrays.items()}
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Run a graph immediately, directly into the memory of the outputs."""
@@ -211,9 +203,8 @@ class OnnxRuntimeBackend(KernelBackend):
         return await self.read(*(pair[(first + count - 1) % 2] for pair in read))
 
 
-def _list_unneeded_optimizers(model: ModelProto) -> list[str]:
+def _list_unneeded_optimizers(model: Any) -> list[str]:
     """Return what arranges images for convolutions: without any, version 1.32 may crash there."""
-    assert model.graph is not None
     has_images = any(node.op_type in IMAGE_OPERATORS for node in model.graph.node)
     return [] if has_images else ["NchwcTransformer"]
 

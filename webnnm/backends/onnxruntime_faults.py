@@ -7,8 +7,8 @@ from typing import Any
 
 from webnnm.compiler.traps.numbers import GUARDS
 from webnnm.core.dtypes import FLOAT_INFO, FORMATS, is_float
+from webnnm.core.plugins import plugin
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.exporting.lowering import expressible
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, rewrite
@@ -28,7 +28,7 @@ def without_faults(graph: Graph) -> Graph:
     >>> [node.operator.name for node in without_faults(graph).nodes()[1:]]
     ['cast', 'reduceSum', 'cast']
     """
-    return rewrite(expressible(graph), _rule, _RULES)
+    return rewrite(plugin("expressible")(graph), _rule, _RULES)
 
 
 def _rule(b: GraphBuilder, node: Node) -> Replacement | None:

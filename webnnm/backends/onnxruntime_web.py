@@ -25,10 +25,8 @@ from webnnm.backends.webnn import Built, Lease, WebNNBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import BackendError, suggestion
+from webnnm.core.plugins import plugin
 from webnnm.core.waiting import to_the_end
-from webnnm.formats.onnx.exporting.lowering import graph_model
-from webnnm.formats.onnx.messages import ModelProto
-from webnnm.formats.onnx.writer import serialize
 from webnnm.graph.node import Graph, InputNode
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
@@ -112,7 +110,7 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         read = dict(zip(on_device, await self.read(*on_device.values()), strict=True))
         arrays = {n: value for n, value in values.items() if isinstance(value, HostArray)}
         model, inputs = _model(graph, {**arrays, **read})
-        making = self._bridge.load(self._context, serialize(model))
+        making = self._bridge.load(self._context, plugin("serialize")(model))
         handle = await to_the_end(making, undo=self._undo)
         built = _Model(handle, [*inputs], outputs=_map_output_names(graph, model))
         self._compiled += 1
@@ -197,20 +195,17 @@ def _check_nibbles(graph: Graph) -> None:
         raise BackendError("NNM505", message, hint='use backend("numpy")')
 
 
-def _model(
-    graph: Graph, fixed: Mapping[str, HostArray]
-) -> tuple[ModelProto, dict[str, TensorType]]:
+def _model(graph: Graph, fixed: Mapping[str, HostArray]) -> tuple[Any, dict[str, TensorType]]:
     """Return the ONNX model of a graph, and the types of its used inputs that are not fixed."""
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     inputs = {name: o for name, o in graph.inputs.items() if name in used}
     constants = {name: array for name, array in fixed.items() if name in used}
     used = without_faults(Graph(graph.outputs, inputs))
-    model = graph_model([used], constants=constants)
+    model = plugin("graph_model")([used], constants=constants)
     return model, {name: o.type for name, o in inputs.items() if name not in fixed}
 
 
-def _map_output_names(graph: Graph, model: ModelProto) -> dict[str, str]:
+def _map_output_names(graph: Graph, model: Any) -> dict[str, str]:
     """Return the names of outputs in an ONNX model."""
-    assert model.graph is not None
     places = zip(graph.outputs, model.graph.output, strict=True)
     return {name: value.name for name, value in places}

@@ -100,7 +100,7 @@ class Chart:
         vl-convert. Raises `BackendError` NNM709 if it is not installed, `DataError` NNM704 for
         another extension.
         """
-        from webnnm.formats.atomic import write_atomically
+        from webnnm.core.atomic import write_atomically
 
         suffix = Path(path).suffix.lower()
         if suffix == ".json":

@@ -17,7 +17,9 @@ from webnnm.data.files.references import ANYWHERE
 from webnnm.data.files.source import read_text
 from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.evaluation.history import plain
-from webnnm.formats.kinds import (
+from webnnm.formats.onnx.text_files import with_files
+from webnnm.notation import parse
+from webnnm.snapshots.kinds import (
     BEGINNING_BYTES,
     COMPRESSED,
     TABLE,
@@ -26,9 +28,7 @@ from webnnm.formats.kinds import (
     is_safetensors,
     recognise_file,
 )
-from webnnm.formats.safetensors import parse_json
-from webnnm.model.text_files import with_files
-from webnnm.notation import parse
+from webnnm.snapshots.safetensors import parse_json
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def model_document(path: str, references: str | None = None) -> Document:
 
 def _read_snapshot(data: bytes) -> tuple[str, dict[str, Any]]:
     """Return the text in a snapshot, and the files in it."""
-    from webnnm.formats.safetensors import read
+    from webnnm.snapshots.safetensors import read
     from webnnm.snapshots.snapshot import text_and_files, verify
 
     return text_and_files(verify(read(data)))

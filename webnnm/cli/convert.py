@@ -21,11 +21,11 @@ from webnnm.cli.common import (
 )
 from webnnm.core.errors import DataError
 from webnnm.data.files.source import read_text
-from webnnm.formats.kinds import ONNX, SNAPSHOT, recognise_file
-from webnnm.formats.name_map import read_names
-from webnnm.formats.safetensors import read
-from webnnm.model.onnx_files import convert_onnx, onnx_weights
-from webnnm.snapshots.onnx_snapshot import is_onnx_snapshot
+from webnnm.formats.onnx.files import convert_onnx, onnx_weights
+from webnnm.formats.onnx.snapshot import is_onnx_snapshot
+from webnnm.snapshots.kinds import ONNX, SNAPSHOT, recognise_file
+from webnnm.snapshots.name_map import read_names
+from webnnm.snapshots.safetensors import read
 from webnnm.snapshots.snapshot import is_snapshot
 
 

@@ -19,9 +19,9 @@ from webnnm.cli.common import (
     print_json,
     say,
 )
+from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
-from webnnm.formats.atomic import write_atomically
-from webnnm.formats.safetensors import chunks
+from webnnm.snapshots.safetensors import chunks
 
 FORMATS = ("stablehlo", "onnx", "params")
 GRAPHS = ("inference", "loss", "train")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from webnnm.formats.name_map import FORMS
+from webnnm.snapshots.name_map import FORMS
 
 OPTIONS = (
     *("decimal", "delimiter", "encoding", "comment", "missing", "missing_values", "categorical"),

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.cli.common import CommandError
+from webnnm.core.atomic import check_writable, write_atomically
 from webnnm.core.errors import DataError
-from webnnm.formats.atomic import check_writable, write_atomically
 
 WRITTEN = ("out", "history")
 """Options that name the files a command writes."""

@@ -15,9 +15,9 @@ from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
-from webnnm.formats.safetensors import parse_json
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
+from webnnm.snapshots.safetensors import parse_json
 
 
 def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block: str) -> Table:

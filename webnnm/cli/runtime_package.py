@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from webnnm.cli.common import read_bytes
+from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
-from webnnm.formats.atomic import write_atomically
-from webnnm.formats.safetensors import parse_json
+from webnnm.snapshots.safetensors import parse_json
 
 NAME = "webnnm-runtime"
 VERSION = version_of("webnnm")

@@ -30,13 +30,13 @@ from webnnm.diagram.networks import network_drawing
 from webnnm.formats.onnx.described import description, inputs, nodes, value_rows, values
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
-from webnnm.formats.safetensors import parse_json
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.model.graph_text import graph_text
 from webnnm.model.report import summary
+from webnnm.snapshots.safetensors import parse_json
 
 ONNX = ".onnx"
 STAGES = ("lowering", *(each.name for each in PASSES))

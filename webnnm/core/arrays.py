@@ -7,6 +7,8 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, cast
 
 from webnnm.core.dtypes import FORMATS, DataType, byte_length, holds
@@ -408,3 +410,12 @@ def _unpack4(data: memoryview[int], dtype: DataType, n: int) -> Iterator[int]:
     for index in range(n):
         nibble = data[index // 2] >> (4 * (index % 2)) & 15
         yield nibble - 16 if dtype == "int4" and nibble > 7 else nibble
+
+
+@cache
+def has_numpy() -> bool:
+    """Load NumPy if it is installed; return whether it is."""
+    if find_spec("numpy") is None:
+        return False
+    importlib.import_module("numpy")
+    return True

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import PurePath
 
+from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
-from webnnm.formats.atomic import write_atomically
 
 CSV = (".csv", ".txt", "")
 """The endings of files that can hold a table as CSV."""

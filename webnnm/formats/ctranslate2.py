@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from webnnm.core.arrays import HostArray
+from webnnm.core.arrays import HostArray, has_numpy
+from webnnm.core.byte_cursor import Cursor
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
-from webnnm.formats.cursor import Cursor
-from webnnm.formats.gguf import has_numpy
-from webnnm.formats.safetensors import SIZES, StoredTensor
+from webnnm.snapshots.safetensors import SIZES, StoredTensor
 
 VERSION = 6
 CODES = ("F32", "I8", "I16", "I32", "F16", "BF16")

@@ -7,20 +7,17 @@ against the bytes that are there.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import struct
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from webnnm.core.arrays import HostArray
+from webnnm.core.arrays import HostArray, has_numpy
+from webnnm.core.byte_cursor import AGAIN, Cursor
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
-from webnnm.formats.cursor import AGAIN, Cursor
 
 VERSIONS = (2, 3)
 MAX_DIMENSIONS = 4
@@ -488,15 +485,6 @@ TYPES = {
 """The names of tensor types by number; other types are named by their number."""
 _BLOCKS_AT_ONCE = 1 << 15
 """Blocks that are unpacked together: their values stay in the cache of a processor."""
-
-
-@cache
-def has_numpy() -> bool:
-    """Load NumPy if it is installed; return whether it is."""
-    if importlib.util.find_spec("numpy") is None:
-        return False
-    importlib.import_module("numpy")
-    return True
 
 
 def dequantize_with_numpy(data: memoryview[int], kind: Block) -> Any:

@@ -14,8 +14,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import show
 from webnnm.formats.fields import Fields, shorten
-from webnnm.formats.foreign import Form, Part, Transposed, permute
-from webnnm.formats.safetensors import File, chunks, parse_json
+from webnnm.snapshots.foreign import Form, Part, Transposed, permute
+from webnnm.snapshots.safetensors import File, chunks, parse_json
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 METADATA = "adapter_config"

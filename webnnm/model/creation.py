@@ -7,6 +7,7 @@ from typing import Any
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import snake_case
+from webnnm.core.plugins import plugin
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document, ModelFile
 from webnnm.training.hyperparameters import given as written
@@ -79,10 +80,8 @@ async def model_document(given: Mapping[str, Any]) -> Document:
     document = parse(await _model_text(given))
     files = given.get("files")
     if files or any(isinstance(statement, ModelFile) for statement in document.statements):
-        from webnnm.model.text_files import with_files
-
         base = given.get("url") or given.get("path") or ""
-        return await with_files(document, files, base, given.get("references"))
+        return await plugin("with_files")(document, files, base, given.get("references"))
     return document
 
 

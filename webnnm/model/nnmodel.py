@@ -36,17 +36,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from webnnm.data.protocol import AnyDataset
-    from webnnm.eager.array import Array
-    from webnnm.eager.device import Device
     from webnnm.evaluation.result import TestResult
-    from webnnm.expert.facts.profile import Profile
-    from webnnm.formats.name_map import Names
-    from webnnm.model.applying import NetworkFunction
     from webnnm.model.keywords import CreateSettings, Hyperparameters
     from webnnm.runtime.checkpoint import Checkpoint
     from webnnm.runtime.inference.compilation import Compilation
     from webnnm.runtime.inference.context import InferenceContext
     from webnnm.runtime.inference.prediction import Predictor
+    from webnnm.snapshots.name_map import Names
     from webnnm.trainer.scout import Scouting
     from webnnm.trainer.training import Training
 
@@ -535,7 +531,7 @@ class NNModel:
         """
         return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
 
-    def arrays(self, *, trainable: bool = False, device: Device | None = None) -> dict[str, Array]:
+    def arrays(self, *, trainable: bool = False, device: Any = None) -> dict[str, Any]:
         """Return the values of the parameters as arrays by name, for `apply`.
 
         `trainable=True` leaves out what training does not change: frozen parameters, and the
@@ -544,16 +540,14 @@ class NNModel:
 
         Raises `DataError` NNM704 if a parameter is packed.
         """
-        from webnnm.model.applying import parameter_arrays
-
-        return parameter_arrays(self.state, trainable=trainable, device=device)
+        return plugin("parameter_arrays")(self.state, trainable=trainable, device=device)
 
     def apply(
         self,
         params: Mapping[str, Any],
         *inputs: Any,
         training: bool = False,
-        key: Array | None = None,
+        key: Any = None,
     ) -> Any:
         """Return the outputs of the model as a function of parameters and inputs.
 
@@ -584,10 +578,8 @@ class NNModel:
         return self._function(params, inputs, training, key)
 
     @cached_property
-    def _function(self) -> NetworkFunction:
-        from webnnm.model.applying import NetworkFunction
-
-        return NetworkFunction(self.network)
+    def _function(self) -> Any:
+        return plugin("NetworkFunction")(self.network)
 
     def export_stablehlo(
         self,
@@ -610,9 +602,7 @@ class NNModel:
         Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
         NNM703, NNM704 or NNM711 for invalid arguments.
         """
-        from webnnm.model.exporting import stablehlo
-
-        return stablehlo(
+        return plugin("model_to_stablehlo")(
             self.state, graph, batch, sequence, constants, chlo, while_, hyperparameters
         )
 
@@ -637,10 +627,10 @@ class NNModel:
         Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
         NNM703, NNM704 or NNM711 for invalid arguments, NNM807 if writing fails.
         """
-        from webnnm.model.exporting import onnx
-
         embedded = graph != "train" if constants is None else constants
-        return onnx(self.state, path, graph, batch, sequence, embedded, hyperparameters)
+        return plugin("model_to_onnx")(
+            self.state, path, graph, batch, sequence, embedded, hyperparameters
+        )
 
     # Training and testing.
 
@@ -734,7 +724,7 @@ class NNModel:
         reviewed = self._reviewer.review(given, self._settings(given), history=history)
         return Findings(reviewed.findings)
 
-    def profile(self) -> Profile:
+    def profile(self) -> Any:
         """Return key figures of the model: depth, width, heavy operators and more (spec F.1)."""
         return self._reviewer.facts({}, resolve({})).profile
 

@@ -19,9 +19,9 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
-from webnnm.formats.safetensors import parse_json
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots import storage
+from webnnm.snapshots.safetensors import parse_json
 from webnnm.trainer.progress import Reporter, display
 from webnnm.training.automatic import by_rows
 from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.errors import ModelError, split_errors
+from webnnm.core.plugins import plugin
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.outline import Warning
 from webnnm.notation import parse
@@ -36,9 +37,7 @@ def local_document(text: str, files: Mapping[str, Any] | None = None) -> Documen
     """Parse a text, with the files that it names if they are on this machine."""
     document = parse(text)
     if files or any(isinstance(statement, ModelFile) for statement in document.statements):
-        from webnnm.model.text_files import with_local_files
-
-        return with_local_files(document, files)
+        return plugin("with_local_files")(document, files)
     return document
 
 

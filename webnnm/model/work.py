@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import count
@@ -13,9 +12,6 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.training.automatic import LEAST_EPOCHS, UPDATES
 
-if TYPE_CHECKING:
-    from webnnm.formats.onnx.messages import ModelProto
-
 PER_OPERATOR = 20e-6
 """Seconds of calling an operator of NumPy in a page,"""
 PER_MULTIPLICATION = 1e-9
@@ -24,8 +20,6 @@ UPDATE = 6
 """A training step has this many times the operators of an inference, and thrice the products."""
 BATCH, LENGTH, INFERENCES = 32, 32, 100
 """Rows of a step, steps of a sequence whose length is open, runs of a model without data."""
-USES, USES_IN_PICTURES = 20, 64 * 64
-"""How often a run uses a weight if sizes are open, and a weight of an image filter."""
 
 
 def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
@@ -46,25 +40,14 @@ def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
         operators, products = len(network.order), float(LENGTH * _weights(network))
     rows = 0 if dataset is None else dataset.size("training")
     if not rows:
-        return _inferences(operators, products)
+        return seconds_of_inferences(operators, products)
     updates = max(UPDATES, LEAST_EPOCHS * rows / BATCH)
     step = PER_OPERATOR * UPDATE * operators + PER_MULTIPLICATION * 3 * BATCH * products
     return updates * step
 
 
-def onnx_seconds_on_numpy(model: ModelProto) -> float:
-    """Estimate how long NumPy would take for 100 runs of an ONNX model, from its weights."""
-    graph = model.graph
-    if graph is None:
-        return 0.0
-    products = sum(
-        count(tensor.dims) * (USES_IN_PICTURES if len(tensor.dims) == 4 else USES)
-        for tensor in graph.initializer
-    )
-    return _inferences(len(graph.node), products)
-
-
-def _inferences(operators: int, products: float) -> float:
+def seconds_of_inferences(operators: int, products: float) -> float:
+    """Estimate how long NumPy would take for 100 runs of a graph."""
     return INFERENCES * (PER_OPERATOR * operators + PER_MULTIPLICATION * products)
 
 

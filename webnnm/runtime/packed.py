@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Ledger
 from webnnm.backends.unpacking import holds_packed
-from webnnm.core.arrays import HostArray, concatenate
+from webnnm.core.arrays import HostArray, concatenate, has_numpy
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
-from webnnm.formats.gguf import has_numpy
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.packing.packed_parameters import packings, read_in_float16
 from webnnm.graph.packing.packing import BLOCK, LEAST, SCALE, WHOLE, Packing

@@ -10,10 +10,10 @@ from typing import Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import plain
-from webnnm.formats.safetensors import invalid
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import RESUMABLE, Checkpoint
+from webnnm.snapshots.safetensors import invalid
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.hyperparameters import HYPERPARAMETERS
 from webnnm.training.optimizers import OPTIMIZERS, Optimizer, SlotShape, same_shape

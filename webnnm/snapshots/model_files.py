@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.formats.onnx.part import ModelFile, open_onnx
-from webnnm.formats.onnx.tensors import External
-from webnnm.formats.safetensors import File, StoredTensor, invalid
+from webnnm.core.plugins import plugin
 from webnnm.graph.elaboration.vertices import Network
+from webnnm.snapshots.safetensors import File, StoredTensor, invalid
 
 FILE = "file/"
 """Tensors with the bytes of files: file/name, with the names of the text."""
@@ -34,11 +33,12 @@ def store_files(network: Network, names: Mapping[str, str]) -> dict[str, HostArr
     return tensors
 
 
-def restore_files(file: File) -> dict[str, ModelFile]:
+def restore_files(file: File) -> dict[str, Any]:
     """Return the files of a snapshot by their names in the text.
 
     Raises `DataError` NNM801, NNM802 or NNM811 for a damaged file.
     """
+    open_onnx = plugin("open_onnx")
     return {
         name.removeprefix(FILE): open_onnx(tensor.data, beside(file))
         for name, tensor in file.tensors.items()
@@ -46,7 +46,7 @@ def restore_files(file: File) -> dict[str, ModelFile]:
     }
 
 
-def beside(file: File) -> External:
+def beside(file: File) -> Callable[[str, int, int | None], Any]:
     """Return a function that fetches the weights of a graph from the other tensors of its file."""
 
     def external(location: str, offset: int, length: int | None) -> Any:

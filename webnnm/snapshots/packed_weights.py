@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import StoredTensor, invalid
 from webnnm.graph.packing.packed_parameters import read_in_float16
 from webnnm.graph.packing.packing import KINDS, Packing
 from webnnm.runtime.packed import Packed, placed
 from webnnm.runtime.state import ModelState
+from webnnm.snapshots.safetensors import StoredTensor, invalid
 
 
 def take_packed(

@@ -16,10 +16,10 @@ from webnnm.data.preparation.standardize import SCALES, Standardization
 from webnnm.data.tables import dialect
 from webnnm.data.tables.encoding import LabelEncoder, from_dict, to_dict
 from webnnm.data.tables.number_format import format_from_dict, format_to_dict
-from webnnm.formats.safetensors import StoredTensor, invalid
 from webnnm.runtime.inference.answers import Answers
 from webnnm.runtime.inference.entries import check_fits
 from webnnm.runtime.restored import Restored
+from webnnm.snapshots.safetensors import StoredTensor, invalid
 
 if TYPE_CHECKING:
     from webnnm.data.tables.encoding import Encoder

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
-from webnnm.formats.name_map import LazyTensor, Names, assign_tensors
-from webnnm.formats.safetensors import File, StoredTensor, chunks, header, invalid, parse_json, read
 from webnnm.notation.formatter import format_document
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.restored import Restored
@@ -26,7 +24,17 @@ from webnnm.snapshots.checkpoint_file import (
     collect_tensors,
     read_checkpoint,
 )
+from webnnm.snapshots.name_map import LazyTensor, Names, assign_tensors
 from webnnm.snapshots.restored_file import NORM, build_content, check, read_restored
+from webnnm.snapshots.safetensors import (
+    File,
+    StoredTensor,
+    chunks,
+    header,
+    invalid,
+    parse_json,
+    read,
+)
 from webnnm.snapshots.storage import fetch
 from webnnm.training.update import SLOT
 
@@ -252,7 +260,7 @@ async def open_file(source: Any) -> File:
     try:
         return read(source)
     except DataError as error:
-        from webnnm.formats.kinds import BEGINNING_BYTES, SNAPSHOT, recognise_file
+        from webnnm.snapshots.kinds import BEGINNING_BYTES, SNAPSHOT, recognise_file
 
         kind = recognise_file(bytes(memoryview(source)[:BEGINNING_BYTES]), name)
         if kind is None or kind == SNAPSHOT:

@@ -39,7 +39,7 @@ async def store(
 
         await download_file(name, parts)
     else:
-        from webnnm.formats.atomic import write_atomically
+        from webnnm.core.atomic import write_atomically
 
         return write_atomically(path, parts)
     return path

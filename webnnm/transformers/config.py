@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.formats.fields import MAX_INTEGER, Fields, shorten
-from webnnm.formats.safetensors import parse_json
+from webnnm.snapshots.safetensors import parse_json
 
 HARMLESS = re.compile(
     r"""_.* | transformers_version | architectures | auto_map | model_type | task_specific_params

@@ -10,7 +10,7 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.ctranslate2 import SCALE, File, dequantize_rows
-from webnnm.formats.safetensors import StoredTensor
+from webnnm.snapshots.safetensors import StoredTensor
 from webnnm.transformers.gguf_model import Unpacked
 from webnnm.transformers.json_tokenizer import added_tokens
 

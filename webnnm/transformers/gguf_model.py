@@ -12,7 +12,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape
 from webnnm.formats.fields import Fields, shorten
 from webnnm.formats.gguf import File
-from webnnm.formats.safetensors import StoredTensor
+from webnnm.snapshots.safetensors import StoredTensor
 from webnnm.transformers.architectures.rotary_rates import MAX_HEAD, yarn_factor
 
 FAMILIES = ("llama", "qwen2", "qwen3")

@@ -13,7 +13,7 @@ from webnnm.data.files.references import Roots, read_path, refer
 from webnnm.data.files.source import read_text
 from webnnm.formats import ctranslate2, gguf
 from webnnm.formats.fields import Fields
-from webnnm.formats.safetensors import File, StoredTensor, read
+from webnnm.snapshots.safetensors import File, StoredTensor, read
 from webnnm.transformers.architectures import CLASS
 from webnnm.transformers.chat_template import ChatTemplate
 from webnnm.transformers.config import read_config, read_object

@@ -13,7 +13,7 @@ import numpy as np
 import webnnm
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_weights
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import chunks
+from webnnm.snapshots.safetensors import chunks
 from webnnm.transformers.architectures import CLASS
 from webnnm.transformers.pretrained import OF_DIFFUSERS, WEIGHTS
 

@@ -19,7 +19,7 @@ from tests.parity.pretrained.fixtures import Arrays
 from tests.parity.pretrained.outcome import LIMIT, difference, files, outputs
 from tools.common import ROOT
 from webnnm import PretrainedModel, WebNNMError
-from webnnm.formats.safetensors import chunks, read
+from webnnm.snapshots.safetensors import chunks, read
 
 recorded = cache(fixtures.read)
 

@@ -252,7 +252,7 @@ def test_format_leaves_a_text_that_it_cannot_write(
 
 def failing_in(folder: Path, monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
     """Let files of a folder be made but not be written, as on a disk that is full."""
-    from webnnm.formats import atomic
+    from webnnm.core import atomic
 
     really = atomic.os.fsync
 

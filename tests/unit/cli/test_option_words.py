@@ -9,7 +9,7 @@ import pytest
 
 from webnnm.cli.option_hints import as_options, options_of
 from webnnm.cli.program import main, parser
-from webnnm.formats.name_map import read_names
+from webnnm.snapshots.name_map import read_names
 
 TEXT = "m:input shape=[3]; m:output shape=[1]; m:layers matmul(w), add(b);"
 

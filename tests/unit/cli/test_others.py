@@ -19,7 +19,7 @@ from tests.unit.cli.shared import ROOT, SOFTMAX, command, run, strict
 from tests.unit.compiler.legalising import chromium_limits
 from webnnm import DataError, ops
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import chunks, read
+from webnnm.snapshots.safetensors import chunks, read
 
 pytestmark = pytest.mark.desktop
 pytest.importorskip("numpy")

@@ -12,7 +12,7 @@ import pytest
 import webnnm
 from tests.unit.cli.shared import IRIS, ROOT, SOFTMAX, command, strict
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import chunks
+from webnnm.snapshots.safetensors import chunks
 
 pytestmark = pytest.mark.desktop
 pytest.importorskip("numpy")

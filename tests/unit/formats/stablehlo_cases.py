@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.core.arrays import HostArray
+from webnnm.formats.export_graphs import Lengths, inference_graph, loss_graph, train_graph
+from webnnm.formats.exporting import module_text
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.model.export_graphs import Lengths, inference_graph, loss_graph, train_graph
-from webnnm.model.exporting import module_text
 from webnnm.notation import parse
 from webnnm.runtime.testing.objectives import objectives
 from webnnm.trainer.decisions import loss_weights, update_settings

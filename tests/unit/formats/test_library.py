@@ -9,7 +9,7 @@ import pytest
 
 from webnnm import NNModel
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import chunks, read
+from webnnm.snapshots.safetensors import chunks, read
 
 np = pytest.importorskip("numpy")
 library = pytest.importorskip("safetensors.numpy", reason="the package safetensors is not there")

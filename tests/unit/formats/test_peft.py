@@ -11,8 +11,8 @@ import pytest
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
 from webnnm.formats import peft
-from webnnm.formats.foreign import Part, Reshaped, Transposed
-from webnnm.formats.safetensors import chunks, read
+from webnnm.snapshots.foreign import Part, Reshaped, Transposed
+from webnnm.snapshots.safetensors import chunks, read
 
 CONFIG = {"peft_type": "LORA", "r": 2, "lora_alpha": 4}
 

@@ -18,10 +18,10 @@ from tests.unit.formats.stablehlo_cases import (
 )
 from webnnm import DataError, GraphBuilder, ModelError, NNModel
 from webnnm.backends.reference import evaluate
+from webnnm.formats.export_graphs import inference_graph, train_graph
 from webnnm.formats.onnx.exporting.file import write_model
 from webnnm.formats.onnx.exporting.lowering import graph_model
 from webnnm.graph.elaboration.lowering import lower_network
-from webnnm.model.export_graphs import inference_graph, train_graph
 
 TAGS = """
 m:name tags;

@@ -13,8 +13,8 @@ from webnnm.backends.budget import Budget
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
+from webnnm.formats.onnx.onnx_model import MOST_COMPILED
 from webnnm.formats.onnx.writer import serialize
-from webnnm.model.onnx_model import MOST_COMPILED
 
 WEIGHTS = [[1.0, 2.0], [3.0, 4.0]]
 

@@ -8,8 +8,8 @@ import webnnm
 from tests.unit.formats.onnx_models import BOOL, DOUBLE, constant, graph, info, model, node
 from webnnm.core.arrays import HostArray
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
+from webnnm.formats.onnx.onnx_model import MOST_COMPILED
 from webnnm.formats.onnx.writer import serialize
-from webnnm.model.onnx_model import MOST_COMPILED
 
 LIMITS = [
     constant("most", [2]),

@@ -9,8 +9,8 @@ import pytest
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
 from webnnm.graph.elaboration.elaborate import elaborate
-from webnnm.model.prompts import Prompts, prompts, takes_prompts
 from webnnm.notation import parse
+from webnnm.transformers.prompts import Prompts, prompts, takes_prompts
 
 TEXT = """
 image_embeddings:input shape=[1];

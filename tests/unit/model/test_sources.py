@@ -218,7 +218,7 @@ async def test_large_weights_lie_in_a_snapshot_once() -> None:
 
 
 async def test_damaged_files_in_snapshots_are_refused() -> None:
-    from webnnm.formats.safetensors import read
+    from webnnm.snapshots.safetensors import read
     from webnnm.snapshots.snapshot import text_and_files
 
     async with await created() as found:

@@ -19,7 +19,7 @@ from webnnm import (
     TextDataset,
 )
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import chunks, header, read
+from webnnm.snapshots.safetensors import chunks, header, read
 from webnnm.snapshots.snapshot import CHECKSUM, compute_checksum
 
 np = pytest.importorskip("numpy")

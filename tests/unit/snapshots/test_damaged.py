@@ -20,7 +20,7 @@ import webnnm.model.nnmodel
 from webnnm import DataError, Dataset, NNModel
 from webnnm.backends.base import Ledger
 from webnnm.backends.reference import ReferenceBackend
-from webnnm.formats.safetensors import SIZES, read
+from webnnm.snapshots.safetensors import SIZES, read
 from webnnm.snapshots.snapshot import CHECKSUM, KEY, compute_checksum
 
 np = pytest.importorskip("numpy")

@@ -13,7 +13,7 @@ import pytest
 
 from webnnm import DataError, Dataset, NNModel, TableDataset, composite, ops
 from webnnm.core.arrays import HostArray
-from webnnm.formats.safetensors import chunks, read
+from webnnm.snapshots.safetensors import chunks, read
 from webnnm.snapshots.snapshot import compute_checksum
 
 np = pytest.importorskip("numpy")

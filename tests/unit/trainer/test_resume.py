@@ -15,7 +15,7 @@ from webnnm import DataError, Dataset, History, NNModel, StreamDataset
 from webnnm.backends.budget import Budget
 from webnnm.core.arrays import zeros
 from webnnm.evaluation.epoch import BatchRecord
-from webnnm.formats.safetensors import chunks, read
+from webnnm.snapshots.safetensors import chunks, read
 from webnnm.snapshots.snapshot import CHECKSUM, KEY
 from webnnm.training.optimizers import OPTIMIZERS
 
@@ -376,7 +376,7 @@ async def test_states_of_another_model_are_refused_and_nothing_changes() -> None
 
 def signed(tensors: Any, metadata: dict[str, str]) -> bytes:
     """Return a file as a forger writes it: with a checksum that fits."""
-    from webnnm.formats.safetensors import header
+    from webnnm.snapshots.safetensors import header
     from webnnm.snapshots.snapshot import compute_checksum
 
     body = (tensor.data for tensor in tensors.values())

@@ -10,7 +10,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
-from webnnm.formats.safetensors import chunks
+from webnnm.snapshots.safetensors import chunks
 
 CONFIG: Mapping[str, Any] = {
     "model_type": "llama",

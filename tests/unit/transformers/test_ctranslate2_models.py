@@ -14,7 +14,8 @@ import webnnm
 from tests.unit.transformers.tiny_whisper import CONFIG, FOLDER_CONFIG, weights, whole
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
-from webnnm.formats import ctranslate2, safetensors
+from webnnm.formats import ctranslate2
+from webnnm.snapshots import safetensors
 from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
 
 INPUTS: dict[str, Any] = {

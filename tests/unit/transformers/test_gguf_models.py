@@ -12,7 +12,8 @@ import webnnm
 from tests.unit.transformers.templates import TEMPLATES
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
-from webnnm.formats import gguf, safetensors
+from webnnm.formats import gguf
+from webnnm.snapshots import safetensors
 from webnnm.transformers.gguf_model import LAYER, OTHERS
 
 np = pytest.importorskip("numpy")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from webnnm.core.byte_cursor import Cursor
 from webnnm.core.errors import DataError
-from webnnm.formats.cursor import Cursor
 
 PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
 MAX_CHANNELS = 64

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
-from webnnm.formats.foreign import Form, Part, Reshaped
+from webnnm.snapshots.foreign import Form, Part, Reshaped
 from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.encoder_decoder import INPUTS, POSITIONS
 from webnnm.transformers.architectures.waves import halves, shifted_halves

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webnnm.formats.foreign import Form
+from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.encoder import (
     CLASSES,
     INPUTS,

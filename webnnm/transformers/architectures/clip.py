@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from webnnm.formats.foreign import Form, Reshaped
+from webnnm.snapshots.foreign import Form, Reshaped
 from webnnm.transformers.architectures.encoder import INPUTS, linear
 from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.architectures.written import (

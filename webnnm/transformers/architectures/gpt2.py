@@ -5,7 +5,7 @@ Source: A. Radford et al., "Language models are unsupervised multitask learners"
 
 from __future__ import annotations
 
-from webnnm.formats.foreign import Form, Part
+from webnnm.snapshots.foreign import Form, Part
 from webnnm.transformers.architectures.written import (
     Written,
     head,

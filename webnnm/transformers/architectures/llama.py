@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from webnnm.formats.foreign import Form
+from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.rotary_rates import rotation
 from webnnm.transformers.architectures.written import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webnnm.formats.foreign import Form, Transposed
+from webnnm.snapshots.foreign import Form, Transposed
 from webnnm.transformers.architectures.written import biased
 
 Making = Callable[[str], str | Form]

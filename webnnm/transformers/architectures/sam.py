@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
-from webnnm.formats.foreign import Reshaped
+from webnnm.snapshots.foreign import Reshaped
 from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.places import Places
 from webnnm.transformers.architectures.sam_vision import Encoder, encoder, encoding

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from webnnm.formats.foreign import Part, Reshaped, Transposed
+from webnnm.snapshots.foreign import Part, Reshaped, Transposed
 from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.patches import Picture, picture
 from webnnm.transformers.architectures.places import Places

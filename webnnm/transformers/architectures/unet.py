@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
-from webnnm.formats.foreign import Form, Part, Reshaped, Transposed
+from webnnm.snapshots.foreign import Form, Part, Reshaped, Transposed
 from webnnm.transformers.architectures.diffusion import (
     DOUBLED,
     Body,

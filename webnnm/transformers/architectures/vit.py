@@ -5,7 +5,7 @@ Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929
 
 from __future__ import annotations
 
-from webnnm.formats.foreign import Form, Reshaped
+from webnnm.snapshots.foreign import Form, Reshaped
 from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.encoder import labels, linear
 from webnnm.transformers.architectures.patches import picture

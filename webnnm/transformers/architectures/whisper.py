@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webnnm.formats.foreign import Form, Transposed
+from webnnm.snapshots.foreign import Form, Transposed
 from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.encoder_decoder import INPUTS
 from webnnm.transformers.architectures.written import (

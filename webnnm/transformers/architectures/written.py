@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
-from webnnm.formats.foreign import Form, Transposed
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
+from webnnm.snapshots.foreign import Form, Transposed
 from webnnm.transformers.config import Config
 
 
 class Written(NamedTuple):
     """A model in the notation, and the names of its parameters in the files of Hugging Face.
 
-    Attributes: `source`, the text; `names`, the name map of `webnnm.formats.name_map`; `prefix`,
+    Attributes: `source`, the text; `names`, the name map of `webnnm.snapshots.name_map`; `prefix`,
     the prefix of names in the files of models with a head, which the map leaves out; `made`,
     tensors that files need not have, by their names in the map.
     """

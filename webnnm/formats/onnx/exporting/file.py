@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from webnnm.formats.atomic import write_atomically
+from webnnm.core.arrays import HostArray
+from webnnm.core.atomic import write_atomically
 from webnnm.formats.onnx.messages import ModelProto, StringStringEntryProto, TensorProto
+from webnnm.formats.onnx.tensors import host_array
 from webnnm.formats.onnx.writer import chunks
 
 MAX_INLINE_BYTES = 2**31 - 2**20
@@ -43,6 +45,17 @@ def _write_external_data(
         yield data
         set_external_data(tensor, location, offset + padding)
         offset += padding + len(data)
+
+
+def detach_weights(model: ModelProto, min_bytes: int) -> dict[str, HostArray]:
+    """Take the initializers of at least so many bytes out of a model; return them by name."""
+    assert model.graph is not None
+    weights: dict[str, HostArray] = {}
+    for tensor in model.graph.initializer:
+        if tensor.raw_data is not None and len(tensor.raw_data) >= min_bytes:
+            weights[tensor.name] = host_array(tensor)
+            set_external_data(tensor, "beside")
+    return weights
 
 
 def set_external_data(tensor: TensorProto, location: str, offset: int = 0) -> None:

@@ -38,9 +38,9 @@ from webnnm.formats.onnx.messages import (
 )
 from webnnm.formats.onnx.narrowing import explain, narrow, narrow_graph
 from webnnm.formats.onnx.reader import invalid
-from webnnm.formats.safetensors import MAX_DIMENSIONS
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
+from webnnm.snapshots.safetensors import MAX_DIMENSIONS
 
 MAX_CALLS = 50_000
 """How many nodes a model has at most, with functions and loops counted as often as they run."""

@@ -19,19 +19,19 @@ from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import ValueInfo, description, inputs, values
+from webnnm.formats.onnx.files import read_onnx
 from webnnm.formats.onnx.importing.importer import MAX_SHAPE_SIZE, Imported, import_model
 from webnnm.formats.onnx.importing.refusals import EmptyOutput, UnknownValue
 from webnnm.formats.onnx.importing.sizes import FreeDimension, Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
+from webnnm.formats.onnx.segments import OnnxSegments
 from webnnm.graph.node import Graph
-from webnnm.model.onnx_files import read_onnx
-from webnnm.model.onnx_segments import OnnxSegments
 from webnnm.ops.declare.tensors import TensorType
 
 if TYPE_CHECKING:
     from webnnm.eager.array import Array
     from webnnm.eager.device import Device
-    from webnnm.model.applying import OnnxFunction
+    from webnnm.formats.onnx.function import OnnxFunction
 
 MOST_COMPILED = 8
 """How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
@@ -67,7 +67,7 @@ async def load_onnx(
     model, external = await read_onnx(source, references)
     from webnnm.backends.selection import backend as opened
     from webnnm.backends.shared import share_backend
-    from webnnm.model.work import onnx_seconds_on_numpy
+    from webnnm.formats.onnx.work import onnx_seconds_on_numpy
 
     if isinstance(backend, Backend):
         device_used: Backend = share_backend(backend, {"device_type": device})
@@ -247,7 +247,7 @@ class OnnxModel:
 
     @cached_property
     def _function(self) -> OnnxFunction:
-        from webnnm.model.applying import OnnxFunction
+        from webnnm.formats.onnx.function import OnnxFunction
 
         return OnnxFunction(
             list(self.inputs), lambda sizes: self.imported({**self._shapes, **sizes})
@@ -270,7 +270,7 @@ class OnnxModel:
         The weights are stored as `param/NAME`. Returns the path, or the bytes if no path is given.
         Raises `DataError` NNM807 if the file cannot be written.
         """
-        from webnnm.snapshots.onnx_snapshot import onnx_snapshot
+        from webnnm.formats.onnx.snapshot import onnx_snapshot
         from webnnm.snapshots.storage import store
 
         return await store(path, onnx_snapshot(self._model, self._external))
@@ -284,7 +284,7 @@ class OnnxModel:
         The weights are initializers, or inputs with `constants=False`. Raises what `graph` raises,
         `ModelError` NNM901 for operators without an ONNX counterpart, `DataError` NNM807.
         """
-        from webnnm.model.graph_export import export_onnx
+        from webnnm.formats.graph_export import export_onnx
 
         graph = self.graph(shapes)
         return export_onnx(graph, path, name=self._name, constants=self._inside(graph, constants))
@@ -295,7 +295,7 @@ class OnnxModel:
         The weights are arguments, or part of the module with `constants=True`. Raises what `graph`
         raises, and `ModelError` NNM901 for operators without a mapping.
         """
-        from webnnm.model.graph_export import export_stablehlo
+        from webnnm.formats.graph_export import export_stablehlo
 
         graph = self.graph(shapes)
         return export_stablehlo(graph, name=self._name, constants=self._inside(graph, constants))

@@ -11,8 +11,8 @@ from webnnm.formats.onnx.messages import ModelProto
 from webnnm.formats.onnx.part import move_to_external_data, weights_of
 from webnnm.formats.onnx.reader import read_model
 from webnnm.formats.onnx.writer import serialize
-from webnnm.formats.safetensors import chunks, header, read
 from webnnm.snapshots.model_files import FILE, beside
+from webnnm.snapshots.safetensors import chunks, header, read
 from webnnm.snapshots.snapshot import (
     CHECKSUM,
     FORMAT,

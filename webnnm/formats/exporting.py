@@ -11,12 +11,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.expert.reviewer import Reviewer
-from webnnm.formats.onnx.exporting.file import write_model
-from webnnm.formats.onnx.exporting.lowering import graph_model
-from webnnm.formats.stablehlo.lowering import graph_text
-from webnnm.graph.elaboration.float16 import half_network
-from webnnm.graph.elaboration.vertices import Network
-from webnnm.model.export_graphs import (
+from webnnm.formats.export_graphs import (
     ExportedGraph,
     check_kind,
     inference_graph,
@@ -24,6 +19,11 @@ from webnnm.model.export_graphs import (
     train_graph,
     trials,
 )
+from webnnm.formats.onnx.exporting.file import write_model
+from webnnm.formats.onnx.exporting.lowering import graph_model
+from webnnm.formats.stablehlo.lowering import graph_text
+from webnnm.graph.elaboration.float16 import half_network
+from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.decisions import chosen_losses, loss_weights, update_settings
 from webnnm.training.hyperparameters import given as written
@@ -34,7 +34,7 @@ from webnnm.training.step_settings import StepSettings
 Lengths = int | Mapping[str, int | None] | None
 
 
-def stablehlo(
+def model_to_stablehlo(
     state: ModelState,
     graph: str,
     batch: int | None,
@@ -62,7 +62,7 @@ def module_text(found: ExportedGraph, *, chlo: bool = True, loops: bool = False)
     )
 
 
-def onnx(
+def model_to_onnx(
     state: ModelState,
     path: str | os.PathLike[str],
     graph: str,

@@ -15,10 +15,10 @@ import pytest
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
-from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed, permute
-from webnnm.formats.name_map import Names, assign_tensors, read_names
-from webnnm.formats.safetensors import StoredTensor, chunks, read
 from webnnm.ops.declare.tensors import TensorType
+from webnnm.snapshots.foreign import Form, Part, Permuted, Reshaped, Transposed, permute
+from webnnm.snapshots.name_map import Names, assign_tensors, read_names
+from webnnm.snapshots.safetensors import StoredTensor, chunks, read
 
 
 def numbered(*shape: int, start: int = 0) -> HostArray:

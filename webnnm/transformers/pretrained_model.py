@@ -12,8 +12,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import require_await, require_await_of_methods
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.downloads import Downloads, Progress
-from webnnm.formats.name_map import Names, assign_tensors
 from webnnm.model.nnmodel import NNModel
+from webnnm.snapshots.name_map import Names, assign_tensors
 from webnnm.transformers.architectures import CLASS, written
 from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.beginning import beginning, choice, even, last_token
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from webnnm.backends.base import Backend
     from webnnm.data.dataset import Dataset
     from webnnm.evaluation.history import History
-    from webnnm.model.adapting import Origin
-    from webnnm.model.forward import Forward
     from webnnm.model.keywords import Hyperparameters
     from webnnm.notation.syntax import Document
     from webnnm.runtime.packed import Memory
+    from webnnm.transformers.adapting import Origin
+    from webnnm.transformers.forward import Forward
     from webnnm.transformers.training_pairs import Lengths
     from webnnm.transformers.training_texts import Example
 
@@ -624,7 +624,7 @@ class PretrainedModel(NNModel):
         Raises `DataError` NNM710 for targets that match nothing, NNM704 for numbers out of range
         and if the model already has adapters, NNM712 during training.
         """
-        from webnnm.model.adapting import add_lora
+        from webnnm.transformers.adapting import add_lora
 
         plain = self.network.outline.document
         found = await add_lora(self.state, targets, rank=rank, alpha=alpha, dropout=dropout)
@@ -640,7 +640,7 @@ class PretrainedModel(NNModel):
 
         Raises `DataError` NNM710 if the model has no adapter, NNM807 if it cannot be written.
         """
-        from webnnm.model.adapting import save_lora
+        from webnnm.transformers.adapting import save_lora
 
         return await save_lora(self.state, self.origin(), path)
 
@@ -653,7 +653,7 @@ class PretrainedModel(NNModel):
         NNM806 for an adapter of another model, NNM818 for kinds of adapters that are not supported,
         NNM704 if the model already has one. In these cases nothing changes.
         """
-        from webnnm.model.adapting import load_lora
+        from webnnm.transformers.adapting import load_lora
 
         plain = self.network.outline.document
         found = await load_lora(self.state, self.origin(), source)
@@ -666,7 +666,7 @@ class PretrainedModel(NNModel):
         Returns the names of the matrices. Raises `DataError` NNM710 if there is no adapter,
         NNM704 for matrices that are not float32, NNM712 during training.
         """
-        from webnnm.model.adapting import merge_lora
+        from webnnm.transformers.adapting import merge_lora
 
         found = await merge_lora(self.state, self._before())
         self._refitted(None)
@@ -780,7 +780,7 @@ class PretrainedModel(NNModel):
 
     @cached_property
     def _forward(self) -> Forward:
-        from webnnm.model.forward import Forward
+        from webnnm.transformers.forward import Forward
 
         return Forward(self.state, self.config)
 
@@ -831,7 +831,7 @@ class PretrainedModel(NNModel):
 
 
 def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
-    from webnnm.model.adapting import origin_of
+    from webnnm.transformers.adapting import origin_of
 
     return origin_of(config, names, prefix)
 

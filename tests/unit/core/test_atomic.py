@@ -17,7 +17,7 @@ import pytest
 
 from tests.unit.killing import in_new_process, moments, run_and_kill
 from webnnm import DataError
-from webnnm.formats.atomic import check_writable, write_atomically
+from webnnm.core.atomic import check_writable, write_atomically
 
 
 def test_the_file_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     script = f"""if True:
         import resource, signal
         from webnnm import DataError
-        from webnnm.formats.atomic import check_writable, write_atomically
+        from webnnm.core.atomic import check_writable, write_atomically
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         try:

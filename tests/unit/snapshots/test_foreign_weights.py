@@ -12,10 +12,10 @@ import pytest
 
 from webnnm import DataError, NNModel
 from webnnm.core.arrays import HostArray
-from webnnm.formats.foreign import Part, Permuted, Transposed
-from webnnm.formats.name_map import assign_tensors, read_names
-from webnnm.formats.safetensors import chunks
 from webnnm.ops.declare.tensors import TensorType
+from webnnm.snapshots.foreign import Part, Permuted, Transposed
+from webnnm.snapshots.name_map import assign_tensors, read_names
+from webnnm.snapshots.safetensors import chunks
 
 np = pytest.importorskip("numpy")
 

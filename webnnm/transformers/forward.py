@@ -11,11 +11,11 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.model.prompts import prompts, takes_prompts
-from webnnm.model.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
 from webnnm.runtime.inference.context import InferenceContext
 from webnnm.runtime.state import ModelState
 from webnnm.transformers.inputs import check_inputs, read_inputs
+from webnnm.transformers.prompts import prompts, takes_prompts
+from webnnm.transformers.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
 
 MOST_COMPILED = 4
 """How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""

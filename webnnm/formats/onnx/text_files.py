@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError, ModelError, suggestion
 from webnnm.data.files.references import Roots, refer
+from webnnm.formats.onnx.files import read_onnx, read_onnx_file
 from webnnm.formats.onnx.part import ModelFile as OpenedFile
 from webnnm.formats.onnx.reader import read_model
-from webnnm.model.onnx_files import read_onnx, read_onnx_file
 from webnnm.notation.syntax import Document, ModelFile
 
 

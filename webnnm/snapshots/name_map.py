@@ -12,9 +12,9 @@ from typing import Any, NoReturn, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import show
-from webnnm.formats.foreign import Form, Part, Permuted, Reshaped, Transposed
-from webnnm.formats.safetensors import StoredTensor, parse_json
 from webnnm.ops.declare.tensors import TensorType
+from webnnm.snapshots.foreign import Form, Part, Permuted, Reshaped, Transposed
+from webnnm.snapshots.safetensors import StoredTensor, parse_json
 
 Names = Mapping[str, "str | Form | None"]
 """Parameter here → tensor there; None for a tensor of the file that is not needed."""
@@ -63,7 +63,7 @@ def assign_tensors(
 ) -> dict[str, LazyTensor]:
     """Return the tensor for each parameter; everything is checked, but nothing is read yet.
 
-    >>> from webnnm.formats.safetensors import chunks, read
+    >>> from webnnm.snapshots.safetensors import chunks, read
     >>> file = read(b"".join(chunks({"fc.0.weight": HostArray.of([[1.0, 2.0]])}, {})))
     >>> found = assign_tensors(
     ...     file.tensors,
@@ -74,11 +74,11 @@ def assign_tensors(
     [[1.0], [2.0]]
 
     - `tensors`: those of a file; `types`: those of the parameters of a model.
-    - `names`: parameter → name in the file, or a form of `webnnm.formats.foreign`. A parameter that
-      it leaves out has the same name there. `*` matches any text, the shortest that fits; `{n}`
-      matches an integer, for which the other side may have `{n-1}` or `{2n+1}`. Full names take
-      precedence over patterns, and earlier patterns over later ones. Names in the file that are not
-      needed map to None.
+    - `names`: parameter → name in the file, or a form of `webnnm.snapshots.foreign`. A parameter
+      that it leaves out has the same name there. `*` matches any text, the shortest that fits;
+      `{n}` matches an integer, for which the other side may have `{n-1}` or `{2n+1}`. Full names
+      take precedence over patterns, and earlier patterns over later ones. Names in the file that
+      are not needed map to None.
     - `strict`: every parameter must have a tensor, and every tensor a parameter. Otherwise, only
     what fits is loaded.
     - `hint`: what to do about names without a counterpart, for callers that take no name map.

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
 from webnnm.data.files.references import Reference, Roots, read_path, read_reference, refer
-from webnnm.formats.atomic import write_atomically
-from webnnm.formats.kinds import BEGINNING_BYTES, is_safetensors
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.exporting.file import write_model
 from webnnm.formats.onnx.importing.importer import import_model
@@ -17,8 +16,9 @@ from webnnm.formats.onnx.importing.sizes import Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
 from webnnm.formats.onnx.part import move_to_external_data, weights_of
 from webnnm.formats.onnx.reader import read_model
-from webnnm.formats.safetensors import chunks
 from webnnm.formats.stablehlo.lowering import graph_text
+from webnnm.snapshots.kinds import BEGINNING_BYTES, is_safetensors
+from webnnm.snapshots.safetensors import chunks
 
 
 async def read_onnx(source: Any, references: Roots = None) -> tuple[ModelProto, tensors.External]:
@@ -47,7 +47,7 @@ def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:
     """Return the contents of a snapshot, None for other bytes."""
     if not is_safetensors(bytes(memoryview(data)[:BEGINNING_BYTES])):
         return None
-    from webnnm.snapshots.onnx_snapshot import read_onnx_snapshot
+    from webnnm.formats.onnx.snapshot import read_onnx_snapshot
 
     return read_onnx_snapshot(data)
 
@@ -72,7 +72,7 @@ async def convert_onnx(
     weights = weights_of(model, external)
     match Path(target).suffix:
         case ".safetensors":
-            from webnnm.snapshots.onnx_snapshot import onnx_snapshot
+            from webnnm.formats.onnx.snapshot import onnx_snapshot
 
             write_atomically(target, onnx_snapshot(model, external))
         case ".onnx":

@@ -12,14 +12,14 @@ from webnnm.data.files.references import Reference, read_reference
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.editing.low_rank import Adapter, adapted_document, adapters
 from webnnm.formats import peft
-from webnnm.formats.name_map import Names, source_names
-from webnnm.formats.safetensors import read
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.packing.packing import Packing
 from webnnm.notation.syntax import Document
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.refit import refit
 from webnnm.runtime.state import ModelState
+from webnnm.snapshots.name_map import Names, source_names
+from webnnm.snapshots.safetensors import read
 from webnnm.snapshots.storage import BROWSER, DOWNLOAD, fetch, store
 from webnnm.transformers.pretrained import joined, text_at
 

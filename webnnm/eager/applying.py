@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from webnnm.core.errors import DataError, suggestion
-from webnnm.core.shapes import Shape
 from webnnm.data.binding.binding import check_ids, find_embedding_tables
 from webnnm.eager.array import Array, bounds, convert_dtype, host_array
 from webnnm.eager.calls import evaluate
@@ -27,8 +26,6 @@ from webnnm.training.freezing import multipliers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from webnnm.formats.onnx.importing.importer import Imported
-    from webnnm.formats.onnx.importing.sizes import Shapes
     from webnnm.runtime.state import ModelState
 
 KEPT_GRAPHS = 16
@@ -69,9 +66,9 @@ class NetworkFunction:
         given = named_inputs([vertex.block for vertex in self._network.inputs], inputs)
         self._check_ids(given)
         lowered = self._lowered(given, training)
-        found = _computed(lowered.graph, given, params, _first_states(lowered, key))
+        found = compute_graph(lowered.graph, given, params, _first_states(lowered, key))
         outputs = {output.name: found.pop(output.name) for output in self._network.outputs}
-        result = _only(outputs)
+        result = only_output(outputs)
         updates = {name.removeprefix(PARAMETER_PREFIX): x for name, x in found.items()}
         return (result, updates) if training else result
 
@@ -95,7 +92,7 @@ class NetworkFunction:
             if features.sequence is not None:
                 lengths[features.sequence] = shape[1]
         key = batch, training, *lengths.items()
-        return _kept(self._kept, key, partial(self._new, batch, lengths, training))
+        return keep(self._kept, key, partial(self._new, batch, lengths, training))
 
     def _new(self, batch: int, lengths: Mapping[str, int], training: bool) -> _Lowered:
         found = lower_network(self._network, batch=batch, sequence=lengths, training=training)
@@ -133,21 +130,6 @@ def _first_states(lowered: _Lowered, key: Array | None) -> dict[str, Array]:
     return found
 
 
-class OnnxFunction:
-    """An ONNX model as a function; its graphs are cached by size."""
-
-    def __init__(self, names: Sequence[str], imported: Callable[[Shapes], Imported]) -> None:
-        self._names, self._imported = names, imported
-        self._kept: dict[Any, Imported] = {}
-
-    def __call__(self, params: Parameters, inputs: Sequence[Any]) -> Any:
-        """Return what `OnnxModel.apply` does."""
-        given = named_inputs(self._names, inputs)
-        sizes: dict[str, Shape] = {name: x.shape for name, x in given.items()}
-        found = _kept(self._kept, (*sizes.items(),), partial(self._imported, sizes))
-        return _only(_computed(found.graph, given, params, {}, prefix=""))
-
-
 def named_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array]:
     """Return the arrays of all inputs by name, given in their order or as one dictionary.
 
@@ -166,7 +148,7 @@ def named_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array
     return {name: x if isinstance(x, Array) else asarray(x) for name, x in given.items()}
 
 
-def _computed(
+def compute_graph(
     graph: Graph,
     given: Mapping[str, Array],
     params: Parameters,
@@ -206,7 +188,7 @@ def _misfit(name: str, x: Array, wanted: str) -> DataError:
     return DataError("NNM702", f'"{name}" is {found}, the model takes {wanted}')
 
 
-def _kept(kept: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
+def keep(kept: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
     """Return what is cached under a key; make it if it is not there."""
     if key not in kept:
         kept[key] = make()
@@ -215,6 +197,6 @@ def _kept(kept: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
     return kept[key]
 
 
-def _only(outputs: dict[str, Array]) -> Any:
+def only_output(outputs: dict[str, Array]) -> Any:
     """Return the only output, or a dictionary of several."""
     return next(iter(outputs.values())) if len(outputs) == 1 else outputs
