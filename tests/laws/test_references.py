@@ -41,15 +41,15 @@ READERS = {
     "data/files/source.py": "addresses and paths of its callers",
     "data/files/source_bytes.py": "addresses and paths of its callers",
     "core/atomic.py": "files that are written",
-    "model/adapting.py": "files of fixed names in a folder, an argument",
+    "transformers/adapting.py": "files of fixed names in a folder, an argument",
     "model/creation.py": "arguments",
-    "model/onnx_files.py": "an argument, and what `refer` located",
+    "formats/onnx/files.py": "an argument, and what `refer` located",
     "snapshots/storage.py": "arguments",
     "transformers/chat_template.py": "a file beside Pyodide",
     "transformers/pretrained.py": "files of fixed names in a folder, an argument",
 }
 """Modules that read → what they read. A module that reads what a file names calls `refer`."""
-REFERRING = {"model/onnx_files.py", "model/text_files.py", "transformers/pretrained.py"}
+REFERRING = {"formats/onnx/files.py", "formats/onnx/text_files.py", "transformers/pretrained.py"}
 """Modules that read what files name."""
 
 
