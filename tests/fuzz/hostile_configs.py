@@ -16,7 +16,7 @@ from tests.unit.transformers.folders import CONFIG, packed, weights
 from tests.unit.transformers.test_hostile_configs import KINDS, config_of
 from tests.unit.transformers.test_hostile_configs import ODD as VALUES
 from webnnm import WebNNMError, from_pretrained
-from webnnm.transformers.architectures import written
+from webnnm.transformers.architectures import write_model
 
 FOLDER = "folder"
 GENERATION: dict[str, Any] = {
@@ -78,7 +78,7 @@ def check(case: dict[str, Any]) -> str:
         if not isinstance(config, dict):
             return "no object"
         try:
-            written(config)
+            write_model(config)
         except WebNNMError as error:
             return f"written {told(error)}"
         return "written"

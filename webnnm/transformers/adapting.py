@@ -21,7 +21,7 @@ from webnnm.runtime.state import ModelState
 from webnnm.snapshots.name_map import Names, source_names
 from webnnm.snapshots.safetensors import read
 from webnnm.snapshots.storage import BROWSER, DOWNLOAD, fetch, store
-from webnnm.transformers.pretrained import joined, text_at
+from webnnm.transformers.pretrained import join_path, text_at
 
 
 class Origin(NamedTuple):
@@ -212,8 +212,8 @@ async def _opened(source: Any) -> tuple[Any, str | None]:
         return read(await fetch(source)), None
     if str(source).endswith(".safetensors"):
         return read(await read_bytes(source)), None
-    weights = Reference(joined(source, peft.WEIGHTS), guarded=False)
+    weights = Reference(join_path(source, peft.WEIGHTS), guarded=False)
     data, config = await asyncio.gather(
-        read_reference(weights), text_at(joined(source, peft.CONFIG))
+        read_reference(weights), text_at(join_path(source, peft.CONFIG))
     )
     return read(data), config

@@ -66,8 +66,8 @@ class Beams:
         }
 
 
-def _wrong(name: str, value: Any, wanted: str) -> DataError:
-    return DataError("NNM704", f"{name} is {value!r}", hint=f"it is {wanted}")
+def _wrong(name: str, value: Any, expected: str) -> DataError:
+    return DataError("NNM704", f"{name} is {value!r}", hint=f"it is {expected}")
 
 
 # On the device.
@@ -84,7 +84,7 @@ def likelihoods(b: GraphBuilder, scores: Any) -> Any:
     return scores - b.log(b.reduce_sum(b.exp(scores), axes=[1], keep_dimensions=True))
 
 
-def searched(
+def step_beams(
     b: GraphBuilder, scores: Any, beams: int, ends: Sequence[int], steps: int
 ) -> tuple[Any, dict[str, Operand]]:
     """Return the next tokens of all rows, int32, and the states after a step.
@@ -108,8 +108,8 @@ def searched(
     totals, kept = _best(b, open_values, beams)
     row = beam + b.constant([text * beams for text in range(texts)], "int32", [texts, 1])
     chosen = [
-        b.reshape(b.gather_elements(each, kept, axis=1), new_shape=(rows,))
-        for each in (token, b.expand(row, new_shape=(texts, amount)))
+        b.reshape(b.gather_elements(candidates_of_step, kept, axis=1), new_shape=(rows,))
+        for candidates_of_step in (token, b.expand(row, new_shape=(texts, amount)))
     ]
     states = {ORDER: chosen[1], TOTALS: totals}
     for name, value in ((VALUES, values), (PLACES, places)):
@@ -125,13 +125,13 @@ def _best(b: GraphBuilder, scores: Any, count: int) -> tuple[Any, Any]:
     width = scores.shape[1]
     numbers = b.constant([*range(width)], "int32", [1, width])
     values: list[Any] = []
-    places: list[Any] = []
+    indices: list[Any] = []
     for _ in range(count):
-        place = b.arg_max(scores, axis=1, keep_dimensions=True, output_data_type="int32")
+        index = b.arg_max(scores, axis=1, keep_dimensions=True, output_data_type="int32")
         values.append(b.reduce_max(scores, axes=[1], keep_dimensions=True))
-        places.append(place)
-        scores = b.where(b.equal(numbers, place), b.constant(REMOVED, "float32"), scores)
-    return b.concat(values, axis=1), b.concat(places, axis=1)
+        indices.append(index)
+        scores = b.where(b.equal(numbers, index), b.constant(REMOVED, "float32"), scores)
+    return b.concat(values, axis=1), b.concat(indices, axis=1)
 
 
 # On the host.
@@ -156,13 +156,13 @@ class Search:
         self,
         beams: Beams,
         vocabulary: int,
-        most: int,
+        max_length: int,
         forced: int = 0,
         last: int | None = None,
     ) -> None:
         self.done = False
         self._beams, self._vocabulary = beams, vocabulary
-        self._most, self._last = most, last
+        self._most, self._last = max_length, last
         self._running: list[tuple[float, list[int]]] = [
             (NOTHING if beam else 0.0, []) for beam in range(beams.count)
         ]
@@ -174,19 +174,22 @@ class Search:
         if self.done:
             return
         self._length += 1
-        found = [
-            Candidate(value, *divmod(place, self._vocabulary))
-            for value, place in zip(values, places, strict=True)
+        continued = [
+            Candidate(value, *divmod(index, self._vocabulary))
+            for value, index in zip(values, places, strict=True)
         ]
         full = self._length >= self._most
         if full and self._last is not None:
-            found = [Candidate(v, n, self._last) for n, (v, _) in enumerate(self._running)]
-        texts = [(each.value, [*self._running[each.beam][1], each.token]) for each in found]
-        ends = [full or each.token in self._beams.ends for each in found]
+            continued = [Candidate(v, n, self._last) for n, (v, _) in enumerate(self._running)]
+        texts = [
+            (candidate.value, [*self._running[candidate.beam][1], candidate.token])
+            for candidate in continued
+        ]
+        ends = [full or candidate.token in self._beams.ends for candidate in continued]
         best = zip(texts, ends, range(self._beams.count), strict=False)
         scale = self._length**self._beams.length_penalty
         self._ended += [(value / scale, text) for (value, text), end, _ in best if end]
-        self._ended = sorted(self._ended, key=lambda each: -each[0])[: self._beams.count]
+        self._ended = sorted(self._ended, key=lambda candidate: -candidate[0])[: self._beams.count]
         going = [text for text, end in zip(texts, ends, strict=True) if not end]
         self._running = going[: self._beams.count]
         self.done = full or self._is_over()
@@ -207,9 +210,9 @@ class Search:
         return (self._ended or self._running)[0][1]
 
 
-def told(searches: Sequence[Search], found: Sequence[HostArray], count: int) -> None:
+def update_searches(searches: Sequence[Search], logs: Sequence[HostArray], count: int) -> None:
     """Let searches take the last steps from the device, `VALUES` and `PLACES`."""
-    values, places = (array.tolist() for array in found)
+    values, places = (array.tolist() for array in logs)
     for search, rows, where in zip(searches, values, places, strict=True):
         for step in range(len(rows) - count, len(rows)):
             search.step(rows[step], where[step])

@@ -10,7 +10,7 @@ from webnnm.formats.fields import Fields
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Choose
-from webnnm.transformers.texts import end_tokens, token_rows
+from webnnm.transformers.texts import end_tokens, read_rows
 
 
 class Beginning(NamedTuple):
@@ -21,27 +21,27 @@ class Beginning(NamedTuple):
 
 
 def beginning(
-    config: Mapping[str, Any], count: int, given: Any = None, forced: int | None = None
+    config: Mapping[str, Any], count: int, decoder_ids: Any = None, forced: int | None = None
 ) -> Beginning:
     """Return the first tokens of a number of decoder texts, as in `transformers`.
 
     >>> beginning({"decoder_start_token_id": 2}, 2, forced=7)
     Beginning(rows=[[2, 7], [2, 7]], forced=1)
 
-    `given` are `decoder_input_ids`, to which the config's `decoder_start_token_id` is prepended if
-    it is missing. `forced` is the first token that is written, in place of the config's
-    `forced_bos_token_id`.
+    `decoder_ids` are `decoder_input_ids`, to which the config's `decoder_start_token_id` is
+    prepended if it is missing. `forced` is the first token that is written, in place of the
+    config's `forced_bos_token_id`.
 
     Raises `DataError` NNM818 for a config without the first token, NNM702 for another number of
     texts.
     """
     start = _first(config, "decoder_start_token_id", "bos_token_id")
     rows: list[list[int]] = [[] if start is None else [start] for _ in range(count)]
-    if given is not None:
-        found, single = token_rows(given, name="decoder_input_ids")
-        rows = found * count if single else found
-        lacks = all(row[:1] != [start] for row in rows)
-        if start is not None and lacks and config.get("model_type") != "whisper":
+    if decoder_ids is not None:
+        given_rows, single = read_rows(decoder_ids, name="decoder_input_ids")
+        rows = given_rows * count if single else given_rows
+        lacks_start = all(row[:1] != [start] for row in rows)
+        if start is not None and lacks_start and config.get("model_type") != "whisper":
             rows = [[start, *row] for row in rows]
     if len(rows) != count:
         raise DataError("NNM702", f"{len(rows)} rows of decoder_input_ids for {count} sources")
@@ -73,7 +73,7 @@ def choice(
     `choose` function together with beams.
     """
     if suppress_tokens is None:
-        suppress_tokens = [t for t in suppressed(config) if t < vocabulary]
+        suppress_tokens = [t for t in list_suppressed_tokens(config) if t < vocabulary]
     beams = None
     if num_beams != 1:
         if choose is not None:
@@ -96,29 +96,29 @@ def last_token(config: Mapping[str, Any]) -> int | None:
     return _first(config, "forced_eos_token_id")
 
 
-def suppressed(config: Mapping[str, Any]) -> list[int]:
+def list_suppressed_tokens(config: Mapping[str, Any]) -> list[int]:
     """Return the tokens that are never chosen, according to the config.
 
-    >>> suppressed({"suppress_tokens": [1, 2], "bad_words_ids": [[7]]})
+    >>> list_suppressed_tokens({"suppress_tokens": [1, 2], "bad_words_ids": [[7]]})
     [1, 2, 7]
 
     Raises `DataError` NNM818 for words of several tokens, and for values that are not tokens.
     """
-    found = _tokens(config, "suppress_tokens")
-    for word in Fields(config, "the config").token_lists("bad_words_ids"):
-        if len(word) != 1:
-            message = f'the config: "bad_words_ids" has {word}, which is not one token'
+    tokens = _tokens(config, "suppress_tokens")
+    for bad_word in Fields(config, "the config").token_lists("bad_words_ids"):
+        if len(bad_word) != 1:
+            message = f'the config: "bad_words_ids" has {bad_word}, which is not one token'
             raise DataError("NNM818", message, hint="pass choose=, a function that excludes it")
-        found += word
-    return found
+        tokens += bad_word
+    return tokens
 
 
-def even(
+def pad_with_mask(
     rows: Sequence[Sequence[int]], padding: int = 0
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return rows of equal length, padded at the end, and a mask that is 0 there.
 
-    >>> even([[5, 6], [7]])
+    >>> pad_with_mask([[5, 6], [7]])
     ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
     """
     longest = max(map(len, rows), default=0)
@@ -128,18 +128,18 @@ def even(
 
 def _tokens(config: Mapping[str, Any], key: str) -> list[int]:
     """Return the tokens that a config lists under a key, none if the key is missing."""
-    found: Any = config.get(key) or []
-    if not isinstance(found, list) or not all(type(token) is int for token in found):  # pyrefly: ignore[unknown-variable-type]
-        message = f'the config: "{key}" is {str(found)[:80]}'
+    tokens: Any = config.get(key) or []
+    if not isinstance(tokens, list) or not all(type(token) is int for token in tokens):  # pyrefly: ignore[unknown-variable-type]
+        message = f'the config: "{key}" is {str(tokens)[:80]}'
         raise DataError("NNM818", message, hint="it is a list of tokens")
-    return [*cast("list[int]", found)]
+    return [*cast("list[int]", tokens)]
 
 
 def _first(config: Mapping[str, Any], *keys: str) -> int | None:
     """Return the first of these tokens that a config has."""
     for key in keys:
-        found = config.get(key)
-        found = found[0] if isinstance(found, list) and found else found
-        if isinstance(found, int):
-            return found
+        token = config.get(key)
+        token = token[0] if isinstance(token, list) and token else token
+        if isinstance(token, int):
+            return token
     return None

@@ -81,11 +81,11 @@ def conversation(
     if len(source) > MAX_TEMPLATE:
         message = f"the chat template has {len(source):,} characters, more than {MAX_TEMPLATE:,}"
         raise DataError("NNM718", message, hint=AS_TEXT)
-    told = [_message(message) for message in messages]
+    plain_messages = [_message(message) for message in messages]
     values = {
         **template.special,
         **cast("dict[str, Any]", _plain(variables)),
-        "messages": told,
+        "messages": plain_messages,
         "tools": _plain(tools),
         "documents": _plain(documents),
         "add_generation_prompt": bool(add_generation_prompt),
@@ -134,15 +134,15 @@ def _message(message: Any) -> dict[str, Any]:
             f"{str(message)[:60]} is not a message",
             hint='write {"role": "user", "content": "…"}',
         )
-    found: dict[str, Any] = {
+    plain: dict[str, Any] = {
         key: value
         for key, value in cast("dict[str, Any]", _plain(message)).items()
         if value is not None
     }
-    thoughts = next((found[name] for name in REASONING if name in found), None)
+    thoughts = next((plain[name] for name in REASONING if name in plain), None)
     if thoughts is not None:
-        found = {"thinking": thoughts, **found, "reasoning_content": thoughts}
-    return found
+        plain = {"thinking": thoughts, **plain, "reasoning_content": thoughts}
+    return plain
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

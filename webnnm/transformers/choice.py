@@ -73,11 +73,11 @@ class Sampling:
     ends: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        for name, (wanted, fits) in _RANGES.items():
+        for name, (expected, fits) in _RANGES.items():
             value = getattr(self, name)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if value is not None and not (number and fits(value)):
-                raise DataError("NNM704", f"{name} is {value!r}", hint=f"it is {wanted}")
+                raise DataError("NNM704", f"{name} is {value!r}", hint=f"it is {expected}")
 
     def kinds(self) -> tuple[str, ...]:
         """Return which settings are on; one graph serves all their values, except n-gram sizes."""
@@ -89,19 +89,21 @@ class Sampling:
             unneeded.add(LEAST_NEW)
         if self.repetition_penalty == 1:
             unneeded.add("repetition_penalty")
-        given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
+        names = [field.name for field in fields(self) if getattr(self, field.name) is not None]
         size = {NGRAMS: f"{NGRAMS}={self.no_repeat_ngram_size}"}
-        return tuple(size.get(name, name) for name in given if name not in unneeded)
+        return tuple(size.get(name, name) for name in names if name not in unneeded)
 
     def values(self, vocabulary: int) -> dict[str, HostArray]:
         """Return the values of the settings that are on."""
-        found = {name: getattr(self, name) for name in self.kinds() if not sizes_of([name])}
-        found.pop(TIMES, None)
-        hidden = {name: found.pop(name) for name in (SUPPRESSED, AT_FIRST) if name in found}
-        if LEAST_NEW in found:
-            hidden[ENDS] = self.ends
-        values = {name: HostArray.of([float(value)]) for name, value in found.items()}
-        for name, tokens in hidden.items():
+        settings = {name: getattr(self, name) for name in self.kinds() if not sizes_of([name])}
+        settings.pop(TIMES, None)
+        forbidden = {
+            name: settings.pop(name) for name in (SUPPRESSED, AT_FIRST) if name in settings
+        }
+        if LEAST_NEW in settings:
+            forbidden[ENDS] = self.ends
+        values = {name: HostArray.of([float(value)]) for name, value in settings.items()}
+        for name, tokens in forbidden.items():
             scores = [0.0] * vocabulary
             for token in tokens:
                 if not 0 <= token < vocabulary:
@@ -109,7 +111,7 @@ class Sampling:
                     raise DataError("NNM711", message)
                 scores[token] = NEVER
             values[name] = HostArray.of(scores, "float32", [1, vocabulary])
-        if LEAST_NEW in found:
+        if LEAST_NEW in settings:
             values[WRITTEN] = HostArray.of([[0.0]], "float32")
         return values
 
@@ -117,8 +119,8 @@ class Sampling:
         """Return the initial state of graphs that look for sequences of tokens."""
         if not sizes_of(self.kinds()):
             return {}
-        whole = [[-1.0] * (room - len(row)) + [float(token) for token in row] for row in rows]
-        return {HISTORY: HostArray.of(whole, "float32")}
+        padded_rows = [[-1.0] * (room - len(row)) + [float(token) for token in row] for row in rows]
+        return {HISTORY: HostArray.of(padded_rows, "float32")}
 
 
 def sizes_of(kinds: Sequence[str]) -> list[int]:
@@ -141,7 +143,7 @@ _RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
 }
 
 
-def chosen(
+def choose_tokens(
     b: GraphBuilder, scores: Operand, kinds: tuple[str, ...], history: Any = None
 ) -> tuple[Operand, dict[str, Operand]]:
     """Return the chosen tokens, int32 `[batch]`, of scores `[batch, vocabulary]`, float32.
@@ -151,13 +153,13 @@ def chosen(
     """
     rules = TimestampRules(b, scores) if TIMES in kinds else None
     seen = b.input(SEEN, "float32", scores.shape) if "repetition_penalty" in kinds else None
-    scores, following = rated(b, scores, kinds, seen, history)
+    scores, following = process_scores(b, scores, kinds, seen, history)
     if rules is not None:
-        scores = rules.applied(scores)
+        scores = rules.apply(scores)
     if "temperature" in kinds:
         names = [name for name in kinds if name.partition("=")[0] not in (*RATED, TIMES)]
-        given = {name: b.input(name, "float32", [1]) for name in names}
-        scores, states = _noisy(b, scores, given)
+        settings = {name: b.input(name, "float32", [1]) for name in names}
+        scores, states = _noisy(b, scores, settings)
         following |= states
     tokens: Operand = b.arg_max(scores, axis=1, output_data_type="int32")
     if rules is not None:
@@ -167,7 +169,7 @@ def chosen(
     return tokens, following
 
 
-def rated(
+def process_scores(
     b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any, history: Any = None
 ) -> tuple[Any, dict[str, Operand]]:
     """Return scores, lowered for tokens that a text already has or must not have.
@@ -183,7 +185,7 @@ def rated(
         if name in kinds:
             scores = scores + b.input(name, "float32", [1, scores.shape[1]])
     for size in sizes_of(kinds):
-        scores = scores + _repeated(b, history, size, scores.shape[1]) * NEVER
+        scores = scores + _find_repeats(b, history, size, scores.shape[1]) * NEVER
         states[HISTORY] = history
     if LEAST_NEW in kinds:
         count: Any = b.input(WRITTEN, "float32", [1, 1])
@@ -193,7 +195,7 @@ def rated(
     return scores, states
 
 
-def _repeated(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
+def _find_repeats(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
     """Return 1 for tokens that would repeat an n-gram, `[batch, vocabulary]`."""
     batch, room = history.shape
     count = max(0, room - size + 1)
@@ -205,15 +207,15 @@ def _repeated(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
 
     following = tokens(size - 1, count)
     match: Any = b.greater_or_equal(following, 0.0)
-    for place in range(size - 1):
-        last = tokens(room - size + 1 + place, 1)
-        match = b.logical_and(match, b.equal(tokens(place, count), last))
+    for offset in range(size - 1):
+        last = tokens(room - size + 1 + offset, 1)
+        match = b.logical_and(match, b.equal(tokens(offset, count), last))
     # Positions without a match mark a token past the vocabulary.
     marked = b.where(match, following, float(vocabulary))
     nothing = b.expand(b.constant(0, "float32"), new_shape=(batch, vocabulary + 1))
     ones = b.expand(b.constant(1, "float32"), new_shape=(batch, count))
-    found = b.scatter_elements(nothing, b.cast(marked, type="int32"), ones, axis=1)
-    return b.slice(found, starts=(0, 0), sizes=(batch, vocabulary))
+    repeats = b.scatter_elements(nothing, b.cast(marked, type="int32"), ones, axis=1)
+    return b.slice(repeats, starts=(0, 0), sizes=(batch, vocabulary))
 
 
 def with_last(b: GraphBuilder, history: Any, tokens: Any) -> Any:
@@ -232,42 +234,42 @@ def with_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:
     return b.max(seen, b.cast(now, type="float32"))
 
 
-def _noisy(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+def _noisy(b: GraphBuilder, scores: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return scores whose largest is a fair draw, and the next states of the generator.
 
     The largest of log p + Gumbel noise is token i with probability pᵢ (E. Gumbel, 1954).
     """
-    scores = scores / given["temperature"]
+    scores = scores / settings["temperature"]
     scores = scores - b.reduce_max(scores, axes=[1], keep_dimensions=True)
-    kept = _kept(b, scores, given)
+    min_score = _min_score(b, scores, settings)
     states = [b.input(name, "float32", scores.shape) for name in GENERATOR]
     following, uniform = advance(b, states)
     noise: Any = -b.log(-b.log(b.clamp(uniform, min_value=1e-9, max_value=1 - 2**-24)))
     noisy: Any = scores + noise
-    if kept is not None:
-        noisy = b.where(b.greater_or_equal(scores, kept), noisy, NEVER)
+    if min_score is not None:
+        noisy = b.where(b.greater_or_equal(scores, min_score), noisy, NEVER)
     return noisy, dict(zip(GENERATOR, following, strict=True))
 
 
-def _kept(b: GraphBuilder, scores: Any, given: Mapping[str, Any]) -> Any:
+def _min_score(b: GraphBuilder, scores: Any, settings: Mapping[str, Any]) -> Any:
     """Return the lowest score that may be chosen, `[batch, 1]`, None if there is no limit."""
     bound = None
-    if "top_k" in given:
-        bound = _threshold(b, scores, scores * 0.0 + 1.0, given["top_k"])
-    if "top_p" in given:
+    if "top_k" in settings:
+        bound = _threshold(b, scores, scores * 0.0 + 1.0, settings["top_k"])
+    if "top_p" in settings:
         shares = b.exp(scores)
         if bound is not None:
             shares = shares * b.cast(b.greater_or_equal(scores, bound), type="float32")
-        whole = b.reduce_sum(shares, axes=[1], keep_dimensions=True)
+        total = b.reduce_sum(shares, axes=[1], keep_dimensions=True)
         # Rounded sums must not require more than there is.
-        bound = _threshold(b, scores, shares, whole * b.min(given["top_p"], 1 - 1e-6))
-    if "min_p" in given:
-        least = b.log(b.max(given["min_p"], 1e-13))
-        bound = least if bound is None else b.max(bound, least)
+        bound = _threshold(b, scores, shares, total * b.min(settings["top_p"], 1 - 1e-6))
+    if "min_p" in settings:
+        min_p = b.log(b.max(settings["min_p"], 1e-13))
+        bound = min_p if bound is None else b.max(bound, min_p)
     return bound
 
 
-def _threshold(b: GraphBuilder, scores: Any, weights: Any, wanted: Any) -> Any:
+def _threshold(b: GraphBuilder, scores: Any, weights: Any, share: Any) -> Any:
     """Return the largest bound above which weights add up to the wanted share, by bisection."""
     batch = scores.shape[0]
     low = b.expand(b.constant(LEAST, "float32"), new_shape=(batch, 1))
@@ -276,8 +278,8 @@ def _threshold(b: GraphBuilder, scores: Any, weights: Any, wanted: Any) -> Any:
         width /= 2
         middle = low + width
         above = b.cast(b.greater_or_equal(scores, middle), type="float32")
-        found = b.reduce_sum(weights * above, axes=[1], keep_dimensions=True)
-        low = low + b.cast(b.greater_or_equal(found, wanted), type="float32") * width
+        total = b.reduce_sum(weights * above, axes=[1], keep_dimensions=True)
+        low = low + b.cast(b.greater_or_equal(total, share), type="float32") * width
     return low
 
 
@@ -288,8 +290,8 @@ def generator_states(seed: int, batch: int, vocabulary: int) -> dict[str, HostAr
         rows: list[HostArray] = []
         for row in range(batch):
             stream = Stream(seed, Purpose.RANDOMIZE, "generate", row, name)
-            drawn = array("I", stream.bytes(4 * vocabulary))
-            first = array("f", [1 + word % (modulus - 1) for word in drawn])
+            numbers = array("I", stream.bytes(4 * vocabulary))
+            first = array("f", [1 + number % (modulus - 1) for number in numbers])
             rows.append(HostArray("float32", [1, vocabulary], first))
         states[name] = concatenate(rows)
     return states

@@ -98,34 +98,34 @@ class Config(Fields):
 
     def __init__(
         self,
-        given: Mapping[str, Any],
+        values: Mapping[str, Any],
         ignore: Collection[str] = (),
         tensors: Collection[str] | None = None,
-        place: str = "",
+        path: str = "",
         file: str = "config.json",
     ) -> None:
-        super().__init__(given, file)
+        super().__init__(values, file)
         self.tensors = tensors
         self._read |= {*ignore}
         self._parts: list[Config] = []
-        self._path = place
+        self._path = path
         self._check_types()
 
     def size(self, key: str, default: int | None = None) -> int:
         """Return an integer from 1, at most the largest size of a tensor."""
-        found = self.integer(key, default, 1)
-        most = self._largest if not LENGTHS.fullmatch(key) else MAX_INTEGER
-        if key in self and found > most:
-            raise self.wrong(key, f"at most {most:,}: no tensor has a larger size")
-        return found
+        size = self.integer(key, default, 1)
+        limit = self._largest if not LENGTHS.fullmatch(key) else MAX_INTEGER
+        if key in self and size > limit:
+            raise self.wrong(key, f"at most {limit:,}: no tensor has a larger size")
+        return size
 
     def count(self, key: str, default: int | None = None) -> int:
         """Return a number of layers, at most that of the tensors."""
-        found = self.integer(key, default, 1)
-        most = len(self.tensors) if isinstance(self.tensors, Mapping) else MAX_COUNT
-        if key in self and found > most:
-            raise self.wrong(key, f"at most {most:,}: there are no more tensors")
-        return found
+        count = self.integer(key, default, 1)
+        limit = len(self.tensors) if isinstance(self.tensors, Mapping) else MAX_COUNT
+        if key in self and count > limit:
+            raise self.wrong(key, f"at most {limit:,}: there are no more tensors")
+        return count
 
     @cached_property
     def _largest(self) -> int:
@@ -151,8 +151,8 @@ class Config(Fields):
 
     def pair(self, key: str, default: int) -> tuple[int, int]:
         """Return height and width; a config may give one number for both."""
-        found: Any = self.get(key, default)
-        pair = cast("list[Any]", found) if isinstance(found, list) else [found, found]
+        value: Any = self.get(key, default)
+        pair = cast("list[Any]", value) if isinstance(value, list) else [value, value]
         if len(pair) != 2 or not all(type(n) is int and 0 < n <= MAX_PICTURE for n in pair):
             raise self.wrong(key, f"height and width, integers from 1 to {MAX_PICTURE}")
         return pair[0], pair[1]
@@ -163,9 +163,9 @@ class Config(Fields):
 
     def part(self, key: str) -> Config:
         """Return the config of a part, which `finish` checks too; empty if there is none."""
-        found, place = self.object(key), f"{self._path}{key}."
-        ignored = [k.removeprefix(place) for k in self._read if k.startswith(place)]
-        part = Config(found, ignored, self.tensors, place, self.file)
+        values, path = self.object(key), f"{self._path}{key}."
+        ignored = [k.removeprefix(path) for k in self._read if k.startswith(path)]
+        part = Config(values, ignored, self.tensors, path, self.file)
         self._parts.append(part)
         return part
 
@@ -175,29 +175,29 @@ class Config(Fields):
 
     def activation(self, key: str, default: str | None = None) -> str:
         """Return the layer of an activation."""
-        found = self.get(key, default)
-        if not isinstance(found, str) or found not in ACTIVATIONS:
-            hint = suggestion(str(found), ACTIVATIONS) or f"supported are {', '.join(ACTIVATIONS)}"
-            raise self.refused(key, found, hint)
-        return ACTIVATIONS[found]
+        name = self.get(key, default)
+        if not isinstance(name, str) or name not in ACTIVATIONS:
+            hint = suggestion(str(name), ACTIVATIONS) or f"supported are {', '.join(ACTIVATIONS)}"
+            raise self.not_supported(key, name, hint)
+        return ACTIVATIONS[name]
 
     def only(self, key: str, *values: Any) -> None:
         """Raise an error for other values than these; absent and null mean the first."""
-        found = self.get(key, values[0])
-        if not any(found == value and type(found) is type(value) for value in values):
-            listed = " or ".join(json.dumps(value) for value in values)
-            raise self.refused(key, found, f"models with {listed} can be loaded")
+        actual = self.get(key, values[0])
+        if not any(actual == value and type(actual) is type(value) for value in values):
+            expected = " or ".join(json.dumps(value) for value in values)
+            raise self.not_supported(key, actual, f"models with {expected} can be loaded")
 
     def finish(self) -> None:
         """Raise an error for keys that were not read; only empty ones are ignored."""
         for key, value in self.given.items():
             if key not in self._read and value and not HARMLESS.fullmatch(key):
                 hint = f'ignore=["{self._path}{key}"], if results do not depend on it'
-                raise self.refused(key, value, hint)
+                raise self.not_supported(key, value, hint)
         for part in self._parts:
             part.finish()
 
-    def refused(self, key: str, value: Any, hint: str) -> DataError:
+    def not_supported(self, key: str, value: Any, hint: str) -> DataError:
         """Return NNM818, the error for a key that asks for something that is not supported."""
         message = f'{self.file}: "{self._path}{key}" is {shorten(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
@@ -208,9 +208,9 @@ def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
 
     Raises `DataError` NNM818 unless it is an object, and for values of a wrong type.
     """
-    found = read_object(text, name).given
-    check_types(found, name)
-    return found
+    config = read_object(text, name).given
+    check_types(config, name)
+    return config
 
 
 def read_object(text: str, name: str, code: str = "NNM818") -> Fields:
@@ -223,7 +223,7 @@ def read_object(text: str, name: str, code: str = "NNM818") -> Fields:
 
 def check_types(values: Mapping[str, Any], name: str = "config.json") -> None:
     """Raise `DataError` NNM818 for values of keys whose type is known and another."""
-    whole = Config(values, file=name)
+    config = Config(values, file=name)
     for key in TYPES:
         if key.endswith("_config"):
-            Config(whole.object(key), place=f"{key}.", file=name)
+            Config(config.object(key), path=f"{key}.", file=name)

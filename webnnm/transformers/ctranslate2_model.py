@@ -12,7 +12,7 @@ from webnnm.core.shapes import Shape, count
 from webnnm.formats.ctranslate2 import SCALE, File, dequantize_rows
 from webnnm.snapshots.safetensors import StoredTensor
 from webnnm.transformers.gguf_model import Unpacked
-from webnnm.transformers.json_tokenizer import added_tokens
+from webnnm.transformers.json_tokenizer import read_added_tokens
 
 SPEC = "WhisperSpec"
 ACTIVATIONS = ("relu", "gelu_new", "silu", "gelu", "quick_gelu", "tanh", "sigmoid")
@@ -54,8 +54,8 @@ _ASIDE = re.compile(r".*/(activation|alibi|alignment_\w+|num_heads|pre_norm|scal
 _REFUSED = ("decoder/alibi", "decoder/scale_embeddings", "decoder/start_from_zero_embedding")
 
 
-def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of a model as Hugging Face writes it; `given` is the folder's config.
+def config_of_ctranslate2(file: File, folder_config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config of a model as Hugging Face writes it, with keys of the folder's config.
 
     Raises `DataError` NNM817 for models other than Whisper, NNM818 for missing tensors.
     """
@@ -71,7 +71,7 @@ def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any
     if not file.value("decoder/pre_norm"):
         raise DataError("NNM818", "model.bin: post-norm layers are not supported")
     words, width = _shape(file, "decoder/embeddings/weight", 2)
-    found: dict[str, Any] = {
+    config: dict[str, Any] = {
         "model_type": "whisper",
         "architectures": ["WhisperForConditionalGeneration"],
         "is_encoder_decoder": True,
@@ -87,53 +87,53 @@ def config_of_ctranslate2(file: File, given: Mapping[str, Any]) -> dict[str, Any
             for name in file.tensors
             if (match := _LAYER.match(name)) and match[1] == stack
         ]
-        found |= {
+        config |= {
             key: _shape(file, f"{stack}/position_encodings/encodings", 2)[0],
             f"{stack}_layers": max(numbers, default=-1) + 1,
             f"{stack}_attention_heads": file.value(f"{stack}/num_heads"),
             f"{stack}_ffn_dim": _shape(file, f"{stack}/layer_0/ffn/linear_0/weight", 2)[0],
         }
-    return {**{KEYS.get(key, key): value for key, value in given.items()}, **found}
+    return {**{KEYS.get(key, key): value for key, value in folder_config.items()}, **config}
 
 
 def ends_of_ctranslate2(tokenizer: str) -> dict[str, int]:
     """Return what the config lacks: the tokens of a `tokenizer.json` that begin and end texts."""
-    known = added_tokens(tokenizer) if tokenizer else {}
-    found = {"decoder_start_token_id": "startoftranscript", "eos_token_id": "endoftext"}
-    return {key: known[f"<|{word}|>"] for key, word in found.items() if f"<|{word}|>" in known}
+    numbers = read_added_tokens(tokenizer) if tokenizer else {}
+    names = {"decoder_start_token_id": "startoftranscript", "eos_token_id": "endoftext"}
+    return {key: numbers[f"<|{name}|>"] for key, name in names.items() if f"<|{name}|>" in numbers}
 
 
 def tensors_of_ctranslate2(file: File) -> Mapping[str, StoredTensor]:
     """Return the tensors by the names of Hugging Face; int8 is unpacked when its data are
     accessed."""
-    found: dict[str, StoredTensor] = {}
+    tensors: dict[str, StoredTensor] = {}
     for name in file.tensors:
         if name.endswith(SCALE) or _ASIDE.fullmatch(name) or name in _REFUSED:
             continue
         if name == "decoder/projection/weight" and not _is_tied(file):
-            found["proj_out.weight"] = _stored(file, name, 0, 1)
+            tensors["proj_out.weight"] = _make_tensor(file, name, 0, 1)
         elif name != "decoder/projection/weight":
             names = [*_names(name)]
-            for index, own in enumerate(names):
-                part = _stored(file, name, index, len(names))
-                if not own.endswith("k_proj.bias"):
-                    found[f"model.{own}"] = part
+            for index, file_name in enumerate(names):
+                part = _make_tensor(file, name, index, len(names))
+                if not file_name.endswith("k_proj.bias"):
+                    tensors[f"model.{file_name}"] = part
                 elif any(bytes(part.data)):
                     raise DataError("NNM818", f"{name}: a bias for keys is not supported")
-    return found
+    return tensors
 
 
 def _names(name: str) -> Iterator[str]:
     """Yield Hugging Face's names for the parts of a tensor; unknown ones keep their names."""
-    place = _LAYER.fullmatch(name)
-    if place is None or place[3] not in PLACES:
+    match = _LAYER.fullmatch(name)
+    if match is None or match[3] not in PLACES:
         yield OTHERS.get(name, name)
         return
-    for part in PLACES[place[3]]:
-        yield f"{place[1]}.layers.{place[2]}.{part}.{WORDS.get(place[4], place[4])}"
+    for part in PLACES[match[3]]:
+        yield f"{match[1]}.layers.{match[2]}.{part}.{WORDS.get(match[4], match[4])}"
 
 
-def _stored(file: File, name: str, index: int, parts: int) -> StoredTensor:
+def _make_tensor(file: File, name: str, index: int, parts: int) -> StoredTensor:
     """Return one of several equal parts of a tensor's rows, as a view of the file."""
     tensor = _part(file.tensors[name], index, parts)
     scale = file.tensors.get(f"{name}{SCALE}")
@@ -160,7 +160,7 @@ def _is_tied(file: File) -> bool:
 
 
 def _shape(file: File, name: str, rank: int) -> Shape:
-    found = file.tensors.get(name)
-    if found is None or len(found.shape) != rank or not count(found.shape):
+    tensor = file.tensors.get(name)
+    if tensor is None or len(tensor.shape) != rank or not count(tensor.shape):
         raise DataError("NNM818", f"model.bin has no tensor {name} of {rank} dimensions")
-    return found.shape
+    return tensor.shape

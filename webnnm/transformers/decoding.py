@@ -16,13 +16,13 @@ from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.transformers.beams import ORDER, likelihoods, searched
+from webnnm.transformers.beams import ORDER, likelihoods, step_beams
 from webnnm.transformers.choice import (
     AT_FIRST,
     HISTORY,
     SEEN,
-    chosen,
-    rated,
+    choose_tokens,
+    process_scores,
     sizes_of,
     with_last,
     with_tokens,
@@ -73,42 +73,42 @@ class Kind:
 class Language:
     """The facts about a network that generation needs; refuses networks that do not generate.
 
-    Attributes: `sequence`, the name of its tokens; `vocabulary`, its size; `most`, the greatest
-    length of a text, None if positions are not limited; `source`, inputs other than the text, such
-    as those of an encoder; `longest`, the greatest lengths of other sequences.
+    Attributes: `sequence`, the name of its tokens; `vocabulary`, its size; `max_length`, that of a
+    text, None if positions are not limited; `source`, inputs other than the text, such as those of
+    an encoder; `longest`, the greatest lengths of other sequences.
 
     Raises `DataError` NNM717 for networks that are not language models.
     """
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.sequence, self.vocabulary = _scored(network)
+        self.sequence, self.vocabulary = _find_scores(network)
         own = [v for v in network.inputs if v.features[0].sequence == self.sequence]
         self.ids = _ids(own)
         self.source = [vertex for vertex in network.inputs if vertex not in own]
-        self.most: int | None = None
+        self.max_length: int | None = None
         self.longest: dict[str, int] = {}
         for layer in network.order:
             self._check(layer)
 
     def _check(self, layer: LayerVertex) -> None:
         along = layer.operands[0].features.sequence if layer.operands else self.sequence
-        word = layer.operator.name
-        if word == "positionalEmbedding":
+        operator = layer.operator.name
+        if operator == "positionalEmbedding":
             self._limit(along, layer.operands[1].features.sizes()[0])
-        if word == "embedding":
+        if operator == "embedding":
             source, table = (operand.vertex for operand in layer.operands[:2])
-            if isinstance(source, InputVertex) and known(source) == "position_ids":
+            if isinstance(source, InputVertex) and default_kind(source) == "position_ids":
                 self._limit(along, table.features[0].sizes()[0])
         if along != self.sequence:
             return
-        words: list[Any] = [layer.options.get("axis"), *_listed(layer.options.get("axes"))]
-        if word in MIXING or "sequence" in words or self.sequence in words:
-            raise _refused(f'layer "{layer.label}" reads other tokens')
+        axes: list[Any] = [layer.options.get("axis"), *_to_list(layer.options.get("axes"))]
+        if operator in MIXING or "sequence" in axes or self.sequence in axes:
+            raise _not_generative(f'layer "{layer.label}" reads other tokens')
 
     def _limit(self, sequence: str | None, rows: int) -> None:
         if sequence == self.sequence:
-            self.most = min(rows, self.most or rows)
+            self.max_length = min(rows, self.max_length or rows)
         elif sequence is not None:
             self.longest[sequence] = min(rows, self.longest.get(sequence, rows))
 
@@ -119,11 +119,11 @@ class Language:
         cache = KeyValues(builder, self.sequence, 1, kind.batch, 1, nothing)
         ids = builder.input(IDS, "int32", [kind.batch, 1])
         self._scores(builder, ids, cache, kind)
-        made = {
-            name: _repeated(builder, value, kind.beams) if value.rank == 4 else value
+        outputs = {
+            name: _repeat_rows(builder, value, kind.beams) if value.rank == 4 else value
             for name, value in cache.source.items()
         }
-        return builder.build(made), _types(made)
+        return builder.build(outputs), _types(outputs)
 
     def graph(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
         """Return a graph, and the types of its state by name."""
@@ -138,25 +138,25 @@ class Language:
             ids = builder.input(IDS, "int32", [kind.batch, tokens])
             start = builder.input(START, "int32", [1])
             count = builder.input(COUNT, "int32", [kind.batch])
-            place = start + count
+            position = start + count
         else:
             ids = builder.input(TOKEN, "int32", [kind.batch])
             ids = builder.reshape(ids, new_shape=(kind.batch, 1))
             start = builder.input(PLACE, "int32", [kind.batch])
-            count, place = None, start + builder.constant(1, "int32")
+            count, position = None, start + builder.constant(1, "int32")
         order = builder.input(ORDER, "int32", [kind.batch]) if kind.beams > 1 else None
         cache = KeyValues(builder, self.sequence, kind.length, kind.batch, tokens, start, order)
         scores = _latest(builder, self._scores(builder, ids, cache, kind), count)
-        outputs: dict[str, Operand] = {**cache.following, PLACE: place}
+        outputs: dict[str, Operand] = {**cache.following, PLACE: position}
         if kind.on_host:
-            given = {SCORES: builder.identity(scores)}
+            host_outputs = {SCORES: builder.identity(scores)}
             # The token is written by the host.
-            return builder.build(outputs | given), _types(outputs)
+            return builder.build(outputs | host_outputs), _types(outputs)
         if order is not None:
-            outputs |= _searched(builder, scores, kind, order)
+            outputs |= _step_search(builder, scores, kind, order)
             return builder.build(outputs), _types(outputs)
         history = _history(builder, kind)
-        token, states = chosen(builder, scores, kind.sampling, history)
+        token, states = choose_tokens(builder, scores, kind.sampling, history)
         emitted = builder.input(EMITTED, "int32", [kind.batch, ROUND])
         later = builder.slice(emitted, starts=(0, 1), sizes=(kind.batch, ROUND - 1))
         last = builder.reshape(token, new_shape=(kind.batch, 1))
@@ -173,13 +173,13 @@ class Language:
                 # All beams attend to the same source; an encoder computes it once.
                 beams = 1 if kind.encodes else kind.beams
                 type = source_type(vertex, ids.shape[0] // beams, lengths)
-                given = b.input(SOURCE + vertex.block, *type)
-                values[vertex.block] = _repeated(b, given, beams)
+                source = b.input(SOURCE + vertex.block, *type)
+                values[vertex.block] = _repeat_rows(b, source, beams)
                 continue
             value: Any = ids
             if vertex is not self.ids:
                 numbers = {"position_ids": cache.positions, "attention_mask": ids * 0 + 1}
-                value = numbers.get(known(vertex), ids * 0)
+                value = numbers.get(default_kind(vertex), ids * 0)
             values[vertex.block] = _cast(b, value, vertex.dtype)
         lowered = lower_network(
             self.network, batch=ids.shape[0], sequence=lengths, builder=b, inputs=values
@@ -188,7 +188,7 @@ class Language:
         return _cast(b, _before_softmax(b, output), "float32")
 
 
-def known(vertex: InputVertex) -> str:
+def default_kind(vertex: InputVertex) -> str:
     """Return the kind of an input that follows from the tokens, "" if it does not."""
     name = vertex.block.removeprefix("decoder_")
     return name if name in DEFAULTS else ""
@@ -201,12 +201,12 @@ def source_type(vertex: InputVertex, batch: int, lengths: Mapping[str, int]) -> 
     return TensorType(vertex.dtype, (batch, *along, *features.sizes()))
 
 
-def _scored(network: Network) -> tuple[str, int]:
+def _find_scores(network: Network) -> tuple[str, int]:
     """Return the sequence along which the first output has scores, and the size of these."""
     first, *others = [output.source.features for output in network.outputs]
     same = [features for features in others if features.sequence == first.sequence]
     if first.sequence is None or first.rank != 1 or same:
-        raise _refused("its output is not one score per token of the vocabulary")
+        raise _not_generative("its output is not one score per token of the vocabulary")
     return first.sequence, first.sizes()[0]
 
 
@@ -214,16 +214,16 @@ def _ids(inputs: Sequence[InputVertex]) -> InputVertex:
     """Return the input that takes the tokens of the text, among those along it."""
     for vertex in inputs:
         if vertex.features[0].rank or not vertex.dtype.startswith(("i", "u")):
-            raise _refused(f'its input "{vertex.block}" does not take tokens')
+            raise _not_generative(f'its input "{vertex.block}" does not take tokens')
         if vertex.length is not None:
-            raise _refused(f'its input "{vertex.block}" has a fixed length')
-    found = [vertex for vertex in inputs if not known(vertex)]
-    if len(found) != 1:
-        raise _refused(f"it has {len(found)} inputs of tokens")
-    return found[0]
+            raise _not_generative(f'its input "{vertex.block}" has a fixed length')
+    candidates = [vertex for vertex in inputs if not default_kind(vertex)]
+    if len(candidates) != 1:
+        raise _not_generative(f"it has {len(candidates)} inputs of tokens")
+    return candidates[0]
 
 
-def _refused(why: str) -> DataError:
+def _not_generative(why: str) -> DataError:
     return DataError(
         "NNM717",
         f"the model does not generate texts: {why}",
@@ -231,9 +231,9 @@ def _refused(why: str) -> DataError:
     )
 
 
-def _listed(value: Any) -> Sequence[Any]:
-    found: Any = getattr(value, "names", value)
-    return cast("Sequence[Any]", found) if isinstance(found, (list, tuple)) else ()
+def _to_list(value: Any) -> Sequence[Any]:
+    items: Any = getattr(value, "names", value)
+    return cast("Sequence[Any]", items) if isinstance(items, (list, tuple)) else ()
 
 
 def _types(outputs: dict[str, Operand]) -> dict[str, TensorType]:
@@ -244,10 +244,10 @@ def _cast(b: GraphBuilder, value: Any, dtype: Any) -> Any:
     return value if value.dtype == dtype else b.cast(value, type=dtype)
 
 
-def _operands(b: GraphBuilder, value: Operand, word: str) -> tuple[Any, ...]:
+def _operands(b: GraphBuilder, value: Operand, operator: str) -> tuple[Any, ...]:
     """Return the operands if an operator of this name computed the value, otherwise nothing."""
     node = b.nodes[value.number]
-    if isinstance(node, OperatorNode) and node.operator.name == word:
+    if isinstance(node, OperatorNode) and node.operator.name == operator:
         return node.operands
     return ()
 
@@ -257,7 +257,7 @@ def _before_softmax(b: GraphBuilder, output: Operand) -> Any:
     return next(iter(_operands(b, output, "softmax")), output)
 
 
-def _repeated(b: GraphBuilder, value: Any, times: int) -> Any:
+def _repeat_rows(b: GraphBuilder, value: Any, times: int) -> Any:
     """Return a batch with each row repeated."""
     if times == 1:
         return value
@@ -265,7 +265,7 @@ def _repeated(b: GraphBuilder, value: Any, times: int) -> Any:
     return b.gather(value, b.constant(rows, "int32", [len(rows)]), axis=0)
 
 
-def _searched(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str, Operand]:
+def _step_search(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str, Operand]:
     """Return the states after a step of beam search."""
     states: dict[str, Operand] = {}
     seen: Any = None
@@ -275,9 +275,9 @@ def _searched(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str,
             seen = with_tokens(b, seen, b.inputs[TOKEN])
         states[SEEN] = seen
     history = _history(b, kind, order)
-    scores, following = rated(b, likelihoods(b, scores), kind.sampling, seen, history)
+    scores, following = process_scores(b, likelihoods(b, scores), kind.sampling, seen, history)
     states |= following
-    token, more = searched(b, scores, kind.beams, kind.ends, ROUND)
+    token, more = step_beams(b, scores, kind.beams, kind.ends, ROUND)
     return {TOKEN: token, **states, **more}
 
 
@@ -285,10 +285,10 @@ def _history(b: GraphBuilder, kind: Kind, order: Any = None) -> Any:
     """Return the tokens so far, if the choice needs them; for beams, those of continued texts."""
     if not sizes_of(kind.sampling):
         return None
-    found: Any = b.input(HISTORY, "float32", [kind.batch, kind.length])
+    history: Any = b.input(HISTORY, "float32", [kind.batch, kind.length])
     if order is not None:
-        found = b.gather(found, order, axis=0)
-    return found if kind.tokens else with_last(b, found, b.inputs[TOKEN])
+        history = b.gather(history, order, axis=0)
+    return history if kind.tokens else with_last(b, history, b.inputs[TOKEN])
 
 
 def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:

@@ -33,7 +33,7 @@ def computing_in(dtype: str, source: str, model_type: str) -> str:
     if dtype != "float16":
         raise DataError("NNM704", f"dtype is {dtype!r}", hint='"float32" or "float16"')
     document = parse(source)
-    ports = [each for each in document.statements if isinstance(each, Port)]
+    ports = [statement for statement in document.statements if isinstance(statement, Port)]
     others = [
         port.block
         for port in ports
@@ -41,14 +41,14 @@ def computing_in(dtype: str, source: str, model_type: str) -> str:
     ]
     if others:
         why = f"the model reads {', '.join(others)}"
-        raise _refused(f"{why}; only models that read nothing but tokens compute in float16")
+        raise _not_supported(f"{why}; only models that read nothing but tokens compute in float16")
     if model_type in OVERFLOWING:
-        raise _refused(f"activations of {model_type} exceed its range")
-    statements = tuple(_changed(statement) for statement in document.statements)
+        raise _not_supported(f"activations of {model_type} exceed its range")
+    statements = tuple(_change_statement(statement) for statement in document.statements)
     return format_document(replace(document, statements=statements))
 
 
-def _refused(why: str) -> DataError:
+def _not_supported(why: str) -> DataError:
     return DataError(
         "NNM704",
         f"dtype is 'float16', and {why}",
@@ -56,7 +56,7 @@ def _refused(why: str) -> DataError:
     )
 
 
-def _changed(statement: AnyStatement) -> AnyStatement:
+def _change_statement(statement: AnyStatement) -> AnyStatement:
     if isinstance(statement, Port) and statement.direction == "output":
         return replace(statement, dtype="float32")
     if isinstance(statement, Layers):

@@ -15,7 +15,7 @@ from webnnm.core.shapes import is_integer
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
-from webnnm.transformers.beams import PLACES, VALUES, Beams, Search, told
+from webnnm.transformers.beams import PLACES, VALUES, Beams, Search, update_searches
 from webnnm.transformers.choice import RATED, SEEN, Sampling, generator_states
 from webnnm.transformers.decoding import (
     COUNT,
@@ -28,8 +28,8 @@ from webnnm.transformers.decoding import (
     Kind,
     Language,
 )
-from webnnm.transformers.graphs import Graphs, rounded
-from webnnm.transformers.source import Source, lengths_of, padded
+from webnnm.transformers.graphs import Graphs, round_up
+from webnnm.transformers.source import Source, lengths_of, pad_source
 
 Choose = Callable[[Any, list[list[int]]], Sequence[int]]
 """A choice on the host: scores `[batch, vocabulary]` and texts so far → the next tokens."""
@@ -73,11 +73,11 @@ class Generator:
         backend: Backend,
         parameters: ParameterStore,
         *,
-        most: int | None = None,
+        max_length: int | None = None,
     ) -> None:
         self.language = Language(network)
-        limits = [limit for limit in (most, self.language.most) if limit is not None]
-        self.most = min(limits) if limits else None
+        limits = [limit for limit in (max_length, self.language.max_length) if limit is not None]
+        self.max_length = min(limits) if limits else None
         self.speed = Speed()
         self._backend, self._parameters = backend, parameters
         self._graphs = Graphs(self.language, backend, parameters)
@@ -97,8 +97,8 @@ class Generator:
 
     async def state(self, name: str) -> HostArray:
         """Return a state of the last generation, by its name in the graphs."""
-        (found,) = await self._backend.read(self._state[self._step % 2][name])
-        return found
+        (array,) = await self._backend.read(self._state[self._step % 2][name])
+        return array
 
     def close(self) -> None:
         """Free the memory on the device; the current generation ends."""
@@ -126,18 +126,18 @@ class Generator:
         and NNM702 for a source that does not fit the network.
         """
         rows = [[int(token) for token in text] for text in texts]
-        most = self._checked(rows, max_new_tokens)
-        arrays = padded(self.language, source, len(rows))
+        limit = self._check_texts(rows, max_new_tokens)
+        arrays = pad_source(self.language, source, len(rows))
         sampling = sampling or Sampling()
         run = self._run = object()
         base = replace(
-            self._kind(rows, most, arrays),
+            self._kind(rows, limit, arrays),
             sampling=() if choose else sampling.kinds(),
             on_host=choose is not None,
         )
         async with self._turn:
-            found = await self._begin(base, rows, arrays, self._first(base, rows, sampling, seed))
-            fresh = self._chosen(found[0], 1, choose)
+            outputs = await self._begin(base, rows, arrays, self._first(base, rows, sampling, seed))
+            fresh = self._choose(outputs[0], 1, choose)
         count, pace = 1, 0.0
         while True:
             if self._run is not run:
@@ -145,14 +145,14 @@ class Generator:
             if last is not None and count == max_new_tokens:
                 fresh = [[*row[:-1], last] for row in fresh]
             yield fresh
-            if count >= most or self._run is not run:
+            if count >= limit or self._run is not run:
                 return
-            size = 1 if choose else _size(most - count, pace)
+            size = 1 if choose else _size(limit - count, pace)
             async with self._turn:
                 if self._run is not run:
                     return
-                found, pace = await self._goes_on(base, size)
-                fresh = self._chosen(found[0], size, choose)
+                outputs, pace = await self._advance(base, size)
+                fresh = self._choose(outputs[0], size, choose)
             count += size
 
     async def search(
@@ -172,8 +172,8 @@ class Generator:
         far are returned. Raises `DataError` like `generate`, and NNM704 if tokens are to be drawn.
         """
         rows = [[int(token) for token in text] for text in texts]
-        most = self._checked(rows, max_new_tokens)
-        arrays = padded(self.language, source, len(rows))
+        limit = self._check_texts(rows, max_new_tokens)
+        arrays = pad_source(self.language, source, len(rows))
         sampling = sampling or Sampling()
         for name in sampling.kinds():
             if name.partition("=")[0] not in RATED:
@@ -182,44 +182,46 @@ class Generator:
         run = self._run = object()
         wide = [row for row in rows for _ in range(beams.count)]
         base = replace(
-            self._kind(wide, most, arrays),
+            self._kind(wide, limit, arrays),
             sampling=sampling.kinds(),
             beams=beams.count,
             ends=beams.ends,
         )
         first = self._first(base, wide, sampling, 0) | beams.first_values(len(rows))
-        last = last if most == max_new_tokens else None
+        last = last if limit == max_new_tokens else None
         size = self.language.vocabulary
-        searches = [Search(beams, size, most + forced, forced, last) for _ in rows]
+        searches = [Search(beams, size, limit + forced, forced, last) for _ in rows]
         count, pace = 1, 0.0
         async with self._turn:
-            found = await self._begin(base, wide, arrays, first)
+            outputs = await self._begin(base, wide, arrays, first)
             self._texts = []  # it is unknown where whose keys are
-        told(searches, found, count)
+        update_searches(searches, outputs, count)
         while not all(search.done for search in searches) and self._run is run:
-            size = _size(most - count, pace)
+            size = _size(limit - count, pace)
             async with self._turn:
                 if self._run is not run:
                     break
-                found, pace = await self._goes_on(base, size)
-            told(searches, found, size)
+                outputs, pace = await self._advance(base, size)
+            update_searches(searches, outputs, size)
             count += size
         return [search.tokens() for search in searches]
 
-    def _kind(self, rows: list[list[int]], most: int, source: Mapping[str, HostArray]) -> Kind:
+    def _kind(
+        self, rows: list[list[int]], new_tokens: int, source: Mapping[str, HostArray]
+    ) -> Kind:
         """Return the common properties of graphs that continue rows."""
         return Kind(
             batch=len(rows),
             tokens=0,
-            length=self._length(len(rows), max(map(len, rows)) + most),
+            length=self._length(len(rows), max(map(len, rows)) + new_tokens),
             source=(*lengths_of(self.language, source).items(),),
-            version=self._graphs.fixed_version(),
+            version=self._graphs.constant_version(),
         )
 
-    def _checked(self, rows: list[list[int]], wanted: int) -> int:
+    def _check_texts(self, rows: list[list[int]], max_new_tokens: int) -> int:
         """Return how many tokens fit after the longest text, at most as many as wanted."""
-        if not is_integer(wanted) or wanted < 1:
-            message = f"max_new_tokens is {wanted!r}"
+        if not is_integer(max_new_tokens) or max_new_tokens < 1:
+            message = f"max_new_tokens is {max_new_tokens!r}"
             raise DataError("NNM704", message, hint="give an integer from 1")
         if not rows or not all(rows):
             raise DataError("NNM711", "a text without tokens", hint="start with at least one token")
@@ -229,17 +231,21 @@ class Generator:
             if wrong is not None:
                 raise DataError("NNM711", f"token {wrong} is not from 0 to {size - 1}")
         longest = max(map(len, rows))
-        if self.most is not None and longest >= self.most:
-            message = f"{longest} tokens, the model has positions for {self.most}"
+        if self.max_length is not None and longest >= self.max_length:
+            message = f"{longest} tokens, the model has positions for {self.max_length}"
             raise DataError("NNM711", message, hint="shorten the text")
-        return wanted if self.most is None else min(wanted, self.most - longest)
+        return (
+            max_new_tokens
+            if self.max_length is None
+            else min(max_new_tokens, self.max_length - longest)
+        )
 
     def _length(self, batch: int, needed: int) -> int:
         """Return the capacity of the cache in tokens."""
         if self._room[0] == batch and self._room[1] >= needed:
             return self._room[1]
-        length = rounded(needed, SHORTEST_ROOM)
-        return length if self.most is None else min(length, self.most)
+        length = round_up(needed, SHORTEST_ROOM)
+        return length if self.max_length is None else min(length, self.max_length)
 
     async def _begin(
         self,
@@ -254,8 +260,8 @@ class Generator:
             start = 0
         longest = max(map(len, rows)) - start
         kind = replace(base, tokens=self._graphs.bucket(base, longest), version=0)
-        executable = await self._graphs.compiled(kind)
-        await self._graphs.compiled(base)
+        executable = await self._graphs.compile(kind)
+        await self._graphs.compile(base)
         for name, array in first.items():
             await self._write(name, array)
         parts = [row[start:] + [0] * (kind.tokens - len(row) + start) for row in rows]
@@ -264,57 +270,57 @@ class Generator:
         await self._write(START, HostArray.of([start], "int32"))
         await self._write(COUNT, HostArray.of([len(row) - start for row in rows], "int32"))
         self._texts = [list(row) for row in rows]
-        found = await self._ran(executable, base, 1)
+        outputs = await self._run_steps(executable, base, 1)
         took = time.perf_counter() - began
         count = sum(len(row) - start for row in rows)
         self.speed = Speed(prompt_tokens=count, prompt_seconds=took)
-        return found
+        return outputs
 
-    async def _goes_on(self, base: Kind, count: int) -> tuple[list[HostArray], float]:
+    async def _advance(self, base: Kind, count: int) -> tuple[list[HostArray], float]:
         """Return the outputs for a number of tokens, and the seconds that each took."""
         began = time.perf_counter()
-        found = await self._ran(await self._graphs.compiled(base), base, count)
+        outputs = await self._run_steps(await self._graphs.compile(base), base, count)
         took = time.perf_counter() - began
         self.speed.tokens += count
         self.speed.seconds += took
-        return found, took / count
+        return outputs, took / count
 
-    async def _ran(self, executable: Executable, base: Kind, count: int) -> list[HostArray]:
+    async def _run_steps(self, executable: Executable, base: Kind, count: int) -> list[HostArray]:
         """Run a graph a number of times, and return its outputs for the choice."""
         even, odd = self._state
         result = self._given[SCORES] if base.on_host else None
         extra = {SCORES: result} if result else {}
-        bound = self._bound(executable)
-        turns = ((even | bound, odd | extra), (odd | bound, even | extra))
+        inputs = self._bind_inputs(executable)
+        turns = ((even | inputs, odd | extra), (odd | inputs, even | extra))
         names = (VALUES, PLACES) if base.beams > 1 else (EMITTED,)
         pairs = [(result, result)] if result else [(odd[name], even[name]) for name in names]
         version, self._version = self._version, -1  # until it is done, the cache belongs to no text
-        found = await self._backend.run_steps(executable, turns, self._step, count, pairs)
+        outputs = await self._backend.run_steps(executable, turns, self._step, count, pairs)
         self._version, self._step = version, self._step + count
-        return found
+        return outputs
 
-    def _chosen(self, found: HostArray, count: int, choose: Choose | None) -> list[list[int]]:
+    def _choose(self, emitted: HostArray, count: int, choose: Choose | None) -> list[list[int]]:
         """Return the last tokens that the device chose, or that the host chooses now."""
         texts = self._texts
         if choose is None:
-            flat = list(found.values())
+            flat = list(emitted.values())
             ends = [(row + 1) * ROUND for row in range(len(texts))]
             fresh = [flat[end - count : end] for end in ends]
         else:
-            fresh = [[int(token)] for token in choose(found.public(), texts)]
+            fresh = [[int(token)] for token in choose(emitted.public(), texts)]
             tokens = HostArray.of([row[0] for row in fresh], "int32")
             self._backend.write(self._state[self._step % 2][TOKEN], tokens)
         for text, more in zip(texts, fresh, strict=True):
             text += more
         return fresh
 
-    def _bound(self, executable: Executable) -> dict[str, DeviceTensor]:
+    def _bind_inputs(self, executable: Executable) -> dict[str, DeviceTensor]:
         """Return the inputs of a graph besides its state: parameters, source, prompt, numbers."""
-        found = {**self._graphs.parameters(), **self._given, **self._source.tensors}
+        tensors = {**self._graphs.parameters(), **self._given, **self._source.tensors}
         tokens = executable.inputs.get(IDS)
         if tokens is not None:
-            found[IDS] = self._given[f"{IDS}/{tokens.shape[1]}"]
-        return {name: tensor for name, tensor in found.items() if name in executable.inputs}
+            tensors[IDS] = self._given[f"{IDS}/{tokens.shape[1]}"]
+        return {name: tensor for name, tensor in tensors.items() if name in executable.inputs}
 
     def _first(
         self, base: Kind, rows: list[list[int]], sampling: Sampling, seed: int
@@ -323,18 +329,18 @@ class Generator:
         if base.on_host:
             return {}
         size = self.language.vocabulary
-        found = sampling.values(size) | sampling.history(rows, base.length)
+        states = sampling.values(size) | sampling.history(rows, base.length)
         if sampling.timestamps is not None:
-            found |= sampling.timestamps.values(len(rows))
+            states |= sampling.timestamps.values(len(rows))
         if "temperature" in base.sampling:
-            found |= generator_states(seed, len(rows), size)
+            states |= generator_states(seed, len(rows), size)
         if "repetition_penalty" in base.sampling:
             seen = [0.0] * (size * len(rows))
-            for place, row in enumerate(rows):
+            for row_index, row in enumerate(rows):
                 for token in row:
-                    seen[place * size + token] = 1.0
-            found[SEEN] = HostArray.of(seen, "float32", [len(rows), size])
-        return found
+                    seen[row_index * size + token] = 1.0
+            states[SEEN] = HostArray.of(seen, "float32", [len(rows), size])
+        return states
 
     async def _write(self, name: str, array: HostArray, size: int | None = None) -> None:
         """Write a value to where the next graph reads it."""
@@ -350,24 +356,24 @@ class Generator:
 
     async def _room_for(self, base: Kind, rows: list[list[int]]) -> int:
         """Allocate the memory for texts; return how many tokens of each it already has."""
-        known = self._version == self._parameters.version
+        is_valid = self._version == self._parameters.version
         room = base.batch, base.length, base.beams, len(base.ends)
         if self._room != room:
             self._free()
-            known = False
-        _, types = await self._graphs.typed(base)
+            is_valid = False
+        _, types = await self._graphs.compile_with_types(base)
         missing = {name: type for name, type in types.items() if name not in self._state[0]}
         for state in self._state:
-            made = await self._backend.tensors(missing)
-            self._backend.claim("generation", *made.values())
-            state.update(made)
+            fresh = await self._backend.tensors(missing)
+            self._backend.claim("generation", *fresh.values())
+            state.update(fresh)
         if base.on_host and SCORES not in self._given:
             type = TensorType("float32", (base.batch, self.language.vocabulary))
             self._given[SCORES] = await self._backend.tensor(type)
             self._backend.claim("generation", self._given[SCORES])
         self._room = room
         self._version = self._parameters.version
-        if not known or len(self._texts) != len(rows):
+        if not is_valid or len(self._texts) != len(rows):
             return 0
         # The tokens that were chosen last have no keys yet.
         return min(

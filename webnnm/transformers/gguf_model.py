@@ -110,20 +110,20 @@ def config_of_gguf(file: File, ignore: Collection[str] = ()) -> dict[str, Any]:
         message = f"the file is one of {count} parts of a model"
         raise DataError("NNM818", message, hint="llama-gguf-split --merge makes one file of them")
     lead = f"{family}."
-    own = {k.removeprefix(lead): v for k, v in file.metadata.items() if k.startswith(lead)}
-    told = Metadata(own, f"the metadata of the file: {family}", ignore, lead)
+    values = {k.removeprefix(lead): v for k, v in file.metadata.items() if k.startswith(lead)}
+    metadata = Metadata(values, f"the metadata of the file: {family}", ignore, lead)
     config: dict[str, Any] = {
         "model_type": family,
         "vocab_size": table.shape[0],
         "tie_word_embeddings": "output.weight" not in file.tensors,
     }
     for key, name in KEYS.items():
-        if key in told:
-            config[name] = told.number(key)
+        if key in metadata:
+            config[name] = metadata.number(key)
     if family == "llama" and "blk.0.attn_q.bias" in file.tensors:
         config["attention_bias"] = True
-    config |= _scaling(file, told, config)
-    told.finish(config)
+    config |= _scaling(file, metadata, config)
+    metadata.finish(config)
     end = file.metadata.get("tokenizer.ggml.eos_token_id")
     return config | ({"eos_token_id": end} if type(end) is int else {})
 
@@ -132,9 +132,9 @@ class Metadata(Fields):
     """The metadata about an architecture, none of which is ignored."""
 
     def __init__(
-        self, given: Mapping[str, Any], file: str, ignore: Collection[str], lead: str
+        self, values: Mapping[str, Any], file: str, ignore: Collection[str], lead: str
     ) -> None:
-        super().__init__(given, file)
+        super().__init__(values, file)
         self._read |= {key.removeprefix(lead) for key in ignore}
 
     def finish(self, config: Mapping[str, Any]) -> None:
@@ -149,11 +149,14 @@ class Metadata(Fields):
             if key in self._read or key in HARMLESS:
                 continue
             if key not in neutral or not any(
-                value == each and isinstance(value, bool) == isinstance(each, bool)
-                for each in neutral[key]
+                value == value_allowed
+                and isinstance(value, bool) == isinstance(value_allowed, bool)
+                for value_allowed in neutral[key]
             ):
-                known = key in neutral
-                hint = f"models with {shorten(neutral[key][0])} can be loaded; " if known else ""
+                has_neutral = key in neutral
+                hint = (
+                    f"models with {shorten(neutral[key][0])} can be loaded; " if has_neutral else ""
+                )
                 raise DataError(
                     "NNM818",
                     f"{self.file}.{key} is {shorten(value)}, which is not supported",
@@ -168,19 +171,22 @@ def _width(config: Mapping[str, Any]) -> int:
     return min(max(width, 0), MAX_HEAD)
 
 
-def _scaling(file: File, told: Metadata, config: Mapping[str, Any]) -> dict[str, Any]:
+def _scaling(file: File, metadata: Metadata, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scaling of rotary angles as a config has it; without a type it is linear."""
-    kind = told.text("rope.scaling.type", "linear")
-    found: dict[str, Any] = {}
+    kind = metadata.text("rope.scaling.type", "linear")
+    scaling_of_file: dict[str, Any] = {}
     for key, name in SCALING.items():
-        if f"rope.scaling.{key}" in told:
-            found[name] = told.number(f"rope.scaling.{key}", above=0)
-    linear = told.number("rope.scale_linear", 0)
+        if f"rope.scaling.{key}" in metadata:
+            scaling_of_file[name] = metadata.number(f"rope.scaling.{key}", above=0)
+    linear = metadata.number("rope.scale_linear", 0)
     factors = file.tensors.get(ROTATION)
     if kind == "none":
-        found = {"factor": 1}
+        scaling_of_file = {"factor": 1}
     if kind in ("none", "linear"):
-        factor, attention = found.get("factor", linear or 1), found.get("attention_factor", 1)
+        factor, attention = (
+            scaling_of_file.get("factor", linear or 1),
+            scaling_of_file.get("attention_factor", 1),
+        )
         if factors is None and attention == 1:
             scaling = {"rope_type": "linear", "factor": factor}
             return {} if factor == 1 else {"rope_scaling": scaling}
@@ -199,11 +205,11 @@ def _scaling(file: File, told: Metadata, config: Mapping[str, Any]) -> dict[str,
     if factors is not None:
         message = f'the file scales angles as "{kind[:40]}" and by the tensor {ROTATION}'
         raise DataError("NNM818", message, hint="files with one of them can be loaded")
-    if kind == "yarn" and "attention_factor" in found:  # besides that of the scaling
-        own: float = found["attention_factor"]
-        factor: float = found.get("factor", 1.0)
-        found["attention_factor"] = own * yarn_factor(factor)
-    return {"rope_scaling": {"rope_type": kind, **found}}
+    if kind == "yarn" and "attention_factor" in scaling_of_file:  # besides that of the scaling
+        attention_of_file: float = scaling_of_file["attention_factor"]
+        factor: float = scaling_of_file.get("factor", 1.0)
+        scaling_of_file["attention_factor"] = attention_of_file * yarn_factor(factor)
+    return {"rope_scaling": {"rope_type": kind, **scaling_of_file}}
 
 
 def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
@@ -218,10 +224,10 @@ def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
 
 def _name(name: str) -> str:
     """Return Hugging Face's name of a tensor; an unknown one keeps its name, and is refused."""
-    place = _PLACE.fullmatch(name)
-    if place is None or place[2] not in LAYER:
+    match = _PLACE.fullmatch(name)
+    if match is None or match[2] not in LAYER:
         return OTHERS.get(name, name)
-    return f"model.layers.{place[1]}.{LAYER[place[2]]}.{place[3]}"
+    return f"model.layers.{match[1]}.{LAYER[match[2]]}.{match[3]}"
 
 
 class Unpacked(StoredTensor):

@@ -57,14 +57,14 @@ def tokenizer_of(metadata: Mapping[str, Any]) -> GGUFTokenizer:
     Raises `DataError` NNM718 for an unsupported or damaged tokenizer.
     """
     read = _Metadata(metadata)
-    kind = read.typed("model", str, "")
+    kind = read.get_typed("model", str, "")
     if kind not in ("gpt2", "llama", "t5"):
         raise _wrong(f'it is of the kind "{kind[:40]}"; supported are gpt2, llama and t5')
-    tokens: list[str] = read.listed("tokens", str)
+    tokens: list[str] = read.get_list("tokens", str)
     if not tokens:
         raise _wrong("it has no tokens")
-    types = read.listed("token_type", int) or [1] * len(tokens)
-    scores = read.listed("scores", float) or [0.0] * len(tokens)
+    types = read.get_list("token_type", int) or [1] * len(tokens)
+    scores = read.get_list("scores", float) or [0.0] * len(tokens)
     if {len(types), len(scores)} != {len(tokens)}:
         raise _wrong(f"{len(tokens)} tokens have {len(types)} types and {len(scores)} scores")
     return GGUFTokenizer(kind, tokens, types, scores, read)
@@ -84,12 +84,12 @@ class GGUFTokenizer:
         self.tokens = tokens
         self._numbers = {token: number for number, token in enumerate(tokens)}
         self._control = {n for n, type in enumerate(types) if type == CONTROL}
-        whole = [t for t, type in zip(tokens, types, strict=True) if type in (CONTROL, DEFINED)]
-        words = sorted(filter(None, whole), key=len, reverse=True)
-        self._whole = re.compile("(" + "|".join(map(re.escape, words)) + ")") if words else None
+        unsplit = [t for t, type in zip(tokens, types, strict=True) if type in (CONTROL, DEFINED)]
+        words = sorted(filter(None, unsplit), key=len, reverse=True)
+        self._unsplit = re.compile("(" + "|".join(map(re.escape, words)) + ")") if words else None
         self._first = (
             read.number("bos_token_id")
-            if read.typed("add_bos_token", bool, kind == "llama")
+            if read.get_typed("add_bos_token", bool, kind == "llama")
             else None
         )
         last = read.number("eos_token_id")
@@ -103,21 +103,25 @@ class GGUFTokenizer:
         if kind == "gpt2":
             self._byte_level(read)
         else:
-            self._sentence_piece(kind, types, scores, read.typed("add_space_prefix", bool, True))
+            self._sentence_piece(
+                kind, types, scores, read.get_typed("add_space_prefix", bool, True)
+            )
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""
         return self._encode(text, first=True)
 
     def _encode(self, text: str, *, first: bool) -> list[int]:
-        found = [self._first] if first and self._first is not None else []
-        for part in self._whole.split(text) if self._whole else [text]:
+        numbers = [self._first] if first and self._first is not None else []
+        for part in self._unsplit.split(text) if self._unsplit else [text]:
             number = self._numbers.get(part)
-            if number is not None and self._whole and self._whole.fullmatch(part):
-                found += [number] if not first or number != self._first or found != [number] else []
+            if number is not None and self._unsplit and self._unsplit.fullmatch(part):
+                numbers += (
+                    [number] if not first or number != self._first or numbers != [number] else []
+                )
             elif part:
-                found += self._pieces(part)
-        return found
+                numbers += self._pieces(part)
+        return numbers
 
     def encode_rendered(self, text: str) -> list[int]:
         """Return the tokens of a text that a chat template wrote, with its own first token."""
@@ -133,12 +137,12 @@ class GGUFTokenizer:
 
     def _byte_level(self, read: _Metadata) -> None:
         """Read a GPT-2 tokenizer: a letter for every byte, and pairs in the order of merging."""
-        merges: list[str] = read.listed("merges", str)
-        ranks = {tuple(merge.split(" ", 1)): place for place, merge in enumerate(merges)}
-        pre = read.typed("pre", str, "default")
+        merges: list[str] = read.get_list("merges", str)
+        ranks = {tuple(merge.split(" ", 1)): rank for rank, merge in enumerate(merges)}
+        pre = read.get_typed("pre", str, "default")
         if pre not in PATTERNS:
-            known = ", ".join(PATTERNS)
-            raise _wrong(f'it splits texts as "{pre[:40]}"; supported are {known}')
+            supported = ", ".join(PATTERNS)
+            raise _wrong(f'it splits texts as "{pre[:40]}"; supported are {supported}')
         patterns = [_pattern(text) for text in PATTERNS[pre]]
         letters = _letters()
         back = {letter: byte for byte, letter in letters.items()}
@@ -146,10 +150,10 @@ class GGUFTokenizer:
         @lru_cache(maxsize=1 << 14)
         def word(text: str) -> tuple[int, ...]:
             parts = [letters[byte] for byte in text.encode(errors="replace")]
-            merged = _merged(parts, lambda a, b: ranks.get((a, b)))
+            merged = _merge_pairs(parts, lambda a, b: ranks.get((a, b)))
             return tuple([number for part in merged for number in self._of_part(part)])
 
-        self._pieces = lambda text: [n for each in _split(text, patterns) for n in word(each)]
+        self._pieces = lambda text: [n for piece in _split(text, patterns) for n in word(piece)]
         self._bytes = lambda token: (
             bytes(back[c] for c in token) if {*token} <= {*back} else token.encode()
         )
@@ -158,8 +162,8 @@ class GGUFTokenizer:
         """Return the token of a part, or those of its letters if there is none."""
         if part in self._numbers:
             return [self._numbers[part]]
-        found = [self._numbers.get(letter, self._unknown) for letter in part]
-        return [number for number in found if number is not None]
+        numbers = [self._numbers.get(letter, self._unknown) for letter in part]
+        return [number for number in numbers if number is not None]
 
     def _sentence_piece(
         self, kind: str, types: Sequence[int], scores: Sequence[float], prefix: bool
@@ -174,8 +178,10 @@ class GGUFTokenizer:
         def numbers(part: str) -> list[int]:
             if part in usable:
                 return [usable[part]]
-            found = [of_byte.get(byte, self._unknown) for byte in part.encode(errors="replace")]
-            return [number for number in found if number is not None]
+            tokens_of_bytes = [
+                of_byte.get(byte, self._unknown) for byte in part.encode(errors="replace")
+            ]
+            return [number for number in tokens_of_bytes if number is not None]
 
         def rank(a: str, b: str) -> float | None:
             number = usable.get(a + b)
@@ -187,7 +193,7 @@ class GGUFTokenizer:
         def parts(text: str) -> list[str]:
             text = (SPACE if prefix else "") + text.replace(" ", SPACE)
             if kind == "llama":
-                return _merged(list(text), rank)
+                return _merge_pairs(list(text), rank)
             return _likeliest(
                 text, lambda t: scores[usable[t]] if t in usable else None, longest, worst
             )
@@ -207,29 +213,29 @@ def _template(read: _Metadata) -> ChatTemplate:
     tokens = read.get("tokens", ())
     keys = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding", "sep": "seperator"}
     special = {
-        f"{word}_token": tokens[number]
-        for word, key in keys.items()
+        f"{name}_token": tokens[number]
+        for name, key in keys.items()
         if (number := read.number(f"{key}_token_id")) is not None
     }
     return ChatTemplate(named, special)
 
 
-def _merged(parts: list[str], rank: Callable[[str, str], float | None]) -> list[str]:
+def _merge_pairs(parts: list[str], rank: Callable[[str, str], float | None]) -> list[str]:
     """Merge all occurrences of the pair with the least rank, until no pair is left."""
     while len(parts) > 1:
         least, first, second = math.inf, "", ""
         for a, b in pairwise(parts):
-            found = rank(a, b)
-            if found is not None and found < least:
-                least, first, second = found, a, b
+            rank_of_pair = rank(a, b)
+            if rank_of_pair is not None and rank_of_pair < least:
+                least, first, second = rank_of_pair, a, b
         if least == math.inf:
             break
         merged: list[str] = []
-        place = 0
-        while place < len(parts):
-            pair = parts[place : place + 2] == [first, second]
-            merged.append(first + second if pair else parts[place])
-            place += 2 if pair else 1
+        index = 0
+        while index < len(parts):
+            pair = parts[index : index + 2] == [first, second]
+            merged.append(first + second if pair else parts[index])
+            index += 2 if pair else 1
         parts = merged
     return parts
 
@@ -241,11 +247,11 @@ def _likeliest(
     best: list[tuple[float, int]] = [(0.0, 0)] + [(-math.inf, 0)] * len(text)
     for start in range(len(text)):
         for end in range(start + 1, min(start + longest, len(text)) + 1):
-            found = score(text[start:end])
-            if found is None and end == start + 1:
-                found = unknown
-            if found is not None and best[start][0] + found > best[end][0]:
-                best[end] = best[start][0] + found, start
+            score_of_part = score(text[start:end])
+            if score_of_part is None and end == start + 1:
+                score_of_part = unknown
+            if score_of_part is not None and best[start][0] + score_of_part > best[end][0]:
+                best[end] = best[start][0] + score_of_part, start
     parts: list[str] = []
     end = len(text)
     while end:
@@ -271,9 +277,9 @@ def _split(text: str, patterns: Sequence[re.Pattern[str]]) -> list[str]:
 
 def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
     shadow = text if text.isascii() else "".join(map(_stand, text))
-    ends = {end for found in pattern.finditer(shadow) for end in found.span()}
-    places = sorted({0, *ends, len(text)})
-    return [text[start:end] for start, end in pairwise(places) if end > start]
+    ends = {end for match in pattern.finditer(shadow) for end in match.span()}
+    cuts = sorted({0, *ends, len(text)})
+    return [text[start:end] for start, end in pairwise(cuts) if end > start]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -284,10 +290,10 @@ def _stand(letter: str) -> str:
 @lru_cache(maxsize=1)
 def _letters() -> dict[int, str]:
     """Return the letter of each byte: itself if it is printable, otherwise one from 256 on."""
-    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    hidden = [byte for byte in range(256) if byte not in seen]
-    found = {byte: chr(byte) for byte in seen}
-    return found | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in printable]
+    letters = {byte: chr(byte) for byte in printable}
+    return letters | {byte: chr(256 + index) for index, byte in enumerate(hidden)}
 
 
 class _Metadata:
@@ -299,23 +305,23 @@ class _Metadata:
     def get(self, key: str, default: Any) -> Any:
         return self.metadata.get(f"tokenizer.ggml.{key}", default)
 
-    def typed(self, key: str, kind: type[T], default: T) -> T:
+    def get_typed(self, key: str, kind: type[T], default: T) -> T:
         """Return a value of a type."""
-        found = self.get(key, default)
-        if not isinstance(found, kind):
-            raise _wrong(f'"{key}" is {shorten(found)}, not of type {kind.__name__}')
-        return found
+        value = self.get(key, default)
+        if not isinstance(value, kind):
+            raise _wrong(f'"{key}" is {shorten(value)}, not of type {kind.__name__}')
+        return value
 
     def number(self, key: str) -> int | None:
         """Return the number of a token, None if there is none."""
-        found, tokens = self.get(key, None), self.get("tokens", ())
-        return found if isinstance(found, int) and 0 <= found < len(tokens) else None
+        number, tokens = self.get(key, None), self.get("tokens", ())
+        return number if isinstance(number, int) and 0 <= number < len(tokens) else None
 
-    def listed(self, key: str, kind: type) -> list[Any]:
-        found = self.get(key, [])
-        if isinstance(found, (str, bytes)) or not hasattr(found, "__len__"):
+    def get_list(self, key: str, kind: type) -> list[Any]:
+        value = self.get(key, [])
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
             raise _wrong(f'"{key}" is not a list')
-        items = list(found)
+        items = list(value)
         if not all(isinstance(item, kind) for item in items):
             raise _wrong(f'"{key}" has an item that is not of type {kind.__name__}')
         return items

@@ -11,9 +11,9 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
 from webnnm.transformers.decoding import EMITTED, PLACE, ROUND, TOKEN, Kind, Language
 
-MOST_GRAPHS = 6
+MAX_GRAPHS = 6
 """How many graphs are kept, the most recently used ones."""
-SHORTEST = 16
+MIN_LENGTH = 16
 """The least length of prompts and sources in graphs; larger lengths are powers of two."""
 
 
@@ -24,10 +24,10 @@ class Graphs:
         self._language, self._backend, self._parameters = language, backend, parameters
         self._last_version: int | None = None
         self._kept = LruCache[Kind, tuple[Executable, dict[str, TensorType]]](
-            MOST_GRAPHS, lambda kept: backend.release(kept[0])
+            MAX_GRAPHS, lambda kept: backend.release(kept[0])
         )
 
-    def fixed_version(self) -> int:
+    def constant_version(self) -> int:
         """Return the version of the parameters that become constants of decode, 0 if none do.
 
         Compiling them in takes seconds, which pays off unless parameters are about to change again,
@@ -39,14 +39,14 @@ class Graphs:
             self._kept.discard(kind)
         return now if before in (None, now) else 0
 
-    async def compiled(self, kind: Kind) -> Executable:
+    async def compile(self, kind: Kind) -> Executable:
         """Return a compiled graph."""
-        return (await self.typed(kind))[0]
+        return (await self.compile_with_types(kind))[0]
 
-    async def typed(self, kind: Kind) -> tuple[Executable, dict[str, TensorType]]:
+    async def compile_with_types(self, kind: Kind) -> tuple[Executable, dict[str, TensorType]]:
         """Return a compiled graph and the types of its state."""
-        kept = self._kept.get(kind)
-        if kept is None:
+        entry = self._kept.get(kind)
+        if entry is None:
             graph, types = self._language.graph(kind)
             if not kind.encodes:
                 types |= {
@@ -57,9 +57,9 @@ class Graphs:
             constants: Binding | None = None
             if kind.version:
                 constants = self.parameters()
-            kept = await self._backend.compile(graph, constants=constants), types
-            self._kept[kind] = kept
-        return kept
+            entry = await self._backend.compile(graph, constants=constants), types
+            self._kept[kind] = entry
+        return entry
 
     def parameters(self) -> dict[str, DeviceTensor]:
         """Return the parameters by the names of their inputs."""
@@ -74,14 +74,14 @@ class Graphs:
             if replace(kind, tokens=0, version=base.version) == base
             and needed <= kind.tokens <= 4 * needed
         ]
-        return min([*there, min(rounded(needed), base.length)])
+        return min([*there, min(round_up(needed), base.length)])
 
     def close(self) -> None:
         """Free all graphs."""
         self._kept.clear()
 
 
-def rounded(needed: int, size: int = SHORTEST) -> int:
+def round_up(needed: int, size: int = MIN_LENGTH) -> int:
     """Return the least product of a size and a power of two that is not below what is needed."""
     while size < needed:
         size *= 2

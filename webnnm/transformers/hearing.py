@@ -27,11 +27,11 @@ class Features:
         size = self.frames * HOP
         if self._executable is None:
             b = GraphBuilder()
-            found = log_mel(b, b.input("samples", "float32", [1, size]), self._bands)
-            self._executable = await self._backend.compile(b.build({"features": found}))
+            features = log_mel(b, b.input("samples", "float32", [1, size]), self._bands)
+            self._executable = await self._backend.compile(b.build({"features": features}))
         data = samples[: 4 * size]
-        given = HostArray("float32", [1, size], data + bytes(4 * size - len(data)))
-        return (await self._executable.run_host({"samples": given}))["features"]
+        tensor = HostArray("float32", [1, size], data + bytes(4 * size - len(data)))
+        return (await self._executable.run_host({"samples": tensor}))["features"]
 
     def close(self) -> None:
         """Free the memory on the device."""
@@ -60,8 +60,8 @@ class Stream:
             if sound is None:
                 self._ended = True
             else:
-                found = await resample(sound.samples, sound.rate, RATE, self._backend)
-                self._samples += found.data
+                samples = await resample(sound.samples, sound.rate, RATE, self._backend)
+                self._samples += samples.data
         del self._samples[: 4 * (start - self._start)]
         self._start = start
         return bytes(self._samples[: 4 * length])

@@ -34,40 +34,40 @@ LIMITS: Mapping[str, Sequence[str]] = {
 
 
 def read_inputs(
-    config: Mapping[str, Any], given: Mapping[str, Any], wanted: Sequence[InputVertex]
+    config: Mapping[str, Any], values: Mapping[str, Any], inputs: Sequence[InputVertex]
 ) -> dict[str, HostArray]:
     """Return the data of inputs, with the defaults of Hugging Face for those that were left out.
 
     Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for values
     that are not rows of their tables.
     """
-    vertices = {vertex.block: vertex for vertex in wanted}
-    check_inputs(given, vertices)
-    given = {name: value for name, value in given.items() if value is not None}
-    numbers = {name for name, value in given.items() if _is_number(value)}
-    found = {n: _array(vertices[n], value) for n, value in given.items() if n not in numbers}
-    rows = next((array.shape[0] for array in found.values()), 1)
+    vertices = {vertex.block: vertex for vertex in inputs}
+    check_inputs(values, vertices)
+    values = {name: value for name, value in values.items() if value is not None}
+    numbers = {name for name, value in values.items() if _is_number(value)}
+    arrays = {n: _array(vertices[n], value) for n, value in values.items() if n not in numbers}
+    rows = next((array.shape[0] for array in arrays.values()), 1)
     for name in numbers:  # one for all rows
-        found[name] = _array(vertices[name], HostArray.of(given[name], shape=[1]).tolist() * rows)
-    shifted = "decoder_input_ids" in vertices and config.get("model_type") in SHIFTED
-    if shifted and "input_ids" in found and "decoder_input_ids" not in found:
+        arrays[name] = _array(vertices[name], HostArray.of(values[name], shape=[1]).tolist() * rows)
+    shifts = "decoder_input_ids" in vertices and config.get("model_type") in SHIFTED
+    if shifts and "input_ids" in arrays and "decoder_input_ids" not in arrays:
         start = config.get("decoder_start_token_id", 2)
-        found["decoder_input_ids"] = _shifted(found["input_ids"], start)
+        arrays["decoder_input_ids"] = _shift_tokens_right(arrays["input_ids"], start)
     if config.get("model_type") in COUNTED:
-        _count_positions(vertices, found, config.get("pad_token_id", 1))
+        _count_positions(vertices, arrays, config.get("pad_token_id", 1))
     for name, vertex in vertices.items():
-        if name not in found:
-            found[name] = _default(vertex, found)
-    _check_sizes(vertices, found)
-    _check_values(config, found)
-    return {name: found[name] for name in vertices}
+        if name not in arrays:
+            arrays[name] = _default(vertex, arrays)
+    _check_sizes(vertices, arrays)
+    _check_values(config, arrays)
+    return {name: arrays[name] for name in vertices}
 
 
-def check_inputs(given: Iterable[str], known: Collection[str]) -> None:
+def check_inputs(names: Iterable[str], inputs: Collection[str]) -> None:
     """Raise `DataError` NNM710 for the name of an input that does not exist."""
-    for name in given:
-        if name not in known:
-            hint = suggestion(name, known) or f"there are {', '.join(known)}"
+    for name in names:
+        if name not in inputs:
+            hint = suggestion(name, inputs) or f"there are {', '.join(inputs)}"
             raise DataError("NNM710", f'the model has no input "{name}"', hint=hint)
 
 
@@ -87,38 +87,42 @@ def _array(vertex: InputVertex, value: Any) -> HostArray:
         or not count(array.shape)
     ):
         dimensions = ["batch", features.sequence][:lead] + list(map(str, sizes))
-        wanted = f"[{', '.join(str(each) for each in dimensions)}]"
-        raise DataError("NNM702", f"{vertex.block} is {wanted}, but {show(array.shape)} was given")
+        expected = f"[{', '.join(str(dimension) for dimension in dimensions)}]"
+        raise DataError(
+            "NNM702", f"{vertex.block} is {expected}, but {show(array.shape)} was given"
+        )
     return array
 
 
-def _shifted(ids: HostArray, start: int) -> HostArray:
+def _shift_tokens_right(ids: HostArray, start: int) -> HostArray:
     """Return the input of a decoder that writes these tokens again: each row shifted by one."""
     return HostArray.of([[start, *row[:-1]] for row in ids.tolist()], ids.dtype)
 
 
-def _count_positions(vertices: Vertices, found: dict[str, HostArray], padding: int) -> None:
+def _count_positions(vertices: Vertices, arrays: dict[str, HostArray], padding: int) -> None:
     """Add positions that were left out: 0, 1, 2, … for the tokens that are not padding."""
     for of in ("", "decoder_"):
-        ids, name = found.get(f"{of}input_ids"), f"{of}position_ids"
-        if ids is None or name not in vertices or name in found:
+        ids, name = arrays.get(f"{of}input_ids"), f"{of}position_ids"
+        if ids is None or name not in vertices or name in arrays:
             continue
         rows: list[list[int]] = []
         for row in ids.tolist():
             counts = accumulate(int(token != padding) for token in row)  # pyrefly: ignore[unknown-argument-type]
             rows.append([max(0, count - 1) for count in counts])
-        found[name] = HostArray.of(rows, vertices[name].dtype)
+        arrays[name] = HostArray.of(rows, vertices[name].dtype)
 
 
-def _default(vertex: InputVertex, given: Mapping[str, HostArray]) -> HostArray:
+def _default(vertex: InputVertex, arrays: Mapping[str, HostArray]) -> HostArray:
     """Return the default of Hugging Face for an input that is left out."""
     name = vertex.block
-    like = given.get(name.rpartition("attention_mask")[0] + "input_ids")
+    like = arrays.get(name.rpartition("attention_mask")[0] + "input_ids")
     fill = DEFAULTS.get(name.removeprefix("decoder_"))
     if like is None or fill is None:
         raise DataError("NNM710", f"{name} is needed", hint=f"forward({name}=…)")
     batch, length = like.shape
-    return HostArray.of([fill(place) for place in range(length)] * batch, vertex.dtype, like.shape)
+    return HostArray.of(
+        [fill(position) for position in range(length)] * batch, vertex.dtype, like.shape
+    )
 
 
 def _check_sizes(vertices: Vertices, arrays: Mapping[str, HostArray]) -> None:
@@ -150,15 +154,14 @@ def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) ->
         }
         if not limits and name == "position_ids":
             limits = {"rotary angles are limited to positions in this range": DIGIT**3}
-            if found := longest(config):
-                limits = {
-                    f'rotary angles depend on "{found[0]}": longer texts need others': found[1]
-                }
+            if rope_limit := longest(config):
+                key, length = rope_limit
+                limits = {f'rotary angles depend on "{key}": longer texts need others': length}
         for hint, limit in limits.items():
             values = array.values()
-            least, most = min(values), max(values)
-            if least < 0 or most >= limit:
-                wrong = least if least < 0 else most
+            lowest, highest = min(values), max(values)
+            if lowest < 0 or highest >= limit:
+                wrong = lowest if lowest < 0 else highest
                 message = f"{name}: {wrong} is not from 0 to {limit - 1}"
                 raise DataError("NNM711", message, hint=hint)
 

@@ -43,7 +43,7 @@ class JsonTokenizer:
     @cached_property
     def added(self) -> Mapping[str, int]:
         """The numbers of control tokens by their words."""
-        return added_tokens(self._text) if self._text else {}
+        return read_added_tokens(self._text) if self._text else {}
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""
@@ -70,18 +70,18 @@ async def json_tokenizer(
     return JsonTokenizer(*functions, ends, template, text)
 
 
-def added_tokens(text: str) -> dict[str, int]:
+def read_added_tokens(text: str) -> dict[str, int]:
     """Return the numbers of the control tokens of a `tokenizer.json` by their words.
 
-    >>> added_tokens('{"added_tokens": [{"id": 7, "content": "<|end|>"}]}')
+    >>> read_added_tokens('{"added_tokens": [{"id": 7, "content": "<|end|>"}]}')
     {'<|end|>': 7}
 
     Raises `DataError` NNM718 for an invalid tokenizer.
     """
     try:
-        found = Fields.of(parse_json(text), "tokenizer.json").get("added_tokens", [])
-        listed = cast("list[Any]", found) if isinstance(found, list) else [found]
-        tokens = [Fields.of(each, 'each of "added_tokens"') for each in listed]
+        value = Fields.of(parse_json(text), "tokenizer.json").get("added_tokens", [])
+        token_entries = cast("list[Any]", value) if isinstance(value, list) else [value]
+        tokens = [Fields.of(token_entry, 'each of "added_tokens"') for token_entry in token_entries]
         return {token.text("content"): token.integer("id") for token in tokens}
     except (ValueError, DataError) as error:
         raise _wrong(error) from error
@@ -96,25 +96,25 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
             "a tokenizer.json needs the package tokenizers",
             hint="pip install 'webnnm[transformers]'; GGUF files include a tokenizer",
         ) from error
-    with _named_failures():
-        made = package.Tokenizer.from_str(text)
+    with _convert_errors():
+        tokenizer = package.Tokenizer.from_str(text)
     check_growth(
         {
-            **{name: _part(getattr(made, name)) for name in PARTS},
-            "model": {name: getattr(made.model, name, None) for name in (*AFFIXES, LETTERS)},
+            **{name: _part(getattr(tokenizer, name)) for name in PARTS},
+            "model": {name: getattr(tokenizer.model, name, None) for name in (*AFFIXES, LETTERS)},
         }
     )
     # Files contain the padding of the last batch; callers that batch texts set it again.
-    made.no_padding()
-    made.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
 
     def encode(words: str, special: bool) -> Any:
-        with _named_failures():
-            return made.encode(words, add_special_tokens=special).ids
+        with _convert_errors():
+            return tokenizer.encode(words, add_special_tokens=special).ids
 
     def decode(tokens: list[int]) -> str:
-        with _named_failures():
-            return made.decode(tokens)
+        with _convert_errors():
+            return tokenizer.decode(tokens)
 
     return encode, decode
 
@@ -125,7 +125,7 @@ def _part(part: Any) -> Any:
 
 
 @contextmanager
-def _named_failures() -> Generator[None]:
+def _convert_errors() -> Generator[None]:
     """Turn what the package raises for an inconsistent file into a named error.
 
     It raises plain `Exception`s, and where its Rust code panics a `BaseException` of its own.
@@ -142,7 +142,7 @@ async def _in_page(text: str) -> tuple[Any, Any]:
     address = pyodide_host.beside_pyodide(FOLDER) + MODULE
     module = await pyodide_host.load_module("page/tokenizers")
     try:
-        made = await module.open(address, text)
+        tokenizer = await module.open(address, text)
     except pyodide_host.js_error() as error:
         if "import" in str(getattr(error, "message", error)):
             raise BackendError(
@@ -153,15 +153,15 @@ async def _in_page(text: str) -> tuple[Any, Any]:
         raise _wrong(error) from error
 
     try:
-        check_growth(parse_json(str(made.parts)))
+        check_growth(parse_json(str(tokenizer.parts)))
     except ValueError as error:
         raise _wrong(error) from error
 
     def encode(words: str, special: bool) -> Any:
-        return made.encode(words, special).to_py()
+        return tokenizer.encode(words, special).to_py()
 
     def decode(tokens: list[int]) -> str:
-        return str(made.decode(json.dumps(tokens)))
+        return str(tokenizer.decode(json.dumps(tokens)))
 
     return encode, decode
 

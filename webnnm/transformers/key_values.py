@@ -48,18 +48,20 @@ class KeyValues:
         places = b.min(first + offsets, b.constant(length - 1, "int32"))
         self.positions: Any = b.expand(places, new_shape=(batch, tokens))
 
-    def extended(self, keys: Any, values: Any) -> tuple[Any, Any]:
+    def update(self, keys: Any, values: Any) -> tuple[Any, Any]:
         """Return keys and values of all positions, with the new ones at theirs."""
         layer = len(self.following) // 2
         return self._put(f"{layer}/keys", keys), self._put(f"{layer}/values", values)
 
-    def kept(self, keys: Any, values: Any) -> tuple[Any, Any]:
+    def read_source(self, keys: Any, values: Any) -> tuple[Any, Any]:
         """Return keys and values of other tokens, which another graph computed once."""
         name = f"{SOURCE}{len(self.source) // 2}"
         pair = {f"{name}/keys": keys, f"{name}/values": values}
         self.source |= pair
-        found = [self._builder.input(each, *operand.type) for each, operand in pair.items()]
-        return found[0], found[1]
+        operands = [
+            self._builder.input(input_name, *operand.type) for input_name, operand in pair.items()
+        ]
+        return operands[0], operands[1]
 
     def _put(self, name: str, fresh: Any) -> Any:
         if len(fresh.shape) != 4:
@@ -86,7 +88,7 @@ class KeyValues:
         self.following[name] = after
         return after
 
-    def limited(self, scores: Any, window: int | None = None) -> Any:
+    def mask_scores(self, scores: Any, window: int | None = None) -> Any:
         """Mask later tokens, and those before a window."""
         b = self._builder
         batch, tokens = self.positions.shape

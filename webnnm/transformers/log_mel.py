@@ -20,7 +20,7 @@ from webnnm.graph.node import Operand
 WINDOW, HOP = 400, 160
 """Samples in a frame, and from one frame to the next."""
 BINS = WINDOW // 2 + 1
-LEAST = 1e-10
+MIN_POWER = 1e-10
 """Powers below this are raised to it."""
 RANGE = 8.0
 """The dynamic range: powers of ten below the largest that are distinguished."""
@@ -36,12 +36,12 @@ def log_mel(b: GraphBuilder, samples: Any, bands: int) -> Operand:
     batch, length = samples.shape
     frames, edge = length // HOP, WINDOW // 2
     padded = b.pad(samples, (0, edge), (0, edge), mode="reflection")
-    found = multiply_frames(b, padded, frames, _parts())
-    squares = found * found
+    spectrum = multiply_frames(b, padded, frames, _parts())
+    squares = spectrum * spectrum
     cosines = b.slice(squares, (0, 0, 0), (batch, frames, BINS))
     sines = b.slice(squares, (0, 0, BINS), (batch, frames, BINS))
     power = b.matmul(cosines + sines, b.constant(mel_filters(bands)))
-    levels = b.log(b.max(power, LEAST)) * (1 / math.log(10))
+    levels = b.log(b.max(power, MIN_POWER)) * (1 / math.log(10))
     top = b.reduce_max(levels, axes=[1, 2], keep_dimensions=True)
     levels = (b.max(levels, top - RANGE) + 4.0) * 0.25
     return b.transpose(levels, permutation=(0, 2, 1))
@@ -61,14 +61,14 @@ def waves() -> HostArray:
     >>> waves().shape
     (400, 402)
     """
-    turn = [2 * math.pi * place / WINDOW for place in range(WINDOW)]
+    turn = [2 * math.pi * index / WINDOW for index in range(WINDOW)]
     cosines, sines = [math.cos(angle) for angle in turn], [math.sin(angle) for angle in turn]
     values = array("f")
     for sample in range(WINDOW):
         weight = 0.5 - 0.5 * cosines[sample]  # Hann's window, periodic
-        places = [sample * frequency % WINDOW for frequency in range(BINS)]
+        indices = [sample * frequency % WINDOW for frequency in range(BINS)]
         for table in (cosines, sines):
-            values.extend([weight * table[place] for place in places])
+            values.extend([weight * table[index] for index in indices])
     return HostArray("float32", [WINDOW, 2 * BINS], values)
 
 
@@ -80,7 +80,7 @@ def mel_filters(bands: int) -> HostArray:
     (201, 80)
     """
     top = _mel(RATE / 2)
-    edges = [_hertz(top * place / (bands + 1)) for place in range(bands + 2)]
+    edges = [_hertz(top * index / (bands + 1)) for index in range(bands + 2)]
     values = array("f")
     for number in range(BINS):
         frequency = number * RATE / WINDOW

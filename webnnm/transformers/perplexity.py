@@ -52,16 +52,16 @@ async def perplexity(
     tokens: Sequence[int],
     length: int | None = None,
     stride: int | None = None,
-    most: int | None = None,
+    max_length: int | None = None,
 ) -> float:
-    """Return the perplexity of tokens; `most` is the number of positions of the model.
+    """Return the perplexity of tokens; `max_length` is the number of positions of the model.
 
     Raises the same errors as `PretrainedModel.perplexity`.
     """
     check_network(state.network)
-    usual = min(LENGTH, most or LENGTH)
-    length = usual if length is None else length
-    _check("length", length, 2, most)
+    default_length = min(LENGTH, max_length or LENGTH)
+    length = default_length if length is None else length
+    _check("length", length, 2, max_length)
     stride = max(1, length // 2) if stride is None else stride
     _check("stride", stride, 1, length - 1)
     if len(tokens) < 2:
@@ -73,30 +73,32 @@ async def perplexity(
     length = min(length, len(tokens))
     backend, total = state.backend, 0.0
     executable = await backend.compile(_graph(state.network, length))
-    bound = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
+    parameters_bound = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
     types = {**executable.inputs, **executable.outputs}
     tensors: dict[str, DeviceTensor] = {}
     try:
-        tensors = await backend.tensors({n: type for n, type in types.items() if n not in bound})
-        given = {name: tensor for name, tensor in tensors.items() if name != TOTAL}
+        tensors = await backend.tensors(
+            {n: type for n, type in types.items() if n not in parameters_bound}
+        )
+        states = {name: tensor for name, tensor in tensors.items() if name != TOTAL}
         for window in windows(len(tokens), length, stride):
             for name, values in _inputs(tokens, window, length).items():
-                if name in given:
-                    type = given[name].type
-                    backend.write(given[name], HostArray.of(values, *type))
-            backend.dispatch(executable, bound | given, {TOTAL: tensors[TOTAL]})
-            (found,) = await backend.read(tensors[TOTAL])
-            total += found.values()[0]
+                if name in states:
+                    type = states[name].type
+                    backend.write(states[name], HostArray.of(values, *type))
+            backend.dispatch(executable, parameters_bound | states, {TOTAL: tensors[TOTAL]})
+            (loss,) = await backend.read(tensors[TOTAL])
+            total += loss.values()[0]
     finally:
         backend.release(executable, *tensors.values())
     return math.exp(total / (len(tokens) - 1))
 
 
-def _check(name: str, value: Any, least: int, most: int | None) -> None:
-    if not is_integer(value) or value < least or (most is not None and value > most):
-        upper = "" if most is None else f" to {most}"
+def _check(name: str, value: Any, minimum: int, maximum: int | None) -> None:
+    if not is_integer(value) or value < minimum or (maximum is not None and value > maximum):
+        upper = "" if maximum is None else f" to {maximum}"
         raise DataError(
-            "NNM704", f"{name} is {value!r}", hint=f"an integer from {least}{upper}, in tokens"
+            "NNM704", f"{name} is {value!r}", hint=f"an integer from {minimum}{upper}, in tokens"
         )
 
 
@@ -118,7 +120,7 @@ def _inputs(tokens: Sequence[int], window: Window, length: int) -> dict[str, Seq
     """Return the inputs of the graph for a window, padded at its end."""
     own = list(tokens[window.start : window.end])
     rest = [0] * (length - len(own))
-    counted = [float(window.start + place + 1 >= window.first) for place in range(len(own) - 1)]
+    counted = [float(window.start + index + 1 >= window.first) for index in range(len(own) - 1)]
     return {
         "input_ids": own + rest,
         "attention_mask": [1] * len(own) + rest,

@@ -42,13 +42,13 @@ async def config_of(folder: Folder) -> dict[str, Any]:
 async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the generation settings of a folder: its own file, or the config if there is none."""
     try:
-        found = await _text_of(folder, GENERATION)
+        text = await _text_of(folder, GENERATION)
     except DataError as error:
         if error.code != "NNM715":
             raise
         return config
-    kept = {key: config.get(key) for key in ("model_type", "eos_token_id")}
-    return {**kept, **read_config(found, GENERATION)}
+    defaults = {key: config.get(key) for key in ("model_type", "eos_token_id")}
+    return {**defaults, **read_config(text, GENERATION)}
 
 
 async def weights_of(
@@ -64,16 +64,16 @@ async def weights_of(
     """
     try:
         files = {file: read(await _data_of(folder, file, how))}
-        places = None
+        shard_of = None
     except DataError as error:
         if error.code != "NNM715":
             raise
-        places = await _index(folder, file, error)
-        files = await _shards(folder, INDEX.format(file), places, how, references)
+        shard_of = await _index(folder, file, error)
+        files = await _shards(folder, INDEX.format(file), shard_of, how, references)
     tensors: dict[str, StoredTensor] = {}
-    for each in files.values():
-        tensors |= each.tensors
-    for name, shard in (places or {}).items():
+    for tensor_file in files.values():
+        tensors |= tensor_file.tensors
+    for name, shard in (shard_of or {}).items():
         if name not in files[shard].tensors:
             message = (
                 f'{INDEX.format(file)} says that tensor "{name}" is in {shard}, which lacks it'
@@ -90,8 +90,8 @@ async def gguf_of(source: Folder, how: Downloads) -> gguf.File | None:
     Raises `DataError` NNM715 if it cannot be read, NNM801 and NNM802 if it is damaged.
     """
     if isinstance(source, Mapping):
-        found = next((data for name, data in source.items() if name.endswith(GGUF)), None)
-        return None if found is None else gguf.read(found)
+        data = next((data for name, data in source.items() if name.endswith(GGUF)), None)
+        return None if data is None else gguf.read(data)
     if not str(source).partition("?")[0].endswith(GGUF):
         return None
     return gguf.read(await how.bytes(source))
@@ -152,29 +152,31 @@ async def tokenizer_of(folder: Folder) -> tuple[str, ChatTemplate]:
 def _templates(fields: Fields) -> dict[str, str]:
     """Return the chat templates of a config by name: it has one, or a list of several."""
     key = "chat_template"
-    found = fields.get(key, [])
-    if not isinstance(found, list):
-        return {"default": fields.text(key)} if found else {}
-    parts = [Fields.of(each, f'{fields.file}: each "{key}"') for each in cast("list[Any]", found)]
+    value = fields.get(key, [])
+    if not isinstance(value, list):
+        return {"default": fields.text(key)} if value else {}
+    parts = [
+        Fields.of(template, f'{fields.file}: each "{key}"') for template in cast("list[Any]", value)
+    ]
     return {part.text("name"): part.text("template") for part in parts}
 
 
 def _special_tokens(fields: Fields) -> dict[str, str]:
     """Return the texts of special tokens by their names, such as "bos_token"."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for key in SPECIAL:
         value = fields.get(key)
         if isinstance(value, dict):
-            found[key] = Fields(cast("dict[str, Any]", value), fields.file).text("content")
+            texts[key] = Fields(cast("dict[str, Any]", value), fields.file).text("content")
         elif value is not None:
-            found[key] = fields.text(key)
-    return found
+            texts[key] = fields.text(key)
+    return texts
 
 
-def joined(folder: str | Path, name: str) -> str | Path:
+def join_path(folder: str | Path, name: str) -> str | Path:
     """Return the path or URL of a file in a folder.
 
-    >>> joined("https://example.org/smol/", "config.json")
+    >>> join_path("https://example.org/smol/", "config.json")
     'https://example.org/smol/config.json'
     """
     if isinstance(folder, str) and ("://" in folder or sys.platform == "emscripten"):
@@ -182,12 +184,16 @@ def joined(folder: str | Path, name: str) -> str | Path:
     return Path(folder) / name
 
 
-async def text_at(place: str | Path) -> str:
+async def text_at(location: str | Path) -> str:
     """Return the text of a file of a folder: a regular one on disk, or that of a URL.
 
     Raises `DataError` NNM715 if it cannot be read.
     """
-    return await read_text(place) if isinstance(place, str) else _decoded(read_path(place), place)
+    return (
+        await read_text(location)
+        if isinstance(location, str)
+        else _decode(read_path(location), location)
+    )
 
 
 async def _index(folder: Folder, file: str, missing: DataError) -> Mapping[str, str]:
@@ -212,27 +218,27 @@ async def _shards(
     folder: Folder, index: str, places: Mapping[str, str], how: Downloads, references: Roots
 ) -> dict[str, File]:
     names = sorted({*places.values()})
-    found: dict[str, File] = {}
+    shards: dict[str, File] = {}
     for number, name in enumerate(names, 1):
         try:
             if isinstance(folder, Mapping):
-                found[name] = read(_given(folder, name))
+                shards[name] = read(_get_file(folder, name))
                 continue
-            location, guarded = refer(joined(folder, index), name, references)
-            found[name] = read(await how.bytes(location, guarded=guarded))
+            location, guarded = refer(join_path(folder, index), name, references)
+            shards[name] = read(await how.bytes(location, guarded=guarded))
         except DataError as error:
-            words = f"shard {number} of {len(names)}, {name}: {error.message}"
-            raise DataError(error.code, words, hint=error.hint) from error
-    return found
+            message = f"shard {number} of {len(names)}, {name}: {error.message}"
+            raise DataError(error.code, message, hint=error.hint) from error
+    return shards
 
 
 async def _text_of(folder: Folder, name: str) -> str:
     if isinstance(folder, Mapping):
-        return _decoded(_given(folder, name), name)
-    return await text_at(joined(folder, name))
+        return _decode(_get_file(folder, name), name)
+    return await text_at(join_path(folder, name))
 
 
-def _decoded(data: Any, name: str | Path) -> str:
+def _decode(data: Any, name: str | Path) -> str:
     try:
         return bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -241,12 +247,12 @@ def _decoded(data: Any, name: str | Path) -> str:
 
 async def _data_of(folder: Folder, name: str, how: Downloads) -> Any:
     if isinstance(folder, Mapping):
-        return _given(folder, name)
-    return await how.bytes(joined(folder, name))
+        return _get_file(folder, name)
+    return await how.bytes(join_path(folder, name))
 
 
-def _given(files: Mapping[str, Any], name: str) -> Any:
+def _get_file(files: Mapping[str, Any], name: str) -> Any:
     if name not in files:
-        told = ", ".join(files) or "none"
-        raise DataError("NNM715", f"there is no {name} among the files: {told}")
+        names = ", ".join(files) or "none"
+        raise DataError("NNM715", f"there is no {name} among the files: {names}")
     return files[name]

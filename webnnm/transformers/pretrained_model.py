@@ -14,9 +14,9 @@ from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.downloads import Downloads, Progress
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots.name_map import Names, assign_tensors
-from webnnm.transformers.architectures import CLASS, written
+from webnnm.transformers.architectures import CLASS, write_model
 from webnnm.transformers.architectures.rotary_rates import longest
-from webnnm.transformers.beginning import beginning, choice, even, last_token
+from webnnm.transformers.beginning import beginning, choice, last_token, pad_with_mask
 from webnnm.transformers.chat_template import ChatTemplate, Message, conversation, load_templates
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.float16 import computing_in
@@ -40,11 +40,11 @@ from webnnm.transformers.tensor_names import publish_names
 from webnnm.transformers.texts import (
     Prompt,
     Writing,
-    continued,
+    align_rows,
+    continue_rows,
     end_tokens,
-    masked_rows,
-    padded,
-    token_rows,
+    read_masked_rows,
+    read_rows,
 )
 from webnnm.transformers.tokenizer import Tokenizer
 from webnnm.transformers.transcription import TEMPERATURES, Transcribing, TranscriptionThresholds
@@ -134,7 +134,7 @@ async def from_pretrained(
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     told = {**config, **{key: value for key, value in more.items() if value is not None}}
-    text, _, prefix, _ = written(told, ignore=ignore)  # fails before anything is fetched
+    text, _, prefix, _ = write_model(told, ignore=ignore)  # fails before anything is fetched
     kind = str(told.get("model_type"))
     computing_in(dtype, text, kind)
     tensors: Mapping[str, Any]
@@ -155,7 +155,7 @@ async def from_pretrained(
         generation = await generation_config_of(source, config)
         read = await _tokenizer(generation, tokenizer, template)
     await load_templates()
-    text, names, _, made = written(told, ignore=ignore, tensors=tensors)
+    text, names, _, made = write_model(told, ignore=ignore, tensors=tensors)
     if dtype == "float16":
         text = computing_in(dtype, text, kind)
         weights = weights or dtype
@@ -243,7 +243,7 @@ class PretrainedModel(NNModel):
         most = self._longest
         if self.config.get("is_encoder_decoder"):  # only its tables limit positions
             most = None
-        return Generator(self.network, self.backend, self.parameters, most=most)
+        return Generator(self.network, self.backend, self.parameters, max_length=most)
 
     def generate(
         self,
@@ -415,12 +415,12 @@ class PretrainedModel(NNModel):
             )
             settings |= about
         else:
-            rows, single = token_rows(input_ids, attention_mask)
+            rows, single = read_rows(input_ids, attention_mask)
             most = max_new_tokens
         ends = end_tokens(self.generation_config)
-        found = await continued(self._generator, rows, most, ends, settings)
+        found = await continue_rows(self._generator, rows, most, ends, settings)
         if pad_token_id is not None:
-            found = padded(found, [len(row) for row in rows], pad_token_id)
+            found = align_rows(found, [len(row) for row in rows], pad_token_id)
         return found[0] if single else found
 
     def _source(
@@ -429,9 +429,9 @@ class PretrainedModel(NNModel):
         """Return the inputs of an encoder, and whether they were a single row of tokens."""
         single, given = False, dict(inputs)
         if input_ids is not None:
-            rows, masks, single = masked_rows(input_ids, mask)
-            ids, own = even(rows)
-            own = own if masks is None else even(masks)[0]
+            rows, masks, single = read_masked_rows(input_ids, mask)
+            ids, own = pad_with_mask(rows)
+            own = own if masks is None else pad_with_mask(masks)[0]
             given |= {"input_ids": ids, "attention_mask": own}
         return read_inputs(self.config, given, self._generator.language.source), single
 

@@ -14,8 +14,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import MAX_DIMENSION, Shape, show
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.transformers.decoding import Kind, Language, known, source_type
-from webnnm.transformers.graphs import Graphs, rounded
+from webnnm.transformers.decoding import Kind, Language, default_kind, source_type
+from webnnm.transformers.graphs import Graphs, round_up
 from webnnm.transformers.key_values import SOURCE
 
 
@@ -30,11 +30,11 @@ class Source:
     async def take(self, base: Kind, arrays: Mapping[str, HostArray], version: int) -> bool:
         """Let the encoder read arrays, unless it already has; return whether it did.
 
-        The arrays are those of `padded`; `version` is that of the parameters.
+        The arrays are those of `pad_source`; `version` is that of the parameters.
         """
         sizes = base.batch, base.beams, base.source
-        taken = sizes, version, [bytes(array.data) for array in arrays.values()]
-        if not arrays or taken == self._taken:
+        contents = sizes, version, [bytes(array.data) for array in arrays.values()]
+        if not arrays or contents == self._taken:
             return False
         if self._taken[:1] != (sizes,):
             self.free()
@@ -47,18 +47,18 @@ class Source:
             encodes=True,
             beams=base.beams,
         )
-        executable, made = await self._graphs.typed(kind)
+        executable, outputs = await self._graphs.compile_with_types(kind)
         types = {SOURCE + n: TensorType(array.dtype, array.shape) for n, array in arrays.items()}
-        fresh = {name: type for name, type in (types | made).items() if name not in self.tensors}
+        fresh = {name: type for name, type in (types | outputs).items() if name not in self.tensors}
         tensors = await self._backend.tensors(fresh)
         self._backend.claim("generation", *tensors.values())
         self.tensors |= tensors
         for name, array in arrays.items():
             self._backend.write(self.tensors[SOURCE + name], array)
         bound = {**self._graphs.parameters(), **{name: self.tensors[name] for name in types}}
-        given = {name: bound[name] for name in executable.inputs}
-        self._backend.dispatch(executable, given, {name: self.tensors[name] for name in made})
-        self._taken = taken
+        inputs = {name: bound[name] for name in executable.inputs}
+        self._backend.dispatch(executable, inputs, {name: self.tensors[name] for name in outputs})
+        self._taken = contents
         return True
 
     def free(self) -> None:
@@ -68,7 +68,9 @@ class Source:
         self._taken = ()
 
 
-def padded(language: Language, given: Mapping[str, Any] | None, rows: int) -> dict[str, HostArray]:
+def pad_source(
+    language: Language, source: Mapping[str, Any] | None, rows: int
+) -> dict[str, HostArray]:
     """Return the arrays of all inputs of a source, padded to the lengths that graphs take.
 
     Sequences with an `attention_mask` are padded to a power of two, with 0 in the mask. Raises
@@ -76,8 +78,8 @@ def padded(language: Language, given: Mapping[str, Any] | None, rows: int) -> di
     rows.
     """
     vertices = {vertex.block: vertex for vertex in language.source}
-    if vertices.keys() != {*(given or {})}:
-        missing = ", ".join(sorted(vertices.keys() ^ {*(given or {})}))
+    if vertices.keys() != {*(source or {})}:
+        missing = ", ".join(sorted(vertices.keys() ^ {*(source or {})}))
         hint = (
             f"the source has the inputs {', '.join(vertices)}"
             if vertices
@@ -88,40 +90,40 @@ def padded(language: Language, given: Mapping[str, Any] | None, rows: int) -> di
             f"the source does not have the inputs of the network: check {missing}",
             hint=hint,
         )
-    found = {
-        name: HostArray.of((given or {})[name], vertex.dtype) for name, vertex in vertices.items()
+    arrays = {
+        name: HostArray.of((source or {})[name], vertex.dtype) for name, vertex in vertices.items()
     }
-    lengths = lengths_of(language, found)
+    lengths = lengths_of(language, arrays)
     for name, vertex in vertices.items():
         type = source_type(vertex, rows, lengths)
-        if found[name].shape != type.shape:
-            message = f"{name} is {show(found[name].shape)}"
+        if arrays[name].shape != type.shape:
+            message = f"{name} is {show(arrays[name].shape)}"
             raise DataError(
                 "NNM702", message, hint=f"for {rows} texts it must be {show(type.shape)}"
             )
     for vertex in language.source:
         sequence = vertex.features[0].sequence
-        if sequence is not None and known(vertex) == "attention_mask":
-            size = min(rounded(lengths[sequence]), language.longest.get(sequence, MAX_DIMENSION))
+        if sequence is not None and default_kind(vertex) == "attention_mask":
+            size = min(round_up(lengths[sequence]), language.longest.get(sequence, MAX_DIMENSION))
             lengths[sequence] = max(size, lengths[sequence])
     return {
-        name: _stretched(found[name], source_type(vertex, rows, lengths).shape)
+        name: _pad_sequence(arrays[name], source_type(vertex, rows, lengths).shape)
         for name, vertex in vertices.items()
     }
 
 
 def lengths_of(language: Language, arrays: Mapping[str, HostArray]) -> dict[str, int]:
     """Return the lengths of the sequences of a source."""
-    found: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     for vertex in language.source:
         sequence = vertex.features[0].sequence
         shape = arrays[vertex.block].shape
         if sequence is not None and vertex.length is None and len(shape) > 1:
-            found[sequence] = max(shape[1], found.get(sequence, 0))
-    return found
+            lengths[sequence] = max(shape[1], lengths.get(sequence, 0))
+    return lengths
 
 
-def _stretched(array: HostArray, shape: Shape) -> HostArray:
+def _pad_sequence(array: HostArray, shape: Shape) -> HostArray:
     """Return an array with its sequence padded with zeros at the end."""
     if array.shape == shape:
         return array

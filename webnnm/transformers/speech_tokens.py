@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from webnnm.core.errors import DataError, suggestion
-from webnnm.transformers.beginning import suppressed
+from webnnm.transformers.beginning import list_suppressed_tokens
 from webnnm.transformers.timestamps import Timestamps
 from webnnm.transformers.tokenizer import Tokenizer
 
@@ -38,23 +38,25 @@ class SpeechTokens:
 
         Raises `DataError` NNM718 for a tokenizer without them.
         """
-        known: Mapping[str, int] = getattr(tokenizer, "added", {})
+        added: Mapping[str, int] = getattr(tokenizer, "added", {})
         end, start, plain = (
-            _number(known, word) for word in ("endoftext", "startoftranscript", "notimestamps")
+            _number(added, token) for token in ("endoftext", "startoftranscript", "notimestamps")
         )
-        silence = next((known[word] for word in _SILENCE if word in known), None)
+        silence = next((added[token] for token in _SILENCE if token in added), None)
         if silence is None:
             raise _missing(_SILENCE[0])
-        many = config.get("is_multilingual", vocabulary >= MULTILINGUAL)
-        tasks = {task: known[f"<|{task}|>"] for task in TASKS if f"<|{task}|>" in known}
-        others = [known[word] for word in ("<|startofprev|>", "<|startoflm|>") if word in known]
-        found = {match[1]: id for word, id in known.items() if (match := _LANGUAGE.fullmatch(word))}
-        hidden = {*suppressed(config), start, silence, plain, *others, *tasks.values()}
+        is_multilingual = config.get("is_multilingual", vocabulary >= MULTILINGUAL)
+        tasks = {task: added[f"<|{task}|>"] for task in TASKS if f"<|{task}|>" in added}
+        others = [added[token] for token in ("<|startofprev|>", "<|startoflm|>") if token in added]
+        languages = {
+            match[1]: id for token, id in added.items() if (match := _LANGUAGE.fullmatch(token))
+        }
+        hidden = {*list_suppressed_tokens(config), start, silence, plain, *others, *tasks.values()}
         return cls(
             start=start,
             times=Timestamps(first=plain + 1, end=end, silence=silence),
-            languages=found if many else {},
-            tasks=tasks if many else {},
+            languages=languages if is_multilingual else {},
+            tasks=tasks if is_multilingual else {},
             hidden=tuple(sorted(token for token in hidden if 0 <= token < vocabulary)),
         )
 
@@ -80,14 +82,14 @@ class SpeechTokens:
         return [self.start, self.languages[language], self.tasks[task]]
 
 
-def _number(known: Mapping[str, int], word: str) -> int:
-    if f"<|{word}|>" not in known:
-        raise _missing(f"<|{word}|>")
-    return known[f"<|{word}|>"]
+def _number(added: Mapping[str, int], name: str) -> int:
+    if f"<|{name}|>" not in added:
+        raise _missing(f"<|{name}|>")
+    return added[f"<|{name}|>"]
 
 
-def _missing(word: str) -> DataError:
-    message = f"the tokenizer has no token {word}"
+def _missing(token: str) -> DataError:
+    message = f"the tokenizer has no token {token}"
     return DataError(
         "NNM718", message, hint="put the tokenizer.json of the model next to its config"
     )

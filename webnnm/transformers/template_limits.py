@@ -98,8 +98,8 @@ class Budget:
 
     def binary(self, operator: str, left: Any, right: Any) -> None:
         """Charge for arithmetic before it is done."""
-        whole = isinstance(left, int) and isinstance(right, int)
-        if whole and operator in ("*", "**"):
+        are_integers = isinstance(left, int) and isinstance(right, int)
+        if are_integers and operator in ("*", "**"):
             bits = left.bit_length()
             bits = bits * right if operator == "**" else bits + right.bit_length()
             if bits > MAX_BITS:
@@ -150,14 +150,14 @@ class Budget:
             self.charge(size + _length(value) * texts)
         elif name == "tojson":
             separators = options.get("separators") or ()
-            if sum(len(str(each)) for each in separators) > 64 or not 0 <= width <= 16:
+            if sum(len(str(separator)) for separator in separators) > 64 or not 0 <= width <= 16:
                 raise TooMuch("tojson has long separators or a wide indent")
             self.charge(size * (1 + 2 * width + texts))
         elif name == "sum":
             self.charge(_length(value) * size / READING)
         elif name in ("select", "reject", "selectattr", "rejectattr", "map"):
-            given = sum(map(self.weight, arguments))
-            self.charge(_length(value) * (STEP + given / READING))
+            arguments_weight = sum(map(self.weight, arguments))
+            self.charge(_length(value) * (STEP + arguments_weight / READING))
         elif name in ("sort", "dictsort", "unique", "groupby", "min", "max"):
             self.charge(size + _length(value) * STEP)
         elif name == "round" and width > 300:

@@ -208,10 +208,10 @@ class Sandbox(sandbox.ImmutableSandboxedEnvironment):
         )
         self.budget = Budget(None)
         self.macros = dict[str, int]()
-        known = {name: function for name, function in self.filters.items() if name in FILTERS}
-        self.filters: dict[str, Any] = {n: _charging(n, f) for n, f in known.items()}
+        allowed = {name: function for name, function in self.filters.items() if name in FILTERS}
+        self.filters: dict[str, Any] = {n: _charging(n, f) for n, f in allowed.items()}
         self.filters |= {"tojson": _charging("tojson", _tojson), **GUARDS}
-        own: dict[str, Any] = {
+        functions: dict[str, Any] = {
             "range": self.globals["range"],
             "dict": _dict,
             "cycler": utils.Cycler,
@@ -221,7 +221,7 @@ class Sandbox(sandbox.ImmutableSandboxedEnvironment):
             "strftime_now": _strftime_now,
         }
         self.globals.clear()
-        self.globals.update(own)
+        self.globals.update(functions)
 
     def _compile(self: Any, source: str, filename: str) -> Any:
         """Return the code of a template; for faults in it Python reads no file of any name."""
@@ -264,9 +264,9 @@ class Sandbox(sandbox.ImmutableSandboxedEnvironment):
 
     def getattr(self: Any, obj: Any, attribute: str) -> Any:
         """Return an attribute, or else an item."""
-        found = self._attribute(obj, attribute)
-        if found is not None:
-            return found
+        value = self._attribute(obj, attribute)
+        if value is not None:
+            return value
         try:
             return obj[attribute]
         except (TypeError, LookupError, AttributeError):
@@ -277,8 +277,8 @@ class Sandbox(sandbox.ImmutableSandboxedEnvironment):
         try:
             return obj[argument]
         except (TypeError, LookupError, AttributeError):
-            found = self._attribute(obj, argument) if isinstance(argument, str) else None
-            return self.undefined(obj=obj, name=argument) if found is None else found
+            value = self._attribute(obj, argument) if isinstance(argument, str) else None
+            return self.undefined(obj=obj, name=argument) if value is None else value
 
     def _attribute(self: Any, value: Any, name: str) -> Any:
         """Return an attribute that templates may use, None for another."""
@@ -325,13 +325,13 @@ class Guarding(visitor.NodeTransformer):
 
     def visit_Concat(self: Any, node: Any) -> Any:  # noqa: D102
         node = self.generic_visit(node)
-        node.nodes = [_guard(each, "webnnm_write") for each in node.nodes]
+        node.nodes = [_guard(part, "webnnm_write") for part in node.nodes]
         return node
 
     def visit_Test(self: Any, node: Any) -> Any:  # noqa: D102
         node = self.generic_visit(node)
         node.node = _guard(node.node, "webnnm_read") if node.args else node.node
-        node.args = [_guard(each, "webnnm_read") for each in node.args]
+        node.args = [_guard(argument, "webnnm_read") for argument in node.args]
         return node
 
     def visit_Getitem(self: Any, node: Any) -> Any:  # noqa: D102

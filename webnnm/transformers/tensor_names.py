@@ -36,12 +36,15 @@ def publish_names(tensors: Mapping[str, T], kind: str) -> dict[str, T]:
     """
     for wrapper in WRAPPERS:
         if tensors and all(name.startswith(wrapper) for name in tensors):
-            tensors = {name.removeprefix(wrapper): each for name, each in tensors.items()}
+            tensors = {
+                name.removeprefix(wrapper): tensor_of_name
+                for name, tensor_of_name in tensors.items()
+            }
     rules = (*COMMON, *MODULES.get(kind, ()))
-    found: dict[str, T] = {}
+    published: dict[str, T] = {}
     for name, tensor in tensors.items():
         new = name
         for pattern, replacement in rules:
             new = re.sub(pattern, replacement, new)
-        found[name if new in tensors else new] = tensor
-    return found
+        published[name if new in tensors else new] = tensor
+    return published

@@ -26,9 +26,9 @@ class Writing(Unfinished):
     """A text that is being written: iterate over its pieces, or await the whole text.
 
     For several prompts, a piece is a list with one for each, "" if there is none, and the whole is
-    a list of texts. Nothing is computed before it is requested. `settings` are those of `written`;
-    `opened` gives the first tokens of models that do not continue prompts, but write about them;
-    `chat` are the arguments of `conversation` for messages.
+    a list of texts. Nothing is computed before it is requested. `settings` are those of
+    `generate_tokens`; `opened` gives the first tokens of models that do not continue prompts, but
+    write about them; `chat` are the arguments of `conversation` for messages.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class Writing(Unfinished):
         return self._whole().__await__()
 
     async def _whole(self) -> Any:
-        found = ["" for _ in self._rows_of_tokens]
+        texts = ["" for _ in self._rows_of_tokens]
         async for piece in self._rows():
-            found = [text + more for text, more in zip(found, piece, strict=True)]
-        return found[0] if self._single else found
+            texts = [text + more for text, more in zip(texts, piece, strict=True)]
+        return texts[0] if self._single else texts
 
     async def _pieces(self) -> AsyncIterator[Any]:
         async with aclosing(self._rows()) as rows:
@@ -73,19 +73,21 @@ class Writing(Unfinished):
 
     async def _rows(self) -> AsyncGenerator[list[str], None]:
         tokens = self._rows_of_tokens
-        most, settings = self._most, self._settings
+        limit, settings = self._most, self._settings
         if self._opened is not None:
-            tokens, most, more = self._opened(tokens, most)
+            tokens, limit, more = self._opened(tokens, limit)
             settings = {**settings, **more}
         streams = [TextStream(self._tokenizer, self._stops) for _ in tokens]
         ended = [False for _ in tokens]
-        async with aclosing(written(self._generator, tokens, most, **settings)) as rounds:
+        async with aclosing(generate_tokens(self._generator, tokens, limit, **settings)) as rounds:
             async for fresh in rounds:
                 pieces: list[str] = []
-                for row, found in enumerate(fresh):
-                    kept = until(found, self._tokenizer.ends)
-                    piece = "" if ended[row] else streams[row].push(kept)
-                    if not ended[row] and (len(kept) < len(found) or streams[row].stopped):
+                for row, tokens_of_row in enumerate(fresh):
+                    text_tokens = until(tokens_of_row, self._tokenizer.ends)
+                    piece = "" if ended[row] else streams[row].push(text_tokens)
+                    if not ended[row] and (
+                        len(text_tokens) < len(tokens_of_row) or streams[row].stopped
+                    ):
                         ended[row] = True
                         piece += streams[row].end()
                     pieces.append(piece)
@@ -95,7 +97,7 @@ class Writing(Unfinished):
         yield ["" if done else stream.end() for done, stream in zip(ended, streams, strict=True)]
 
 
-async def written(
+async def generate_tokens(
     generator: Generator,
     rows: Sequence[Sequence[int]],
     max_new_tokens: int,
@@ -130,7 +132,7 @@ def prompt_tokens(
         raise DataError(
             "NNM702", "there is no prompt", hint="pass a text, a list of texts, or messages"
         )
-    if all(isinstance(each, str) for each in prompt):
+    if all(isinstance(entry, str) for entry in prompt):
         return [tokenizer.encode(text) for text in cast("Sequence[str]", prompt)], False
     text = conversation(cast("Sequence[Message]", prompt), tokenizer.template, **chat)
     return [tokenizer.encode_rendered(text)], True
@@ -138,11 +140,11 @@ def prompt_tokens(
 
 def until(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:
     """Return the tokens before the first one that ends a text."""
-    place = next((place for place, token in enumerate(tokens) if token in ends), len(tokens))
-    return [*tokens[:place]]
+    index = next((index for index, token in enumerate(tokens) if token in ends), len(tokens))
+    return [*tokens[:index]]
 
 
-async def continued(
+async def continue_rows(
     generator: Generator,
     rows: Sequence[Sequence[int]],
     max_new_tokens: int,
@@ -150,60 +152,60 @@ async def continued(
     settings: dict[str, Any],
 ) -> list[list[int]]:
     """Return texts of tokens with their continuations, each up to a token that ends it."""
-    found = [list(row) for row in rows]
+    texts = [list(row) for row in rows]
     ended = [False for _ in rows]
-    async with aclosing(written(generator, rows, max_new_tokens, **settings)) as rounds:
+    async with aclosing(generate_tokens(generator, rows, max_new_tokens, **settings)) as rounds:
         async for fresh in rounds:
             for row, more in enumerate(fresh):
                 if not ended[row]:
-                    kept = until(more, ends)
-                    ended[row] = len(kept) < len(more)
-                    found[row] += more[: len(kept) + ended[row]]
+                    text_tokens = until(more, ends)
+                    ended[row] = len(text_tokens) < len(more)
+                    texts[row] += more[: len(text_tokens) + ended[row]]
             if all(ended):
                 break
-    return found
+    return texts
 
 
-def padded(rows: Sequence[list[int]], starts: Sequence[int], token: int) -> list[list[int]]:
+def align_rows(rows: Sequence[list[int]], starts: Sequence[int], token: int) -> list[list[int]]:
     """Return rows of equal length, whose continuations begin in the same column.
 
-    >>> padded([[5, 1], [7, 8, 2, 3]], [1, 2], 0)
+    >>> align_rows([[5, 1], [7, 8, 2, 3]], [1, 2], 0)
     [[0, 5, 1, 0], [7, 8, 2, 3]]
 
     `starts` are the lengths of what is continued.
     """
     first = max(starts, default=0)
-    found = [[token] * (first - start) + row for row, start in zip(rows, starts, strict=True)]
-    length = max(map(len, found), default=0)
-    return [row + [token] * (length - len(row)) for row in found]
+    aligned = [[token] * (first - start) + row for row, start in zip(rows, starts, strict=True)]
+    length = max(map(len, aligned), default=0)
+    return [row + [token] * (length - len(row)) for row in aligned]
 
 
 def end_tokens(config: Mapping[str, Any]) -> frozenset[int]:
     """Return the tokens that end texts, according to a config."""
-    found: Any = config.get("eos_token_id")
-    listed = cast("list[int | None]", found if isinstance(found, list) else [found])
-    return frozenset(token for token in listed if token is not None)
+    value: Any = config.get("eos_token_id")
+    tokens = cast("list[int | None]", value if isinstance(value, list) else [value])
+    return frozenset(token for token in tokens if token is not None)
 
 
-def token_rows(
+def read_rows(
     tokens: Any, mask: Any = None, name: str = "input_ids"
 ) -> tuple[list[list[int]], bool]:
     """Return rows of tokens without padding, and whether a single row was given.
 
-    >>> token_rows([[0, 0, 5], [1, 2, 3]], [[0, 0, 1], [1, 1, 1]])
+    >>> read_rows([[0, 0, 5], [1, 2, 3]], [[0, 0, 1], [1, 1, 1]])
     ([[5], [1, 2, 3]], False)
 
     Raises `DataError` NNM702 for what is no list of tokens or of such lists, and for a mask of
     another shape; `name` is that of the argument.
     """
-    rows, masks, single = masked_rows(tokens, mask, name)
+    rows, masks, single = read_masked_rows(tokens, mask, name)
     if masks is None:
         return rows, single
-    pairs = [zip(row, each, strict=True) for row, each in zip(rows, masks, strict=True)]
+    pairs = [zip(row, mask_row, strict=True) for row, mask_row in zip(rows, masks, strict=True)]
     return [[token for token, counts in pair if counts] for pair in pairs], single
 
 
-def masked_rows(
+def read_masked_rows(
     tokens: Any, mask: Any = None, name: str = "input_ids"
 ) -> tuple[list[list[int]], list[list[int]] | None, bool]:
     """Return rows of tokens, those of their mask, and whether a single row was given."""
@@ -218,12 +220,12 @@ def masked_rows(
 
 def _integer_rows(values: Any, name: str) -> tuple[list[list[int]], bool]:
     """Return rows of integers, which may differ in length, and whether a single row was given."""
-    whole = _listed(values)
-    rows = [_listed(row) for row in whole] if isinstance(whole, LISTS) else [whole]
+    items = _to_list(values)
+    rows = [_to_list(row) for row in items] if isinstance(items, LISTS) else [items]
     single = not any(isinstance(row, LISTS) for row in rows)
     hint = f"give {name} as a list of integers, or a list of such lists"
     try:
-        arrays = [HostArray.of(row, "int32") for row in ([whole] if single else rows)]
+        arrays = [HostArray.of(row, "int32") for row in ([items] if single else rows)]
     except DataError as error:
         raise DataError(error.code, f"{name}: {error.message}", hint=hint) from error
     for array in arrays:
@@ -233,5 +235,5 @@ def _integer_rows(values: Any, name: str) -> tuple[list[list[int]], bool]:
     return [array.tolist() for array in arrays], single
 
 
-def _listed(values: Any) -> Any:
+def _to_list(values: Any) -> Any:
     return values.tolist() if hasattr(values, "tolist") else values

@@ -69,11 +69,11 @@ class TimestampRules:
         self._is_time = self._flag(b.greater_or_equal(self._numbers, self._first))
         self._begins = self._flag(b.equal(self._count, 0.0))
         is_silence = self._flag(b.equal(self._numbers, silence))
-        found = self._shares(scores)
-        found = b.reduce_sum(found * is_silence, axes=[1], keep_dimensions=True)
-        self._silence = self._begins * found + (1.0 - self._begins) * quiet
+        shares = self._shares(scores)
+        shares = b.reduce_sum(shares * is_silence, axes=[1], keep_dimensions=True)
+        self._silence = self._begins * shares + (1.0 - self._begins) * quiet
 
-    def applied(self, scores: Any) -> Any:
+    def apply(self, scores: Any) -> Any:
         """Return scores with which tokens that the rules forbid are never chosen."""
         b, is_time = self._b, self._is_time
         is_text = 1.0 - is_time
@@ -94,7 +94,7 @@ class TimestampRules:
         return scores
 
     def following(self, tokens: Any) -> dict[str, Operand]:
-        """Return the state after a choice, int32 `[batch]`, among the scores of `applied`."""
+        """Return the state after a choice, int32 `[batch]`, among the scores of `apply`."""
         b = self._b
         token = b.reshape(b.cast(tokens, type="float32"), new_shape=(tokens.shape[0], 1))
         chosen = self._flag(b.equal(self._numbers, token))
@@ -122,4 +122,4 @@ class TimestampRules:
 
     def _columns(self, value: Any) -> list[Any]:
         rows, count = value.shape
-        return [self._b.slice(value, (0, place), (rows, 1)) for place in range(count)]
+        return [self._b.slice(value, (0, index), (rows, 1)) for index in range(count)]

@@ -65,30 +65,30 @@ class TextStream:
         # The last tokens stay: their text may differ at the beginning of a text.
         self._tokens = self._tokens[self._told :]
         self._told = len(self._tokens)
-        return self._released(now[len(before) :])
+        return self._release(now[len(before) :])
 
     def end(self) -> str:
         """Return the text that was held back."""
         before = self._tokenizer.decode(self._tokens[: self._told])
         rest = self._tokenizer.decode(self._tokens)[len(before) :]
-        text = "" if self.stopped else self._released(rest) + self._held
+        text = "" if self.stopped else self._release(rest) + self._held
         self._tokens = []
         self._held, self._told = "", 0
         return text
 
-    def _released(self, text: str) -> str:
+    def _release(self, text: str) -> str:
         """Return text up to a stop word, or to what may be the beginning of one."""
         text = self._held + text
-        places = [place for stop in self._stops if (place := text.find(stop)) >= 0]
-        if places:
+        stop_indices = [index for stop in self._stops if (index := text.find(stop)) >= 0]
+        if stop_indices:
             self.stopped, self._held = True, ""
-            return text[: min(places)]
+            return text[: min(stop_indices)]
         open_ends = (
             size
             for stop in self._stops
             for size in range(min(len(stop) - 1, len(text)), 0, -1)
             if text.endswith(stop[:size])
         )
-        kept = len(text) - max(open_ends, default=0)
-        self._held = text[kept:]
-        return text[:kept]
+        final_length = len(text) - max(open_ends, default=0)
+        self._held = text[final_length:]
+        return text[:final_length]

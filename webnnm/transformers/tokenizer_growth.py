@@ -12,13 +12,13 @@ from typing import Any, cast
 from webnnm.core.errors import DataError
 from webnnm.formats.fields import Fields
 
-MOST_GROWTH = 1 << 12
+MAX_GROWTH = 1 << 12
 """How many times as long a tokenizer may make a text, or its tokens."""
-MOST_ADDED = 1 << 16
+MAX_ADDED = 1 << 16
 """How many characters or tokens it may add to a text of any length."""
-MOST_AFFIX = 1 << 10
+MAX_AFFIX = 1 << 10
 """The longest beginning or end that it gives to the pieces of a word."""
-MOST_LETTERS = 1 << 10
+MAX_LETTERS = 1 << 10
 """The longest word whose pieces are looked up one by one: that takes the square of its length."""
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
@@ -45,17 +45,17 @@ as long, more than 4,096
         for step in (step for name in names for step in _steps(parts.get(name))):
             times, more = _growth(step)
             factor, added = factor * times, added * times + more
-        _limit("makes texts up to {:,} times as long", factor, MOST_GROWTH)
-        _limit("adds {:,} characters or tokens to a text", added, MOST_ADDED)
+        _limit("makes texts up to {:,} times as long", factor, MAX_GROWTH)
+        _limit("adds {:,} characters or tokens to a text", added, MAX_ADDED)
     for key in AFFIXES:
-        _limit(f'has a "{key}" of {{:,}} characters', len(model.text(key, "")), MOST_AFFIX)
+        _limit(f'has a "{key}" of {{:,}} characters', len(model.text(key, "")), MAX_AFFIX)
     letters = model.integer(LETTERS, 0, most=2**63)
-    _limit("looks up the pieces of words of up to {:,} letters", letters, MOST_LETTERS)
+    _limit("looks up the pieces of words of up to {:,} letters", letters, MAX_LETTERS)
 
 
-def _limit(what: str, number: int, most: int) -> None:
-    if number > most:
-        message = f"{_FILE} {what.format(number)}, more than {most:,}"
+def _limit(what: str, number: int, limit: int) -> None:
+    if number > limit:
+        message = f"{_FILE} {what.format(number)}, more than {limit:,}"
         raise DataError(_CODE, message, hint="this is no tokenizer of a model for texts")
 
 
@@ -69,8 +69,8 @@ def _steps(part: Any) -> Iterator[Fields]:
         return
     for key in _LISTS:
         inner = step.get(key, [])
-        for each in cast("list[Any]", inner) if isinstance(inner, list) else [inner]:
-            yield from _steps(each)
+        for inner_step in cast("list[Any]", inner) if isinstance(inner, list) else [inner]:
+            yield from _steps(inner_step)
 
 
 def _growth(step: Fields) -> tuple[int, int]:
@@ -111,7 +111,7 @@ def _longest(charsmap: str) -> int:
 def _template(step: Fields) -> tuple[int, int]:
     """Return how often a template has the text, and how many tokens it adds."""
     pieces, tokens = step.get("single", []), step.object("special_tokens").items()
-    sizes = {key: len(Fields.of(each, _FILE, _CODE).integers("ids", [])) for key, each in tokens}
+    sizes = {key: len(Fields.of(token, _FILE, _CODE).integers("ids", [])) for key, token in tokens}
     texts = added = 0
     for piece in cast("list[Any]", pieces) if isinstance(pieces, list) else []:
         fields = Fields.of(piece, _FILE, _CODE)

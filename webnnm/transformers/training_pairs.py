@@ -10,7 +10,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.transformers.beginning import beginning, even
+from webnnm.transformers.beginning import beginning, pad_with_mask
 from webnnm.transformers.inputs import DEFAULTS, read_inputs
 from webnnm.transformers.texts import end_tokens
 
@@ -24,10 +24,13 @@ ASIDE = "encoder_last_hidden_state"
 
 def reads_pairs(network: Network) -> bool:
     """Return whether a network writes texts of one sequence of tokens about those of another."""
-    known = {f"{of}{name}" for of in ("", "decoder_") for name in ("input_ids", *DEFAULTS)}
+    supported = {f"{of}{name}" for of in ("", "decoder_") for name in ("input_ids", *DEFAULTS)}
     inputs = {vertex.block for vertex in network.inputs}
     outputs = {output.name for output in network.outputs}
-    return {"input_ids", "decoder_input_ids"} <= inputs <= known and outputs == {"logits", ASIDE}
+    return {"input_ids", "decoder_input_ids"} <= inputs <= supported and outputs == {
+        "logits",
+        ASIDE,
+    }
 
 
 def pairs_dataset(
@@ -50,27 +53,27 @@ def pairs_dataset(
     for tokens out of the vocabulary and texts without tokens, NNM704 for a length below 1, NNM818
     for a config without the first token.
     """
-    most = _lengths(length)
+    limits = _lengths(length)
     if not pairs:
         raise DataError("NNM705", "there are no pairs", hint="give at least one")
     ends = sorted(end_tokens(config))
     sources, targets = list[list[int]](), list[list[int]]()
-    for place, pair in enumerate(pairs):
-        source, target = _pair(place, pair)
-        sources.append(_tokens(source, encode, ())[: most[0]])
-        targets.append(_tokens(target, encode, ends)[: most[1]])
-        for word, found in (("source", sources[-1]), ("target", targets[-1])):
-            if not found:
-                message = f"the {word} of pair {place} has no tokens"
+    for index, pair in enumerate(pairs):
+        source, target = _pair(index, pair)
+        sources.append(_tokens(source, encode, ())[: limits[0]])
+        targets.append(_tokens(target, encode, ends)[: limits[1]])
+        for side, tokens in (("source", sources[-1]), ("target", targets[-1])):
+            if not tokens:
+                message = f"the {side} of pair {index} has no tokens"
                 raise DataError("NNM711", message, hint="leave the pair out")
     inputs = _inputs(network, config, sources, targets)
-    labels, counted = even(targets)
-    wanted = [
+    labels, counted = pad_with_mask(targets)
+    labels_flat = [
         token if counts else IGNORED
         for row, marks in zip(labels, counted, strict=True)
         for token, counts in zip(row, marks, strict=True)
     ]
-    logits = HostArray.of(wanted, "int32", (len(labels), len(labels[0])))
+    logits = HostArray.of(labels_flat, "int32", (len(labels), len(labels[0])))
     lengths = {name: array.shape[1] for name, array in inputs.items()}
     data = Dataset(
         inputs,
@@ -94,20 +97,20 @@ def _inputs(
     """Return the inputs of the encoder, and of the decoder that writes the targets."""
     begin = beginning(config, 1).rows[0][0]
     padding = config.get("pad_token_id") or 0
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for of, rows in ("", sources), ("decoder_", [[begin, *row[:-1]] for row in targets]):
-        ids, mask = even(rows, padding)
-        given |= {f"{of}input_ids": ids, f"{of}attention_mask": mask}
+        ids, mask = pad_with_mask(rows, padding)
+        values |= {f"{of}input_ids": ids, f"{of}attention_mask": mask}
     names = {vertex.block for vertex in network.inputs}
-    return read_inputs(config, {n: v for n, v in given.items() if n in names}, network.inputs)
+    return read_inputs(config, {n: v for n, v in values.items() if n in names}, network.inputs)
 
 
-def _pair(place: int, pair: Any) -> tuple[Text, Text]:
+def _pair(index: int, pair: Any) -> tuple[Text, Text]:
     if isinstance(pair, tuple) and len(cast("tuple[Any, ...]", pair)) == 2:
         return cast("tuple[Text, Text]", pair)
     raise DataError(
         "NNM714",
-        f"text {place} is {str(cast(object, pair))[:60]!r}, and the model has an encoder",
+        f"text {index} is {str(cast(object, pair))[:60]!r}, and the model has an encoder",
         hint="pass pairs: tuples of a source and the target to be written",
     )
 
@@ -116,13 +119,15 @@ def _tokens(text: Text, encode: Callable[[str], list[int]], ends: Sequence[int])
     """Return tokens; a target text gets a token that ends texts."""
     if not isinstance(text, str):
         return [int(token) for token in text]
-    found = encode(text)
-    return found if not ends or (found[-1:] and found[-1] in ends) else [*found, ends[0]]
+    tokens = encode(text)
+    return tokens if not ends or (tokens[-1:] and tokens[-1] in ends) else [*tokens, ends[0]]
 
 
 def _lengths(length: Lengths) -> tuple[int | None, int | None]:
-    most = length if isinstance(length, tuple) else (length, length)
-    if len(most) != 2 or not all(each is None or (is_integer(each) and each > 0) for each in most):
+    limits = length if isinstance(length, tuple) else (length, length)
+    if len(limits) != 2 or not all(
+        limit is None or (is_integer(limit) and limit > 0) for limit in limits
+    ):
         hint = "an integer from 1, or a tuple of two: for sources and targets"
         raise DataError("NNM704", f"length is {length!r}", hint=hint)
-    return most
+    return limits

@@ -32,7 +32,7 @@ class _Row(NamedTuple):
     """Tokens, and how many of them are the prompt, which is not a target."""
 
     tokens: list[int]
-    given: int = 0
+    prompt_length: int = 0
 
 
 def texts_dataset(
@@ -74,10 +74,11 @@ def texts_dataset(
     size = max(len(row.tokens) for row in rows)
     if length is not None:
         size = length if packing else min(size, length)
-    for place, row in enumerate(rows):
-        if min(len(row.tokens), size) <= max(1, row.given):
+    for index, row in enumerate(rows):
+        if min(len(row.tokens), size) <= max(1, row.prompt_length):
             message = (
-                f"text {place} has {len(row.tokens)} tokens, {row.given} of them in the prompt"
+                f"text {index} has {len(row.tokens)} tokens, "
+                f"{row.prompt_length} of them in the prompt"
             )
             raise DataError(
                 "NNM711",
@@ -93,25 +94,25 @@ def texts_dataset(
         raise DataError("NNM711", f"{message} angles", hint=hint)
     packed = [[row] for row in rows]
     if packing:
-        packed = _packed(rows, size)
+        packed = _pack_rows(rows, size)
         size = max(sum(min(len(row.tokens), size) for row in group) for group in packed)
-    known: dict[str, list[int]] = {
+    columns: dict[str, list[int]] = {
         name: [] for name in ("input_ids", "attention_mask", "position_ids", "targets")
     }
     for row in packed:
         ids, segments, positions, targets = _columns(row, size)
         rest = size - len(ids)
-        known["input_ids"] += ids + [0] * rest
-        known["attention_mask"] += segments + [0] * rest
-        known["position_ids"] += positions + [0] * rest
-        known["targets"] += targets + [IGNORED] * rest
-    known["token_type_ids"] = [0] * len(known["input_ids"])
+        columns["input_ids"] += ids + [0] * rest
+        columns["attention_mask"] += segments + [0] * rest
+        columns["position_ids"] += positions + [0] * rest
+        columns["targets"] += targets + [IGNORED] * rest
+    columns["token_type_ids"] = [0] * len(columns["input_ids"])
     shape = len(packed), size
-    inputs = {v.block: HostArray.of(known[v.block], "int32", shape) for v in network.inputs}
+    inputs = {v.block: HostArray.of(columns[v.block], "int32", shape) for v in network.inputs}
     (output,) = network.outputs
     return Dataset(
         inputs,
-        {output.name: HostArray.of(known["targets"], "int32", shape)},
+        {output.name: HostArray.of(columns["targets"], "int32", shape)},
         name="texts",
         kinds={output.name: "classes"},
         length=dict.fromkeys([*inputs, output.name], size),
@@ -126,33 +127,33 @@ def _columns(row: Sequence[_Row], size: int) -> tuple[list[int], list[int], list
     """Return the tokens of texts in a row, the number of each token's text from 1, its position in
     the text, and its target."""
     ids, segments, positions, targets = list[int](), list[int](), list[int](), list[int]()
-    for number, (tokens, given) in enumerate(row, 1):
-        own = tokens[:size]
-        ids += own
-        segments += [number] * len(own)
-        positions += range(len(own))
-        first = max(given, 1)
-        targets += [*[IGNORED] * (first - 1), *own[first:], IGNORED]
+    for number, (tokens, prompt_length) in enumerate(row, 1):
+        row_tokens = tokens[:size]
+        ids += row_tokens
+        segments += [number] * len(row_tokens)
+        positions += range(len(row_tokens))
+        first = max(prompt_length, 1)
+        targets += [*[IGNORED] * (first - 1), *row_tokens[first:], IGNORED]
     return ids, segments, positions, targets
 
 
-def _packed(rows: Sequence[_Row], size: int) -> list[list[_Row]]:
+def _pack_rows(rows: Sequence[_Row], size: int) -> list[list[_Row]]:
     """Return rows of texts, packed by best fit, the longest first.
 
     Best fit decreasing makes at most 11/9 times as many rows as needed, plus 4 (D. Johnson et al.,
     "Worst-case performance bounds for simple one-dimensional packing algorithms", 1974).
     """
-    found: list[list[_Row]] = []
+    packed: list[list[_Row]] = []
     by_room: dict[int, list[list[_Row]]] = {}
     for row in sorted(rows, key=lambda row: -len(row.tokens)):
-        needed = min(len(row.tokens), size)
-        room = next((room for room in range(needed, size) if by_room.get(room)), size)
+        size_of_row = min(len(row.tokens), size)
+        room = next((room for room in range(size_of_row, size) if by_room.get(room)), size)
         target = by_room[room].pop() if room < size else list[_Row]()
         if not target:
-            found.append(target)
+            packed.append(target)
         target.append(row)
-        by_room.setdefault(room - needed, []).append(target)
-    return found
+        by_room.setdefault(room - size_of_row, []).append(target)
+    return packed
 
 
 def _check_packing(network: Network) -> None:
@@ -171,9 +172,9 @@ def _check_packing(network: Network) -> None:
 
 def check_network(network: Network) -> None:
     """Raise NNM717 for networks that do not continue texts."""
-    known = {"input_ids", *DEFAULTS}
-    strange = [vertex.block for vertex in network.inputs if vertex.block not in known]
-    if strange or [output.name for output in network.outputs] != ["logits"]:
+    supported = {"input_ids", *DEFAULTS}
+    unknown = [vertex.block for vertex in network.inputs if vertex.block not in supported]
+    if unknown or [output.name for output in network.outputs] != ["logits"]:
         outputs = ", ".join(output.name for output in network.outputs)
         inputs = ", ".join(vertex.block for vertex in network.inputs)
         raise DataError(
@@ -191,8 +192,8 @@ def _row(text: Example, encode: Callable[[str], list[int]], ends: Sequence[int])
     if not isinstance(text, tuple):
         return _Row(_tokens(text, encode, ends))
     prompt, following = cast("tuple[Text, Text]", text)
-    given = _tokens(prompt, encode, ())
-    return _Row(given + _tokens(following, encode, ends), len(given))
+    prompt_tokens = _tokens(prompt, encode, ())
+    return _Row(prompt_tokens + _tokens(following, encode, ends), len(prompt_tokens))
 
 
 def _tokens(text: Text, encode: Callable[[str], list[int]], ends: Sequence[int]) -> list[int]:

@@ -23,7 +23,7 @@ from webnnm.transformers.generator import Generator
 from webnnm.transformers.hearing import Features, Stream
 from webnnm.transformers.log_mel import HOP
 from webnnm.transformers.speech_tokens import SpeechTokens
-from webnnm.transformers.texts import continued
+from webnnm.transformers.texts import continue_rows
 from webnnm.transformers.timestamps import PROGRESS
 from webnnm.transformers.tokenizer import Tokenizer
 from webnnm.transformers.voice import SILENT, has_speech
@@ -31,7 +31,7 @@ from webnnm.transformers.voice import SILENT, has_speech
 STEP = 2
 """Frames from one timestamp to the next, 0.02 s."""
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-SHORTEST = RATE // 10
+MIN_SAMPLES = RATE // 10
 """The fewest samples that are transcribed."""
 
 
@@ -83,7 +83,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Written:
+class _WindowResult:
     """The tokens of a window, without the end token, and the confidence of the model."""
 
     tokens: list[int]
@@ -159,34 +159,34 @@ class Transcribing(Unfinished):
         start, size = 0, self._features.frames * HOP
         while not self._stopped:
             samples = await self._stream.window(start, size)
-            if len(samples) // 4 < SHORTEST:
+            if len(samples) // 4 < MIN_SAMPLES:
                 return
             if self._thresholds.quiet and not has_speech(samples, self._thresholds.quiet):
                 start += len(samples) // 4
                 continue
             source = {"input_features": await self._features.of(samples)}
-            written = await self._written(source)
+            result = await self._transcribe_window(source)
             if self._stopped:
                 return
             frames = -(-len(samples) // (4 * HOP))
-            if written.is_silent(self._thresholds):
+            if result.is_silent(self._thresholds):
                 start += frames * HOP
                 continue
-            found, heard = self._parts(written, frames, start / RATE)
-            for segment in found:
+            segments, frames_used = self._parts(result, frames, start / RATE)
+            for segment in segments:
                 yield segment
-            start += heard * HOP
+            start += frames_used * HOP
 
-    async def _written(self, source: dict[str, HostArray]) -> _Written:
+    async def _transcribe_window(self, source: dict[str, HostArray]) -> _WindowResult:
         """Return the tokens of a window, at the first temperature that gives a good result."""
         prompt, silence = await self._prompt(source)
-        written: _Written | None = None
+        result: _WindowResult | None = None
         for number, temperature in enumerate(self._temperatures):
-            written = await self._attempt(source, prompt, temperature, self._seed + number, silence)
-            if self._stopped or not written.is_poor(self._thresholds):
+            result = await self._attempt(source, prompt, temperature, self._seed + number, silence)
+            if self._stopped or not result.is_poor(self._thresholds):
                 break
-        assert written is not None
-        return written
+        assert result is not None
+        return result
 
     async def _prompt(self, source: dict[str, HostArray]) -> tuple[list[int], float | None]:
         """Return the tokens that a transcript begins with; for multilingual models, also what the
@@ -219,20 +219,20 @@ class Transcribing(Unfinished):
         temperature: float,
         seed: int,
         silence: float | None,
-    ) -> _Written:
+    ) -> _WindowResult:
         """Return the result at a temperature."""
         times = self._tokens.times
         sampling = Sampling(
             temperature=temperature, suppress_tokens=self._tokens.hidden, timestamps=times
         )
-        most = (self._generator.most or 2 * 224) // 2
+        limit = (self._generator.max_length or 2 * 224) // 2
         settings: dict[str, Any] = {"sampling": sampling, "seed": seed, "source": source}
         ends = frozenset({times.end})
-        (found,) = await continued(self._generator, [prompt], most, ends, settings)
-        tokens = found[len(prompt) :]
+        (row,) = await continue_rows(self._generator, [prompt], limit, ends, settings)
+        tokens = row[len(prompt) :]
         *_, total, quiet = (await self._generator.state(PROGRESS)).values()
         ended = tokens[-1:] == [times.end]
-        return _Written(
+        return _WindowResult(
             tokens=tokens[:-1] if ended else tokens,
             text=self._text(tokens),
             log_probability=total / max(len(tokens), 1),
@@ -243,16 +243,18 @@ class Transcribing(Unfinished):
     def _text(self, tokens: Sequence[int]) -> str:
         return self._tokenizer.decode([t for t in tokens if t < self._tokens.times.end])
 
-    def _parts(self, written: _Written, frames: int, begun: float) -> tuple[list[Segment], int]:
+    def _parts(
+        self, result: _WindowResult, frames: int, offset: float
+    ) -> tuple[list[Segment], int]:
         """Return the segments of a window, and how many of its frames they cover."""
-        tokens, first = written.tokens, self._tokens.times.first
+        tokens, first = result.tokens, self._tokens.times.first
         is_time = [token >= first for token in tokens]
-        cuts = [place + 1 for place, pair in enumerate(pairwise(is_time)) if all(pair)]
+        cuts = [index + 1 for index, pair in enumerate(pairwise(is_time)) if all(pair)]
         ends_alone = is_time[-2:] == [False, True]
-        heard = frames
+        frames_used = frames
         if cuts and not ends_alone:
             # What follows the last pair is incomplete: it is heard again.
-            heard = STEP * (tokens[cuts[-1] - 1] - first)
+            frames_used = STEP * (tokens[cuts[-1] - 1] - first)
         ends = [*cuts, len(tokens)] if ends_alone or not cuts else cuts
         parts = [tokens[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         segments: list[Segment] = []
@@ -265,16 +267,16 @@ class Transcribing(Unfinished):
             if text.strip() and end >= start:
                 segments.append(
                     Segment(
-                        start=round(begun + start * STEP * HOP / RATE, 2),
-                        end=round(begun + end * STEP * HOP / RATE, 2),
+                        start=round(offset + start * STEP * HOP / RATE, 2),
+                        end=round(offset + end * STEP * HOP / RATE, 2),
                         text=text,
                         tokens=part,
-                        log_probability=written.log_probability,
-                        silence=written.silence,
-                        temperature=written.temperature,
+                        log_probability=result.log_probability,
+                        silence=result.silence,
+                        temperature=result.temperature,
                     )
                 )
-        return segments, min(max(heard, STEP), frames)
+        return segments, min(max(frames_used, STEP), frames)
 
 
 def _share(scores: HostArray, token: int) -> float:

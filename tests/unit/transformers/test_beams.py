@@ -19,7 +19,7 @@ from webnnm.transformers.beams import (
     Search,
     candidates,
     likelihoods,
-    searched,
+    step_beams,
 )
 from webnnm.transformers.generator import Generator
 
@@ -40,7 +40,7 @@ async def test_a_step_keeps_the_best_that_go_on() -> None:
     totals = -drawn.random((2, 3)).astype("float32")
     b = GraphBuilder()
     given = likelihoods(b, b.input("scores", "float32", [6, 9]))
-    token, states = searched(b, given, beams, ends, 2)
+    token, states = step_beams(b, given, beams, ends, 2)
     runner = await (await backend("numpy")).compile(b.build({"token": token, **states}))
     amount = candidates(beams, ends)
     logs = {VALUES: np.zeros((2, 2, amount), "float32"), PLACES: np.ones((2, 2, amount), "int32")}
@@ -60,7 +60,7 @@ async def test_a_step_keeps_the_best_that_go_on() -> None:
 
 
 def test_ends_wait_for_something_better() -> None:
-    search = Search(Beams(2, ends=(0,)), vocabulary=10, most=5)
+    search = Search(Beams(2, ends=(0,)), vocabulary=10, max_length=5)
     search.step([-1.0, -1.5, -2.0, -3.0], [0, 1, 2, 3])  # one ends, 1 and 2 go on
     assert not search.done
     search.step([-1.6, -2.5, -4.0, -5.0], [3, 10, 4, 14])  # [1, 3] is best; [2] ends
@@ -76,7 +76,7 @@ def test_ends_wait_for_something_better() -> None:
     [({}, [1, 3, 0]), ({"early_stopping": True}, [1, 0]), ({"length_penalty": 0.0}, [0])],
 )
 def test_the_end_of_a_search_is_chosen(settings: dict[str, Any], wanted: list[int]) -> None:
-    search = Search(Beams(2, ends=(0,), **settings), vocabulary=10, most=9)
+    search = Search(Beams(2, ends=(0,), **settings), vocabulary=10, max_length=9)
     steps: list[tuple[list[float], list[int]]] = [
         ([-0.5, -1.2, -3.0, -3.1], [1, 0, 3, 4]),
         ([-1.6, -1.65, -3.2, -3.3], [0, 3, 13, 14]),
@@ -89,7 +89,7 @@ def test_the_end_of_a_search_is_chosen(settings: dict[str, Any], wanted: list[in
 
 
 def test_the_longest_text_ends_as_it_is_told() -> None:
-    search = Search(Beams(2), vocabulary=10, most=3, forced=1, last=9)
+    search = Search(Beams(2), vocabulary=10, max_length=3, forced=1, last=9)
     search.step([-1.0, -2.0, -3.0, -4.0], [5, 6, 7, 8])
     assert not search.done
     search.step([-1.1, -2.0, -3.0, -4.0], [16, 1, 2, 3])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.work import examples
 from webnnm import GraphBuilder, backend
-from webnnm.transformers.choice import GENERATOR, Sampling, chosen, generator_states
+from webnnm.transformers.choice import GENERATOR, Sampling, choose_tokens, generator_states
 
 np = pytest.importorskip("numpy")
 
@@ -43,7 +43,7 @@ def wanted(temperature: float, top_k: int = 99, top_p: float = 1.0, min_p: float
 async def draws(sampling: Sampling, rows: int = ROWS, seed: int = 5) -> Any:
     b = GraphBuilder()
     scores = b.input("scores", "float32", [rows, len(SCORES)])
-    token, states = chosen(b, scores, sampling.kinds())
+    token, states = choose_tokens(b, scores, sampling.kinds())
     runner = await (await backend("numpy")).compile(b.build({"token": token, **states}))
     first = {n: s.values() for n, s in generator_states(seed, rows, len(SCORES)).items()}
     given = {"scores": np.tile(SCORES, (rows, 1)).astype("float32"), **sampling.values(len(SCORES))}

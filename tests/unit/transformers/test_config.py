@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, parse
-from webnnm.transformers.architectures import written
+from webnnm.transformers.architectures import write_model
 
 LLAMA: Mapping[str, Any] = {
     "model_type": "llama",
@@ -25,12 +25,12 @@ GPT2: Mapping[str, Any] = {"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_la
 
 def refused(config: Mapping[str, Any]) -> str:
     with pytest.raises(DataError) as caught:
-        written(config)
+        write_model(config)
     return str(caught.value)
 
 
 def test_text_is_in_canonical_form() -> None:
-    found = written(LLAMA)
+    found = write_model(LLAMA)
     assert parse(found.source).source == found.source
     assert "heads=4" in found.source and "kvHeads=2" in found.source
 
@@ -69,10 +69,10 @@ def test_what_no_text_has_is_refused_by_its_key(key: str, value: Any) -> None:
 def test_layers_of_several_kinds_call_a_block_of_their_own() -> None:
     full, window = "full_attention", "sliding_attention"
     given = {**LLAMA, "sliding_window": 4, "use_sliding_window": True, "num_hidden_layers": 3}
-    source = written({**given, "layer_types": [full, window, window]}).source
+    source = write_model({**given, "layer_types": [full, window, window]}).source
     assert "layer(repeat=1, attention=full),\n  layer(repeat=2, attention=windowed)" in source
-    assert written({**given, "max_window_layers": 1}).source == source
-    assert "full" not in written({**given, "max_window_layers": 0}).source
+    assert write_model({**given, "max_window_layers": 1}).source == source
+    assert "full" not in write_model({**given, "max_window_layers": 0}).source
     for kinds in ([full, window], [full, window, "chunked_attention"]):
         assert '"layer_types" is ' in refused({**given, "layer_types": kinds})
 
@@ -108,13 +108,13 @@ def test_variants_of_gpt2_are_refused(key: str) -> None:
 
 
 def test_keys_can_be_ignored() -> None:
-    assert written({**LLAMA, "my_notes": "kept"}, ignore=["my_notes"]).source
+    assert write_model({**LLAMA, "my_notes": "kept"}, ignore=["my_notes"]).source
     assert 'ignore=["my_notes"]' in refused({**LLAMA, "my_notes": "kept"})
 
 
 def test_empty_keys_and_those_of_training_are_passed_over() -> None:
     more = {"quantization_config": None, "hidden_dropout": 0.1, "bos_token_id": 1}
-    assert written({**LLAMA, **more}) == written(LLAMA)
+    assert write_model({**LLAMA, **more}) == write_model(LLAMA)
 
 
 REAL: Mapping[str, Mapping[str, Any]] = {
@@ -131,19 +131,19 @@ REAL: Mapping[str, Mapping[str, Any]] = {
 @pytest.mark.parametrize("kind", REAL)
 def test_keys_of_published_configs_are_known(kind: str) -> None:
     sizes = LLAMA if kind == "llama" else {"architectures": None}
-    assert written({**sizes, "model_type": kind, **REAL[kind]}).source
+    assert write_model({**sizes, "model_type": kind, **REAL[kind]}).source
 
 
 def test_the_first_configs_of_gemma_mean_the_tanh_form_of_gelu() -> None:
     gemma = {**LLAMA, "model_type": "gemma", "hidden_act": "gelu"}
-    assert "geluTanh()" in written(gemma).source and "gelu()" not in written(gemma).source
-    assert "geluTanh()" in written({**gemma, "hidden_act": None}).source
+    assert "geluTanh()" in write_model(gemma).source and "gelu()" not in write_model(gemma).source
+    assert "geluTanh()" in write_model({**gemma, "hidden_act": None}).source
 
 
 def test_windows_become_an_option_of_attention() -> None:
     mistral = {**LLAMA, "model_type": "mistral", "sliding_window": 5}
-    assert "window=5" in written(mistral).source
-    assert "window" not in written({**mistral, "sliding_window": None}).source
+    assert "window=5" in write_model(mistral).source
+    assert "window" not in write_model({**mistral, "sliding_window": None}).source
 
 
 CLIP: Mapping[str, Any] = {
@@ -172,12 +172,12 @@ def test_keys_of_parts_are_named_with_their_place(
 def test_keys_of_parts_are_passed_over_by_their_place() -> None:
     told = {**CLIP, "text_config": {**CLIP["text_config"], "num_experts": 4}}
     assert 'ignore=["text_config.num_experts"]' in refused(told)
-    assert written(told, ignore=["text_config.num_experts"]).source
+    assert write_model(told, ignore=["text_config.num_experts"]).source
 
 
 def test_parts_that_are_not_asked_for_may_say_what_they_like() -> None:
     told = {**CLIP, "vision_config": {"num_experts": 4}, "architectures": ["CLIPTextModel"]}
-    assert "pixel_values" not in written(told).source
+    assert "pixel_values" not in write_model(told).source
 
 
 def test_a_part_is_an_object() -> None:
@@ -244,6 +244,6 @@ def test_what_parts_of_pictures_lack_is_named(
 
 
 def test_sizes_of_the_published_models_are_the_defaults() -> None:
-    assert "repeat=2" in written(SAM).source and "relativeHeight" in written(SAM).source
+    assert "repeat=2" in write_model(SAM).source and "relativeHeight" in write_model(SAM).source
     large = {key: UNET[key] for key in ("_class_name",)} | {"cross_attention_dim": 768}
-    assert "resnet(filters=1280, kept=projected)" in written(large).source
+    assert "resnet(filters=1280, kept=projected)" in write_model(large).source

@@ -164,7 +164,7 @@ async def test_texts_outgrow_the_room() -> None:
 
 async def test_positions_are_limited() -> None:
     _, generator = await create(GPT)
-    assert generator.most == 100
+    assert generator.max_length == 100
     assert len((await whole(generator, [[1] * 97], 64))[0]) == 3
     with pytest.raises(DataError, match="100 tokens, the model has positions for 100"):
         await whole(generator, [[1] * 100], 1)

@@ -13,7 +13,7 @@ import webnnm
 from tests.unit.transformers.folders import CONFIG, packed, sharded, weights, write
 from webnnm import DataError, WebNNMError
 from webnnm.core.arrays import HostArray
-from webnnm.transformers.architectures import ARCHITECTURES, DIFFUSERS, written
+from webnnm.transformers.architectures import ARCHITECTURES, DIFFUSERS, write_model
 from webnnm.transformers.config import TYPES, Config
 
 ODD: tuple[Any, ...] = (
@@ -80,7 +80,7 @@ def keys_of(kind: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, ...]]:
 
     with monkeypatch.context() as patch:
         patch.setattr(Config, "get", recorded)
-        written(config_of(kind))
+        write_model(config_of(kind))
     return found | {(key,) for key in TYPES}
 
 
@@ -98,7 +98,7 @@ def test_values_of_any_type_are_named(kind: str, monkeypatch: pytest.MonkeyPatch
     for path in sorted(keys):
         for value in ODD:
             try:
-                written(replaced(config_of(kind), path, value))
+                write_model(replaced(config_of(kind), path, value))
             except WebNNMError as error:
                 assert len(str(error)) < 1500
                 refused += 1
@@ -191,7 +191,7 @@ def test_computed_tables_are_bounded(kind: str) -> None:
         vision = replaced(config_of(kind), ("vision_config", key), 16_000)
         for each in (config, {**config, "patch_size": 1}, vision):
             try:
-                found = written(each)
+                found = write_model(each)
             except DataError as error:
                 assert error.code in ("NNM818", "NNM817")
             else:

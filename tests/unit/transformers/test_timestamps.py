@@ -10,7 +10,7 @@ import pytest
 from webnnm import backend
 from webnnm.core.arrays import HostArray
 from webnnm.graph.builder import GraphBuilder
-from webnnm.transformers.choice import Sampling, chosen
+from webnnm.transformers.choice import Sampling, choose_tokens
 from webnnm.transformers.timestamps import PROGRESS, TIMES, Timestamps
 
 np = pytest.importorskip("numpy")
@@ -47,7 +47,7 @@ async def written(rows: Any) -> tuple[list[int], list[float]]:
     b = GraphBuilder()
     sampling = Sampling(timestamps=FACTS, suppress_tokens=HIDDEN)
     scores = b.input("scores", "float32", [1, VOCABULARY])
-    token, states = chosen(b, scores, sampling.kinds())
+    token, states = choose_tokens(b, scores, sampling.kinds())
     device = await backend("numpy")
     executable = await device.compile(b.build({"token": token, PROGRESS: states[PROGRESS]}))
     given: dict[str, Any] = sampling.values(VOCABULARY) | FACTS.values(1)

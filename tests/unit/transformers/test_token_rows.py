@@ -12,7 +12,7 @@ from tests.unit.transformers import test_pairs as pairs
 from tests.unit.transformers.folders import write
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
-from webnnm.transformers.texts import token_rows
+from webnnm.transformers.texts import read_rows
 
 SINGLE: tuple[tuple[Any, list[int]], ...] = (
     ([5, 8, 2], [5, 8, 2]),
@@ -34,13 +34,13 @@ SEVERAL: tuple[tuple[Any, list[list[int]]], ...] = (
 
 @pytest.mark.parametrize(("given", "row"), SINGLE)
 def test_a_row_may_be_a_list_or_an_array(given: Any, row: list[int]) -> None:
-    assert token_rows(given) == ([row], True)
-    assert all(type(token) is int for token in token_rows(given)[0][0])
+    assert read_rows(given) == ([row], True)
+    assert all(type(token) is int for token in read_rows(given)[0][0])
 
 
 @pytest.mark.parametrize(("given", "rows"), SEVERAL)
 def test_rows_may_differ_in_length(given: Any, rows: list[list[int]]) -> None:
-    assert token_rows(given) == (rows, False)
+    assert read_rows(given) == (rows, False)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_rows_may_differ_in_length(given: Any, rows: list[list[int]]) -> None:
 )
 def test_what_is_no_row_of_tokens_is_named(given: Any) -> None:
     with pytest.raises(DataError, match=r"NNM702: decoder_input_ids") as caught:
-        token_rows(given, name="decoder_input_ids")
+        read_rows(given, name="decoder_input_ids")
     assert caught.value.hint == (
         "give decoder_input_ids as a list of integers, or a list of such lists"
     )
@@ -75,10 +75,10 @@ def test_what_is_no_row_of_tokens_is_named(given: Any) -> None:
 )
 def test_masks_have_the_shape_of_their_tokens(tokens: Any, mask: Any) -> None:
     with pytest.raises(DataError, match=r"NNM702: input_ids and attention_mask differ in shape"):
-        token_rows(tokens, mask)
+        read_rows(tokens, mask)
     for wrong in (1, "11", ["1", "1"], [0.5, 1]):
         with pytest.raises(DataError, match=r"NNM702: attention_mask"):
-            token_rows(tokens, wrong)
+            read_rows(tokens, wrong)
 
 
 async def test_prompts_of_different_lengths_need_no_padding(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class Letters:
 class Planned:
     """A generator that writes what was planned, and remembers what it was asked."""
 
-    most = 448
+    max_length = 448
 
     def __init__(self, *plans: list[int], sure: float = -0.1, silence: float = 0.0) -> None:
         self.plans, self.sure, self.silence = [*plans], sure, silence

@@ -62,12 +62,12 @@ def attention(
     if rope is not None:
         require_pairs(size, rope)
     if kept is not None:
-        keys, values = kept.kept(keys, values)
+        keys, values = kept.read_source(keys, values)
     if cache is not None:
         if rope is not None:
             queries, keys = (rotated_at(b, x, rope, cache) for x in (queries, keys))
-        keys, values = cache.extended(keys, values)
-        causal, window, limit = False, None, partial(cache.limited, window=window)
+        keys, values = cache.update(keys, values)
+        causal, window, limit = False, None, partial(cache.mask_scores, window=window)
     elif rope is not None and positions is not None:
         places = _with_heads(b, positions)
         queries, keys = (rotated_by(b, x, rope, places) for x in (queries, keys))

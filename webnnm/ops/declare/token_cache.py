@@ -18,18 +18,18 @@ class TokenCache(Protocol):
     length: int
     positions: Any
 
-    def extended(self, keys: Any, values: Any) -> tuple[Any, Any]:
+    def update(self, keys: Any, values: Any) -> tuple[Any, Any]:
         """Return all keys and values `[batch, heads, length, size]`, with new ones put in place.
 
         The new ones are `[batch, heads, tokens, size]`.
         """
         ...
 
-    def kept(self, keys: Any, values: Any) -> tuple[Any, Any]:
+    def read_source(self, keys: Any, values: Any) -> tuple[Any, Any]:
         """Return keys and values of tokens outside the sequence, which do not change."""
         ...
 
-    def limited(self, scores: Any, window: int | None = None) -> Any:
+    def mask_scores(self, scores: Any, window: int | None = None) -> Any:
         """Hide from each token later ones, and those before a window that ends with it.
 
         Scores are `[batch, heads, tokens, length]`, float32.

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from webnnm.core.errors import DataError, suggestion
-from webnnm.transformers.architectures.written import Written
+from webnnm.transformers.architectures.model_text import ModelText
 from webnnm.transformers.config import Config
 
 ARCHITECTURES: Mapping[str, str] = {
@@ -32,22 +32,22 @@ ARCHITECTURES: Mapping[str, str] = {
     "vit": "vit",
     "whisper": "whisper",
 }
-"""`model_type` → module here; its `written(config)` is a function of the config alone."""
+"""`model_type` → module here; its `write_model(config)` is a function of the config alone."""
 DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}
 """`_class_name` in diffusers folders, which have no `model_type` → module here."""
 CLASS = "_class_name"
 
 
-def written(
+def write_model(
     config: Mapping[str, Any],
     *,
     ignore: Collection[str] = (),
     tensors: Collection[str] | None = None,
-) -> Written:
+) -> ModelText:
     """Return the text of a model and its name map, from the contents of its `config.json`.
 
     >>> config = {"model_type": "gpt2", "vocab_size": 9, "n_embd": 4, "n_head": 2, "n_layer": 1}
-    >>> found = written(config)
+    >>> found = write_model(config)
     >>> print(found.source.splitlines()[1])
     model:name gpt2;
     >>> found.names["wo{n}"]
@@ -59,12 +59,12 @@ def written(
     """
     read = Config(config, ignore, tensors)
     key = "model_type" if "model_type" in read or CLASS not in read else CLASS
-    kind, known = read.get(key, ""), ARCHITECTURES if key == "model_type" else DIFFUSERS
-    if not isinstance(kind, str) or kind not in known:
-        told = f'{key} "{kind}" is unknown' if kind else f'there is no "{key}"'
-        message = f"config.json: {told}; known: {', '.join(known)}"
-        raise DataError("NNM817", message, hint=suggestion(str(kind), known))
-    module = import_module(f"webnnm.transformers.architectures.{known[kind]}")
-    found: Written = module.written(read)
+    kind, modules = read.get(key, ""), ARCHITECTURES if key == "model_type" else DIFFUSERS
+    if not isinstance(kind, str) or kind not in modules:
+        problem = f'{key} "{kind}" is unknown' if kind else f'there is no "{key}"'
+        message = f"config.json: {problem}; known: {', '.join(modules)}"
+        raise DataError("NNM817", message, hint=suggestion(str(kind), modules))
+    module = import_module(f"webnnm.transformers.architectures.{modules[kind]}")
+    model: ModelText = module.write_model(read)
     read.finish()
-    return found
+    return model

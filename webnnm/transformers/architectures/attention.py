@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.transformers.architectures.written import layers
+from webnnm.transformers.architectures.model_text import layers
 
 
 def attention(
@@ -28,26 +28,26 @@ def attention(
     - `tokens`: the number of tokens, if they are not a sequence.
     """
     size = head_size or width // heads
-    words = [f"heads={heads}"]
-    words += [f"kvHeads={kv_heads}"] if kv_heads not in (None, heads) else []
+    arguments = [f"heads={heads}"]
+    arguments += [f"kvHeads={kv_heads}"] if kv_heads not in (None, heads) else []
     alike = biases in ("", "qkvo") and not norms
-    words += [f"headSize={size}"] if alike and size * heads != width else []
-    words += [options] if options else []
+    arguments += [f"headSize={size}"] if alike and size * heads != width else []
+    arguments += [options] if options else []
     if alike:
-        words = ["o=wo", *(["bias=true"] if biases else []), *words]
-        return layers(f"attend(wq, wk, wv, {', '.join(words)})")
+        arguments = ["o=wo", *(["bias=true"] if biases else []), *arguments]
+        return layers(f"attend(wq, wk, wv, {', '.join(arguments)})")
     rows: list[str] = []
     lead = "" if tokens is None else f"{tokens}, "
-    for word, count in (("q", heads), ("k", kv_heads or heads), ("v", kv_heads or heads)):
-        rows += _projection(word, count, size, word in biases, norms and word != "v", lead)
+    for letter, count in (("q", heads), ("k", kv_heads or heads), ("v", kv_heads or heads)):
+        rows += _projection(letter, count, size, letter in biases, norms and letter != "v", lead)
     out = (f"matmul(wo, shape=[{lead}{width}])", "add(wo_b)" if "o" in biases else "")
-    return layers(*rows, f"attend(q, k, v, node=q, {', '.join(words)})", *out)
+    return layers(*rows, f"attend(q, k, v, node=q, {', '.join(arguments)})", *out)
 
 
-def _projection(word: str, heads: int, size: int, bias: bool, norm: bool, lead: str) -> list[str]:
-    rows = [f"matmul(w{word}, node=input, shape=[{lead}{heads * size}])"]
-    rows += [f"add(w{word}_b)"] if bias else []
+def _projection(letter: str, heads: int, size: int, bias: bool, norm: bool, lead: str) -> list[str]:
+    rows = [f"matmul(w{letter}, node=input, shape=[{lead}{heads * size}])"]
+    rows += [f"add(w{letter}_b)"] if bias else []
     if norm:
-        rows += [f"reshape([{lead}{heads}, {size}])", f"norm(weight={word}_norm)"]
+        rows += [f"reshape([{lead}{heads}, {size}])", f"norm(weight={letter}_norm)"]
         rows += [f"reshape([{lead}{heads * size}])"]
-    return [*rows[:-1], f"{rows[-1][:-1]}, name={word})"]
+    return [*rows[:-1], f"{rows[-1][:-1]}, name={letter})"]

@@ -7,7 +7,7 @@ arXiv:2112.10752 (2022).
 from __future__ import annotations
 
 from webnnm.transformers.architectures.diffusion import DOUBLED, Body, kinds, widths
-from webnnm.transformers.architectures.written import Written, layers, statements
+from webnnm.transformers.architectures.model_text import ModelText, layers, statements
 from webnnm.transformers.config import Config
 
 ENCODING = (
@@ -20,7 +20,7 @@ OLD = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 """The names of the attention projections in older files."""
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of the decoder and its name map."""
     for key in ENCODING:
         config.get(key)
@@ -32,31 +32,31 @@ def written(config: Config) -> Written:
         raise config.wrong(
             "sample_size", f"at least {2 ** (len(channels) - 1)} for this many levels"
         )
-    size, pictured = config.size("latent_channels", 4), config.size("out_channels", 3)
+    size, image_channels = config.size("latent_channels", 4), config.size("out_channels", 3)
     body = Body(groups, 1e-6)
-    seeing = config.flag("mid_block_add_attention", True)
-    _begin(body, config, size, channels[-1], seeing)
+    has_attention = config.flag("mid_block_add_attention", True)
+    _begin(body, config, size, channels[-1], has_attention)
     _grow(body, channels[::-1], config.count("layers_per_block", 1) + 1)
     body.norm("last_norm", "decoder.conv_norm_out")
-    body.convolution("last", "decoder.conv_out", pictured)
+    body.convolution("last", "decoder.conv_out", image_channels)
     scale = 2 ** (len(channels) - 1)
     activation = config.activation("act_fn", "silu")
     source = statements(
         [
             "model:name autoencoder",
             f"z:input shape={{channels:{size}, height:{height}, width:{width}}}",
-            f"sample:output shape={{channels:{pictured}, height:{height * scale}, "
+            f"sample:output shape={{channels:{image_channels}, height:{height * scale}, "
             f"width:{width * scale}}}",
             f"sample:layers\n{layers(*body.rows)}",
             *body.blocks(activation, timed=False),
-            f"look:layers\n{_look(body, channels[-1], height, width)}" if seeing else "",
+            f"look:layers\n{_look(body, channels[-1], height, width)}" if has_attention else "",
         ]
     )
-    passed = ("encoder.*", "quant_conv.*", "post_quant_conv.*", f"{ATTENTION}.*")
-    return Written(source, body.names | dict.fromkeys(passed), "")
+    unused = ("encoder.*", "quant_conv.*", "post_quant_conv.*", f"{ATTENTION}.*")
+    return ModelText(source, body.names | dict.fromkeys(unused), "")
 
 
-def _begin(body: Body, config: Config, size: int, width: int, seeing: bool) -> None:
+def _begin(body: Body, config: Config, size: int, width: int, has_attention: bool) -> None:
     """Add the layers up to the first level."""
     node = ", node=z"
     if config.flag("use_post_quant_conv", True):
@@ -65,12 +65,12 @@ def _begin(body: Body, config: Config, size: int, width: int, seeing: bool) -> N
         node = ""
     body.convolution("begun", "decoder.conv_in", width, node)
     body.resnet("decoder.mid_block.resnets.0", width, width)
-    if seeing:
+    if has_attention:
         body.add("look()")
         body.weight("look_norm", f"{ATTENTION}.group_norm")
         old = f"{ATTENTION}.query.weight" in (config.tensors or ())
-        for word, name in zip("qkvo", OLD, strict=True):
-            body.matrix(f"w{word}", f"{ATTENTION}.{OLD[name] if old else name}")
+        for letter, name in zip("qkvo", OLD, strict=True):
+            body.matrix(f"w{letter}", f"{ATTENTION}.{OLD[name] if old else name}")
     body.resnet("decoder.mid_block.resnets.1", width, width)
 
 

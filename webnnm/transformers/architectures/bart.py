@@ -14,9 +14,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.snapshots.foreign import Form, Part, Reshaped
 from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.encoder_decoder import INPUTS, POSITIONS
-from webnnm.transformers.architectures.waves import halves, shifted_halves
-from webnnm.transformers.architectures.written import (
-    Written,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     last_product,
     layers,
@@ -25,6 +24,7 @@ from webnnm.transformers.architectures.written import (
     output,
     statements,
 )
+from webnnm.transformers.architectures.waves import halves, halves_from
 from webnnm.transformers.config import Config
 
 OFFSET = 2
@@ -76,7 +76,7 @@ class Sizes(NamedTuple):
     inner: tuple[int, int]
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a model of the family and its name map."""
     name = config.get("model_type")
     variant = VARIANTS[name]
@@ -101,7 +101,7 @@ def written(config: Config) -> Written:
     last = (f"matmul({product})", "add(final_logits_bias)" if biased else "") if in_logits else ()
     block, size = ("logits", sizes.written) if in_logits else ("last_hidden_state", sizes.width)
     pairs = zip(STACKS, tables, strict=True)
-    encoder, decoder = (_stack(variant, sizes, *each, scale) for each in pairs)
+    encoder, decoder = (_stack(variant, sizes, *stack_sizes, scale) for stack_sizes in pairs)
     activation = config.activation("activation_function", variant.activation)
     waves = _waves(variant, sizes)
     parameters = {
@@ -117,18 +117,24 @@ def written(config: Config) -> Written:
             f"model:name {name}",
             *INPUTS,
             *(POSITIONS if variant.counted else ()),
-            *(f"{block}:param {each} shape={shape}" for each, shape in parameters.items()),
-            *(f"{block}:param {each} shape={shape} lrm=0" for each, shape in kept.items()),
+            *(
+                f"{block}:param {stack_sizes} shape={shape}"
+                for stack_sizes, shape in parameters.items()
+            ),
+            *(
+                f"{block}:param {stack_sizes} shape={shape} lrm=0"
+                for stack_sizes, shape in kept.items()
+            ),
             *output(block, size, *decoder, *last, sequence="decoder_tokens"),
             *output("encoder_last_hidden_state", sizes.width, *encoder),
-            f"placed:layers\n{_placed(sizes, scale)}" if variant.counted else "",
+            f"placed:layers\n{_embed_by_position(sizes, scale)}" if variant.counted else "",
             *(f"{s}_layer:layers\n{_layer(variant, sizes, s, activation)}" for s in STACKS),
             "norm:layers layerNorm(scale=weight, bias=bias, epsilon=1e-5)",
         ]
     )
     names = _names(variant, sizes, shared) | last_product(in_logits and not tied)
     names["final_logits_bias"] = Reshaped("final_logits_bias", (sizes.written,)) if biased else None
-    return Written(source, names, "model.", waves)
+    return ModelText(source, names, "model.", waves)
 
 
 def _sizes(config: Config, alike: bool) -> Sizes:
@@ -156,7 +162,7 @@ def _waves(variant: Variant, sizes: Sizes) -> dict[str, HostArray]:
         return {}
     if not variant.counted:
         return {"waves": halves(sizes.positions, sizes.width)}
-    return {"waves": shifted_halves(sizes.positions, sizes.width, sizes.padding + 1)}
+    return {"waves": halves_from(sizes.positions, sizes.width, sizes.padding + 1)}
 
 
 def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scale: bool) -> tuple[str, ...]:
@@ -179,7 +185,7 @@ def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scale: bool) 
     )
 
 
-def _placed(sizes: Sizes, scale: bool) -> str:
+def _embed_by_position(sizes: Sizes, scale: bool) -> str:
     """Return the layers of embeddings in which padding has no position."""
     return layers(
         f"notEqual({sizes.padding}, node=ids)",
@@ -195,9 +201,9 @@ def _placed(sizes: Sizes, scale: bool) -> str:
 
 def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
     """Return the layers of a block of the encoder or the decoder."""
-    place, decodes = STACKS.index(stack), stack == "decoder"
-    mask = "causal=true, mask=decoder_attention_mask" if decodes else "mask=attention_mask"
-    heads = f"bias=true, heads={sizes.heads[place]}"
+    index, is_decoder = STACKS.index(stack), stack == "decoder"
+    mask = "causal=true, mask=decoder_attention_mask" if is_decoder else "mask=attention_mask"
+    heads = f"bias=true, heads={sizes.heads[index]}"
 
     def part(norm: str, before: str, after: str, *inner: str) -> tuple[str, ...]:
         """Return layers with a norm before or after them, and a residual connection."""
@@ -208,11 +214,11 @@ def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
         return *inner, f"residual(to={before})", f"norm({weights}{name})"
 
     def words(part: str) -> str:
-        return ", ".join(f"{part}_w{word}" for word in "qkv") + f", o={part}_wo"
+        return ", ".join(f"{part}_w{letter}" for letter in "qkv") + f", o={part}_wo"
 
     own = f"{words(stack)}, {heads}, {mask}"
     cross = f"{words('cross')}, {heads}, to=encoder_last_hidden_state, mask=attention_mask"
-    inner = (*linear(f"{stack}_up", sizes.inner[place]), activation)
+    inner = (*linear(f"{stack}_up", sizes.inner[index]), activation)
     return layers(
         *part(
             f"{stack}_attention_norm",
@@ -220,10 +226,10 @@ def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
             "attended",
             f"attend({own})",
         ),
-        *(part("cross_norm", "attended", "informed", f"attend({cross})") if decodes else ()),
+        *(part("cross_norm", "attended", "informed", f"attend({cross})") if is_decoder else ()),
         *part(
             f"{stack}_mlp_norm",
-            "informed" if decodes else "attended",
+            "informed" if is_decoder else "attended",
             "",
             *inner,
             *linear(f"{stack}_down", sizes.width),
@@ -239,7 +245,7 @@ def _names(variant: Variant, sizes: Sizes, shared: bool) -> dict[str, str | Form
             "decoder_embeddings": "decoder.embed_tokens.weight",
             "shared.weight": None,
         }
-    found: dict[str, str | Form | None] = {
+    names: dict[str, str | Form | None] = {
         **tables,
         **norm_names("cross_norm{n}", "decoder.layers.{n-1}.encoder_attn_layer_norm"),
         **_attention("cross", "decoder.layers.{n-1}.encoder_attn"),
@@ -247,27 +253,27 @@ def _names(variant: Variant, sizes: Sizes, shared: bool) -> dict[str, str | Form
     for stack in STACKS:
         layer = f"{stack}.layers.{{n-1}}"
         if shared:
-            found[f"{stack}.embed_tokens.weight"] = None
+            names[f"{stack}.embed_tokens.weight"] = None
         table = f"{stack}.embed_positions.weight"
         if variant.normed:
-            found[f"{stack}_positions"] = Part(table, 1, (OFFSET, sizes.positions))
-            found |= norm_names(f"{stack}_norm1", f"{stack}.layernorm_embedding")
+            names[f"{stack}_positions"] = Part(table, 1, (OFFSET, sizes.positions))
+            names |= norm_names(f"{stack}_norm1", f"{stack}.layernorm_embedding")
         elif variant.stored:
-            found[f"{stack}_positions"] = table
+            names[f"{stack}_positions"] = table
         else:
-            found[f"{table}s"] = None
+            names[f"{table}s"] = None
         if variant.first:
-            found |= norm_names(f"{stack}_norm1", f"{stack}.layer_norm")
-        found |= norm_names(f"{stack}_attention_norm{{n}}", f"{layer}.self_attn_layer_norm")
-        found |= norm_names(f"{stack}_mlp_norm{{n}}", f"{layer}.final_layer_norm")
-        found |= linear_names(f"{stack}_up{{n}}", f"{layer}.fc1")
-        found |= linear_names(f"{stack}_down{{n}}", f"{layer}.fc2")
-        found |= _attention(stack, f"{layer}.self_attn")
-    return found
+            names |= norm_names(f"{stack}_norm1", f"{stack}.layer_norm")
+        names |= norm_names(f"{stack}_attention_norm{{n}}", f"{layer}.self_attn_layer_norm")
+        names |= norm_names(f"{stack}_mlp_norm{{n}}", f"{layer}.final_layer_norm")
+        names |= linear_names(f"{stack}_up{{n}}", f"{layer}.fc1")
+        names |= linear_names(f"{stack}_down{{n}}", f"{layer}.fc2")
+        names |= _attention(stack, f"{layer}.self_attn")
+    return names
 
 
-def _attention(part: str, place: str) -> dict[str, str | Form]:
-    found: dict[str, str | Form] = {}
-    for word, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        found |= linear_names(f"{part}_w{word}{{n}}", f"{place}.{name}")
-    return found
+def _attention(part: str, layer: str) -> dict[str, str | Form]:
+    names: dict[str, str | Form] = {}
+    for letter, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
+        names |= linear_names(f"{part}_w{letter}{{n}}", f"{layer}.{name}")
+    return names

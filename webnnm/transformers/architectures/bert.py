@@ -19,11 +19,11 @@ from webnnm.transformers.architectures.encoder import (
     labels,
     layer,
     linear,
-    pooled,
-    to_words,
+    write_logits,
+    write_pooling,
 )
-from webnnm.transformers.architectures.written import (
-    Written,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     linear_names,
     norm_names,
@@ -33,7 +33,7 @@ from webnnm.transformers.architectures.written import (
 from webnnm.transformers.config import Config
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a BERT and its name map."""
     kind = head(config, MODEL, CLASSES, MASKED, TOKENS, default="BertModel")
     config.only("is_decoder", False)
@@ -74,7 +74,7 @@ def written(config: Config) -> Written:
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
         ]
     )
-    return Written(source, _names(kind, config.flag("tie_word_embeddings", True)), "bert.")
+    return ModelText(source, _names(kind, config.flag("tie_word_embeddings", True)), "bert.")
 
 
 def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tuple[list[str], str]:
@@ -84,7 +84,7 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
         return [
             *output("last_hidden_state", width, *body),
             *output("pooler_output", width, first("last_hidden_state"), *pooler, tokens=False),
-            *pooled(config, width),
+            *write_pooling(config, width),
         ], "last_hidden_state"
     if kind == MASKED:
         vocabulary = config.size("vocab_size", 30522)
@@ -92,7 +92,7 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
             *linear("transform", width),
             config.activation("hidden_act", "gelu"),
             "norm(weight=transform_norm, bias=transform_norm_b)",
-            *to_words(
+            *write_logits(
                 "decoder",
                 "word_embeddings",
                 vocabulary,
@@ -107,7 +107,7 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
 
 def _names(kind: str, tied: bool) -> dict[str, str | Form | None]:
     layer = "encoder.layer.{n-1}"
-    found: dict[str, str | Form | None] = {
+    names: dict[str, str | Form | None] = {
         **{
             table: f"embeddings.{table}.weight"
             for table in ("word_embeddings", "position_embeddings", "token_type_embeddings")
@@ -119,16 +119,16 @@ def _names(kind: str, tied: bool) -> dict[str, str | Form | None]:
         **linear_names("up{n}", f"{layer}.intermediate.dense"),
         **linear_names("down{n}", f"{layer}.output.dense"),
     }
-    for word, name in (("wq", "query"), ("wk", "key"), ("wv", "value")):
-        found |= linear_names(f"{word}{{n}}", f"{layer}.attention.self.{name}")
+    for parameter, name in (("wq", "query"), ("wk", "key"), ("wv", "value")):
+        names |= linear_names(f"{parameter}{{n}}", f"{layer}.attention.self.{name}")
     if kind in (MODEL, CLASSES):
-        found |= linear_names("pooler1", "pooler.dense")
+        names |= linear_names("pooler1", "pooler.dense")
     if kind in (CLASSES, TOKENS):
-        found |= linear_names("classifier1", "classifier")
+        names |= linear_names("classifier1", "classifier")
     if kind == MASKED:
-        found |= linear_names("transform1", "cls.predictions.transform.dense")
-        found |= norm_names("transform_norm1", "cls.predictions.transform.LayerNorm")
+        names |= linear_names("transform1", "cls.predictions.transform.dense")
+        names |= norm_names("transform_norm1", "cls.predictions.transform.LayerNorm")
         decoder = linear_names("decoder1", "cls.predictions.decoder", bias=False)
-        found |= {"decoder_b1": "cls.predictions.bias"} | ({} if tied else decoder)
+        names |= {"decoder_b1": "cls.predictions.bias"} | ({} if tied else decoder)
     unused = ("embeddings.position_ids", "pooler.*", "cls.*", "classifier.*")
-    return found | dict.fromkeys(unused)
+    return names | dict.fromkeys(unused)

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 from webnnm.snapshots.foreign import Form, Reshaped
 from webnnm.transformers.architectures.encoder import INPUTS, linear
-from webnnm.transformers.architectures.patches import picture
-from webnnm.transformers.architectures.written import (
-    Written,
-    declared_bias,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     layers,
     linear_names,
     norm_names,
     output,
+    own_bias_names,
     statements,
 )
+from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.config import Config
 
 TEXT, PICTURE = "CLIPTextModel", "CLIPVisionModel"
@@ -85,25 +85,25 @@ class Tower(NamedTuple):
         ]
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of both towers, or of one of them, and its name map."""
     alone = PARTS.get(config.get("model_type"))
     kind = head(config, *KINDS, default=alone or "CLIPModel")
     if alone and not kind.startswith(alone):
-        raise config.refused("architectures", [kind], f"the folder has only a {alone}")
+        raise config.not_supported("architectures", [kind], f"the folder has only a {alone}")
     both = kind == "CLIPModel"
     text, vision = (config, config) if alone else map(config.part, ("text_config", "vision_config"))
     shared = config.size("projection_dim", 512)
     config.get("logit_scale_init_value")
     lines = [f"model:name {config.get('model_type')}"]
     names: dict[str, str | Form | None] = {}
-    for tower, told, write in ((TEXT, text, _reading), (PICTURE, vision, _looking)):
+    for tower, tower_config, write in ((TEXT, text, _reading), (PICTURE, vision, _looking)):
         if not both and not kind.startswith(tower):
-            told.pass_over()
+            tower_config.pass_over()
             continue
-        own = told.size("projection_dim", 512)
-        projected = shared if both else own if kind.endswith(PROJECTING) else 0
-        more, places = write(told, projected, both, alone is not None)
+        own_size = tower_config.size("projection_dim", 512)
+        size = shared if both else own_size if kind.endswith(PROJECTING) else 0
+        more, places = write(tower_config, size, both, alone is not None)
         lines, names = lines + more, names | places
     if both:
         names["logit_scale"] = Reshaped("logit_scale", (1,))
@@ -112,7 +112,7 @@ def written(config: Config) -> Written:
     names |= dict.fromkeys(others) | ({} if both else {"logit_scale": None})
     lines += ["norm:layers layerNorm(scale=weight, bias=bias)"]
     prefix = {TEXT: "text_model.", PICTURE: "vision_model."}.get(alone or "", "")
-    return Written(statements(lines), names, prefix)
+    return ModelText(statements(lines), names, prefix)
 
 
 def _weights(size: int) -> list[str]:
@@ -131,11 +131,11 @@ def _weights(size: int) -> list[str]:
     ]
 
 
-def _tower(config: Config, word: str, sizes: tuple[int, int, int], **more: Any) -> Tower:
+def _tower(config: Config, prefix: str, sizes: tuple[int, int, int], **more: Any) -> Tower:
     width, inner, heads = sizes
     config.flag("tie_word_embeddings", True)  # without effect: there are no logits of words
     return Tower(
-        word=word,
+        word=prefix,
         width=config.size("hidden_size", width),
         inner=config.size("intermediate_size", inner),
         heads=config.size("num_attention_heads", heads),
@@ -151,8 +151,10 @@ Names = dict[str, str | Form | None]
 
 def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
     """Return the statements and the names of the text tower."""
-    place = "" if alone else "text_model."
-    tower = _tower(config, "text", (512, 2048, 8), place=place, projected=projected, both=both)
+    file_prefix = "" if alone else "text_model."
+    tower = _tower(
+        config, "text", (512, 2048, 8), place=file_prefix, projected=projected, both=both
+    )
     states = [
         "embedding(words, node=input_ids)",
         "positionalEmbedding(text_positions)",
@@ -182,22 +184,22 @@ def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[l
     ]
     names: Names = {
         **_names(tower),
-        "words": f"{place}embeddings.token_embedding.weight",
-        "text_positions": f"{place}embeddings.position_embedding.weight",
-        **norm_names("text_norm1", f"{place}final_layer_norm"),
+        "words": f"{file_prefix}embeddings.token_embedding.weight",
+        "text_positions": f"{file_prefix}embeddings.position_embedding.weight",
+        **norm_names("text_norm1", f"{file_prefix}final_layer_norm"),
     }
     return lines, names
 
 
 def _looking(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
     """Return the statements and the names of the image tower."""
-    place = "" if alone else "vision_model."
+    file_prefix = "" if alone else "vision_model."
     seen = picture(config, patch=32)
     tower = _tower(
         config,
         "image",
         (768, 3072, 12),
-        place=place,
+        place=file_prefix,
         projected=projected,
         both=both,
         tokens=seen.patches + 1,
@@ -220,47 +222,47 @@ def _looking(config: Config, projected: int, both: bool, alone: bool) -> tuple[l
     ]
     names: Names = {
         **_names(tower),
-        "cls_token": Reshaped(f"{place}embeddings.class_embedding", (1, tower.width)),
-        "patch1": f"{place}embeddings.patch_embedding.weight",
-        "position_embeddings": f"{place}embeddings.position_embedding.weight",
-        **norm_names("image_first_norm1", f"{place}pre_layrnorm"),
-        **norm_names("image_norm1", f"{place}post_layernorm"),
+        "cls_token": Reshaped(f"{file_prefix}embeddings.class_embedding", (1, tower.width)),
+        "patch1": f"{file_prefix}embeddings.patch_embedding.weight",
+        "position_embeddings": f"{file_prefix}embeddings.position_embedding.weight",
+        **norm_names("image_first_norm1", f"{file_prefix}pre_layrnorm"),
+        **norm_names("image_norm1", f"{file_prefix}post_layernorm"),
     }
     return lines, names
 
 
 def _layer(tower: Tower, options: str) -> list[str]:
     """Return the block of the layers of a tower."""
-    word, lead = tower.word, f"{tower.tokens}, " if tower.tokens else ""
-    projections = ", ".join(f"{word}_w{each}" for each in "qkv")
+    prefix, lead = tower.word, f"{tower.tokens}, " if tower.tokens else ""
+    projections = ", ".join(f"{prefix}_w{letter}" for letter in "qkv")
     rows = layers(
         tower.norm("attention_"),
-        f"attend({projections}, o={word}_wo, bias=true, heads={tower.heads}{options})",
+        f"attend({projections}, o={prefix}_wo, bias=true, heads={tower.heads}{options})",
         "residual(to=input, name=attended)",
         tower.norm("mlp_"),
-        *linear(f"{word}_up", f"{lead}{tower.inner}"),
+        *linear(f"{prefix}_up", f"{lead}{tower.inner}"),
         tower.activation,
-        *linear(f"{word}_down", f"{lead}{tower.width}"),
+        *linear(f"{prefix}_down", f"{lead}{tower.width}"),
         "residual(to=attended)",
     )
-    return [f"{word}_layer:layers\n{rows}"]
+    return [f"{prefix}_layer:layers\n{rows}"]
 
 
 def _names(tower: Tower) -> Names:
     """Return the names of the parameters of the layers of a tower."""
-    word, layer = tower.word, f"{tower.place}encoder.layers.{{n-1}}"
-    projection = "text_projection" if word == "text" else "visual_projection"
-    projecting = linear_names(f"{word}_projection1", projection, bias=False)
-    found: Names = {
+    prefix, layer = tower.word, f"{tower.place}encoder.layers.{{n-1}}"
+    projection = "text_projection" if prefix == "text" else "visual_projection"
+    projecting = linear_names(f"{prefix}_projection1", projection, bias=False)
+    names: Names = {
         f"{tower.place}embeddings.position_ids": None,
         **(projecting if tower.projected else {}),
-        **norm_names(f"{word}_attention_norm{{n}}", f"{layer}.layer_norm1"),
-        **norm_names(f"{word}_mlp_norm{{n}}", f"{layer}.layer_norm2"),
+        **norm_names(f"{prefix}_attention_norm{{n}}", f"{layer}.layer_norm1"),
+        **norm_names(f"{prefix}_mlp_norm{{n}}", f"{layer}.layer_norm2"),
     }
-    for each, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        found |= linear_names(f"{word}_w{each}{{n}}", f"{layer}.self_attn.{name}")
-    for each, name in (("up", "fc1"), ("down", "fc2")):
-        parameter, place = f"{word}_{each}", f"{layer}.mlp.{name}"
-        found |= linear_names(f"{parameter}{{n}}", place, bias=not tower.tokens)
-        found |= declared_bias(f"{parameter}_b", place, tower.depth) if tower.tokens else {}
-    return found
+    for part, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
+        names |= linear_names(f"{prefix}_w{part}{{n}}", f"{layer}.self_attn.{name}")
+    for part, name in (("up", "fc1"), ("down", "fc2")):
+        parameter, file_name = f"{prefix}_{part}", f"{layer}.mlp.{name}"
+        names |= linear_names(f"{parameter}{{n}}", file_name, bias=not tower.tokens)
+        names |= own_bias_names(f"{parameter}_b", file_name, tower.depth) if tower.tokens else {}
+    return names

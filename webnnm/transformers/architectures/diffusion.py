@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webnnm.core.errors import DataError
-from webnnm.transformers.architectures.places import Places
-from webnnm.transformers.architectures.written import layers
+from webnnm.transformers.architectures.model_text import layers
+from webnnm.transformers.architectures.parameter_names import ParameterNames
 from webnnm.transformers.config import MAX_COUNT, Config
 
 MAX_LEVELS, MAX_WIDTH = 16, 1 << 16
@@ -19,7 +19,7 @@ DOUBLED = "resample2d(scales=[2, 2])"
 """The layer that doubles height and width: each pixel becomes four."""
 
 
-class Body(Places):
+class Body(ParameterNames):
     """The layers of a network in order, and the names of their weights in the file."""
 
     def __init__(self, groups: int, epsilon: float) -> None:
@@ -31,31 +31,39 @@ class Body(Places):
         """Add layers."""
         self.rows += rows
 
-    def called(self, name: str) -> None:
+    def name_last(self, name: str) -> None:
         """Name the result of the last layer."""
         self.rows[-1] = f"{self.rows[-1][:-1]}, name={name})"
 
-    def convolution(self, word: str, place: str, filters: int, options: str = "") -> None:
+    def convolution(self, parameter: str, layer: str, filters: int, options: str = "") -> None:
         """Add a 3 × 3 convolution."""
-        self.add(f"conv2d({word}, filters={filters}, kernel=3, padding=1, bias={word}_b{options})")
-        self.weight(word, place)
+        self.add(
+            f"conv2d({parameter}, filters={filters}, kernel=3, padding=1, "
+            f"bias={parameter}_b{options})"
+        )
+        self.weight(parameter, layer)
 
-    def norm(self, word: str, place: str) -> None:
+    def norm(self, parameter: str, layer: str) -> None:
         """Add a group normalisation followed by an activation."""
-        self.add(f"normed(weight={word}, bias={word}_b)")
-        self.weight(word, place)
+        self.add(f"normed(weight={parameter}, bias={parameter}_b)")
+        self.weight(parameter, layer)
 
-    def resnet(self, place: str, before: int, filters: int, *, timed: bool = False) -> None:
+    def resnet(self, layer: str, before: int, filters: int, *, timed: bool = False) -> None:
         """Add a residual block of two convolutions."""
         kept = "identity" if before == filters else "projected"
         self.add(f"resnet(filters={filters}, kept={kept})")
-        words = {"first_norm": "norm1", "first": "conv1", "second_norm": "norm2", "second": "conv2"}
-        for word, name in words.items():
-            self.weight(word, f"{place}.{name}")
+        parameters = {
+            "first_norm": "norm1",
+            "first": "conv1",
+            "second_norm": "norm2",
+            "second": "conv2",
+        }
+        for parameter, name in parameters.items():
+            self.weight(parameter, f"{layer}.{name}")
         if timed:
-            self.matrix("shift", f"{place}.time_emb_proj")
+            self.matrix("shift", f"{layer}.time_emb_proj")
         if before != filters:
-            self.weight("shortcut", f"{place}.conv_shortcut")
+            self.weight("shortcut", f"{layer}.conv_shortcut")
 
     def blocks(self, activation: str, *, timed: bool) -> list[str]:
         """Return the statements of the blocks that the layers call."""
@@ -96,15 +104,15 @@ def widths(config: Config, key: str, default: Sequence[int], groups: int) -> lis
     return listed
 
 
-def kinds(config: Config, key: str, known: Sequence[str], count: int) -> list[str]:
+def kinds(config: Config, key: str, supported: Sequence[str], count: int) -> list[str]:
     """Return the kinds of blocks. Raises `DataError` NNM818 for unknown kinds."""
-    found = config.texts(key, [known[0]] * count)
-    if len(found) != count:
+    names = config.texts(key, [supported[0]] * count)
+    if len(names) != count:
         raise config.wrong(key, f"a list of {count} kinds of blocks, one for each level")
-    for kind in found:
-        if kind not in known:
-            raise config.refused(key, kind, f"supported blocks are {' or '.join(known)}")
-    return found
+    for kind in names:
+        if kind not in supported:
+            raise config.not_supported(key, kind, f"supported blocks are {' or '.join(supported)}")
+    return names
 
 
 def per_level(config: Config, key: str, default: int, count: int) -> list[int]:

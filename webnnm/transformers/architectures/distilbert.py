@@ -19,11 +19,11 @@ from webnnm.transformers.architectures.encoder import (
     labels,
     layer,
     linear,
-    pooled,
-    to_words,
+    write_logits,
+    write_pooling,
 )
-from webnnm.transformers.architectures.written import (
-    Written,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     linear_names,
     norm_names,
@@ -33,7 +33,7 @@ from webnnm.transformers.architectures.written import (
 from webnnm.transformers.config import Config
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a DistilBERT and its name map."""
     kind = head(config, MODEL, CLASSES, MASKED, TOKENS, default="DistilBertModel")
     config.flag("sinusoidal_pos_embds")  # says how the table was initialised, which is in the file
@@ -68,21 +68,21 @@ def written(config: Config) -> Written:
         ]
     )
     tied = config.flag("tie_word_embeddings", True)
-    return Written(source, _names(kind, tied), "distilbert.")
+    return ModelText(source, _names(kind, tied), "distilbert.")
 
 
 def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tuple[list[str], str]:
     """Return the statements of all outputs, and the block with the layers of the encoder."""
     if kind == MODEL:
         hidden = output("last_hidden_state", width, *body)
-        return [*hidden, *pooled(config, width)], "last_hidden_state"
+        return [*hidden, *write_pooling(config, width)], "last_hidden_state"
     if kind == MASKED:
         vocabulary = config.size("vocab_size", 30522)
         rows = [
             *linear("transform", width),
             config.activation("activation", "gelu"),
             "norm(weight=transform_norm, bias=transform_norm_b)",
-            *to_words(
+            *write_logits(
                 "projector",
                 "word_embeddings",
                 vocabulary,
@@ -98,7 +98,7 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
 
 def _names(kind: str, tied: bool) -> dict[str, str | Form | None]:
     layer = "transformer.layer.{n-1}"
-    found: dict[str, str | Form | None] = {
+    names: dict[str, str | Form | None] = {
         "word_embeddings": "embeddings.word_embeddings.weight",
         "position_embeddings": "embeddings.position_embeddings.weight",
         **norm_names("embedding_norm1", "embeddings.LayerNorm"),
@@ -108,15 +108,15 @@ def _names(kind: str, tied: bool) -> dict[str, str | Form | None]:
         **linear_names("up{n}", f"{layer}.ffn.lin1"),
         **linear_names("down{n}", f"{layer}.ffn.lin2"),
     }
-    for word in "qkv":
-        found |= linear_names(f"w{word}{{n}}", f"{layer}.attention.{word}_lin")
+    for letter in "qkv":
+        names |= linear_names(f"w{letter}{{n}}", f"{layer}.attention.{letter}_lin")
     if kind == CLASSES:
-        found |= linear_names("pre_classifier1", "pre_classifier")
+        names |= linear_names("pre_classifier1", "pre_classifier")
     if kind in (CLASSES, TOKENS):
-        found |= linear_names("classifier1", "classifier")
+        names |= linear_names("classifier1", "classifier")
     if kind == MASKED:
-        found |= linear_names("transform1", "vocab_transform")
-        found |= norm_names("transform_norm1", "vocab_layer_norm")
+        names |= linear_names("transform1", "vocab_transform")
+        names |= norm_names("transform_norm1", "vocab_layer_norm")
         projector = linear_names("projector1", "vocab_projector", bias=False)
-        found |= {"projector_b1": "vocab_projector.bias"} | ({} if tied else projector)
-    return found | dict.fromkeys(("vocab_*", "pre_classifier.*", "classifier.*"))
+        names |= {"projector_b1": "vocab_projector.bias"} | ({} if tied else projector)
+    return names | dict.fromkeys(("vocab_*", "pre_classifier.*", "classifier.*"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.transformers.architectures.written import layers, output
+from webnnm.transformers.architectures.model_text import layers, output
 from webnnm.transformers.config import Config
 
 INPUTS = (
@@ -42,14 +42,14 @@ def layer(width: int, heads: int, inner: int, activation: str) -> str:
     )
 
 
-def linear(word: str, size: int | str) -> tuple[str, str]:
+def linear(parameter: str, size: int | str) -> tuple[str, str]:
     """Return a product with a new weight and its bias."""
-    return f"matmul({word}, shape=[{size}])", f"add({word}_b)"
+    return f"matmul({parameter}, shape=[{size}])", f"add({parameter}_b)"
 
 
-def to_words(word: str, table: str, vocabulary: int, *, tied: bool) -> tuple[str, str]:
+def write_logits(parameter: str, table: str, vocabulary: int, *, tied: bool) -> tuple[str, str]:
     """Return the layers that compute logits for all tokens of the vocabulary."""
-    product, bias = linear(word, vocabulary)
+    product, bias = linear(parameter, vocabulary)
     return f"matmul({table}, bTranspose=true)" if tied else product, bias
 
 
@@ -58,7 +58,7 @@ def labels(config: Config) -> int:
     return len(config.object("id2label")) or config.size("num_labels", 2)
 
 
-def pooled(config: Config, width: int) -> list[str]:
+def write_pooling(config: Config, width: int) -> list[str]:
     """Return the statements of the embedding of a text, if `pooling` asks for one.
 
     Source: N. Reimers, I. Gurevych, "Sentence-BERT", arXiv:1908.10084 (2019).

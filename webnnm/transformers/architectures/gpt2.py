@@ -6,8 +6,8 @@ Source: A. Radford et al., "Language models are unsupervised multitask learners"
 from __future__ import annotations
 
 from webnnm.snapshots.foreign import Form, Part
-from webnnm.transformers.architectures.written import (
-    Written,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     last_product,
     layers,
@@ -18,7 +18,7 @@ from webnnm.transformers.architectures.written import (
 from webnnm.transformers.config import Config
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a GPT-2 and its name map."""
     kind = head(config, "LMHeadModel", "Model", default="GPT2LMHeadModel")
     config.only("scale_attn_weights", True)
@@ -66,15 +66,15 @@ def written(config: Config) -> Written:
         ]
     )
     names = _names() | last_product(ends_in_logits and not tied)
-    return Written(source, names, "transformer.")
+    return ModelText(source, names, "transformer.")
 
 
 def _names() -> dict[str, str | Form | None]:
     """Return the name map; the layers that GPT-2 calls Conv1D store `[in, out]`."""
     attention: dict[str, Form] = {}
-    for index, word in enumerate(("wq", "wk", "wv")):
-        attention[f"{word}{{n}}"] = Part("h.{n-1}.attn.c_attn.weight", index, 3, axis=1)
-        attention[f"{word}_b{{n}}"] = Part("h.{n-1}.attn.c_attn.bias", index, 3)
+    for index, parameter in enumerate(("wq", "wk", "wv")):
+        attention[f"{parameter}{{n}}"] = Part("h.{n-1}.attn.c_attn.weight", index, 3, axis=1)
+        attention[f"{parameter}_b{{n}}"] = Part("h.{n-1}.attn.c_attn.bias", index, 3)
     return {
         "wte": "wte.weight",
         "wpe": "wpe.weight",

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.attention import attention
-from webnnm.transformers.architectures.rotary_rates import rotation
-from webnnm.transformers.architectures.written import (
-    Written,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     last_product,
     layers,
@@ -23,6 +22,7 @@ from webnnm.transformers.architectures.written import (
     output,
     statements,
 )
+from webnnm.transformers.architectures.rotary_rates import rotation
 from webnnm.transformers.config import Config
 
 
@@ -66,7 +66,7 @@ class Sizes(NamedTuple):
     head: int
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a model of the family and its name map."""
     name = config.get("model_type")
     variant = VARIANTS[name]
@@ -82,7 +82,7 @@ def written(config: Config) -> Written:
     body = (
         "embedding(embed_tokens, node=input_ids)",
         f"mul({sizes.width**0.5})" if variant.gemma else "",
-        *_repeated(kinds),
+        *_call_layers(kinds),
         "norm(weight=final_norm)",
         f"matmul({product})" if in_logits else "",
     )
@@ -103,10 +103,10 @@ def written(config: Config) -> Written:
             biases=biases,
             kv_heads=sizes.shared,
             head_size=sizes.head,
-            options=each,
+            options=text,
             norms=variant.norms,
         )
-        for kind, each in options.items()
+        for kind, text in options.items()
     }
     source = statements(
         [
@@ -117,13 +117,13 @@ def written(config: Config) -> Written:
             f"{output_name}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
             *output(output_name, size, *body),
             f"layer:layers\n{layer}",
-            *(f"{block}:layers\n{each}" for block, each in attentions.items()),
+            *(f"{block}:layers\n{text}" for block, text in attentions.items()),
             f"mlp:layers\n{_mlp(config, sizes, mlp_bias, variant.gemma)}",
             f"norm:layers {_norm(variant, config.positive('rms_norm_eps', variant.epsilon))}",
         ]
     )
     names = _names(variant, biases, mlp_bias) | last_product(in_logits and not tied)
-    return Written(source, names, "model.")
+    return ModelText(source, names, "model.")
 
 
 def _sizes(config: Config) -> Sizes:
@@ -142,14 +142,14 @@ def _sizes(config: Config) -> Sizes:
 def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, str]:
     """Return the options of attention that depend on positions, by kind of attention."""
     config.size("max_position_embeddings", 2048)
-    turned = rotation(config, sizes.head)
-    found = f"causal=true, rope={turned.text()}, positions=position_ids, segments=attention_mask"
+    angles = rotation(config, sizes.head)
+    shared = f"causal=true, rope={angles.text()}, positions=position_ids, segments=attention_mask"
     scale = config.positive("attention_multiplier", 1 / math.sqrt(sizes.head))
-    if turned.factor != 1 or "attention_multiplier" in config:  # of queries and keys alike
-        found += f", scale={turned.factor**2 * scale}"
-    options = {FULL: found}
+    if angles.factor != 1 or "attention_multiplier" in config:  # of queries and keys alike
+        shared += f", scale={angles.factor**2 * scale}"
+    options = {FULL: shared}
     if SLIDING in kinds:
-        options[SLIDING] = f"{found}, window={config.size('sliding_window')}"
+        options[SLIDING] = f"{shared}, window={config.size('sliding_window')}"
     return {kind: options[kind] for kind in sorted(kinds)}
 
 
@@ -158,7 +158,7 @@ BLOCKS = {FULL: "full", SLIDING: "windowed"}
 """Kind of attention → its block, if a model has both kinds."""
 
 
-def _repeated(kinds: Sequence[str]) -> list[str]:
+def _call_layers(kinds: Sequence[str]) -> list[str]:
     """Return the calls of all layers, one for consecutive layers of the same kind."""
     if len({*kinds}) == 1:
         return [f"layer(repeat={len(kinds)})"]
@@ -174,7 +174,7 @@ def _kinds(config: Config, layers: int) -> list[str]:
     if listed:
         if len(listed) != layers or not {*listed} <= {*BLOCKS}:
             hint = f"{layers} of {FULL} or {SLIDING}"
-            raise config.refused("layer_types", listed, hint)
+            raise config.not_supported("layer_types", listed, hint)
         return listed
     if not (limited and "sliding_window" in config):
         return [FULL] * layers
@@ -205,20 +205,20 @@ def _norm(variant: Variant, epsilon: float) -> str:
 
 def _names(variant: Variant, biases: str, mlp_bias: bool) -> dict[str, str | Form | None]:
     layer = "layers.{n-1}"
-    found: dict[str, str | Form | None] = {
+    names: dict[str, str | Form | None] = {
         "embed_tokens": "embed_tokens.weight",
         "attention_norm{n}": f"{layer}.input_layernorm.weight",
         "mlp_norm{n}": f"{layer}.post_attention_layernorm.weight",
         "final_norm1": "norm.weight",
         "*.rotary_emb.inv_freq": None,
     }
-    for word in "qkvo":
-        found |= linear_names(
-            f"w{word}{{n}}", f"{layer}.self_attn.{word}_proj", bias=word in biases
+    for part in "qkvo":
+        names |= linear_names(
+            f"w{part}{{n}}", f"{layer}.self_attn.{part}_proj", bias=part in biases
         )
-    for word in ("gate", "up", "down"):
-        found |= linear_names(f"{word}{{n}}", f"{layer}.mlp.{word}_proj", bias=mlp_bias)
+    for part in ("gate", "up", "down"):
+        names |= linear_names(f"{part}{{n}}", f"{layer}.mlp.{part}_proj", bias=mlp_bias)
     if variant.norms:
-        for word in "qk":
-            found[f"{word}_norm{{n}}"] = f"{layer}.self_attn.{word}_norm.weight"
-    return found
+        for part in "qk":
+            names[f"{part}_norm{{n}}"] = f"{layer}.self_attn.{part}_norm.weight"
+    return names

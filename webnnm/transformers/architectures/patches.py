@@ -69,8 +69,8 @@ def picture(config: Config, *, size: int = 224, patch: int = 16) -> Picture:
     if height < cut[0] or width < cut[1]:
         message = f'config.json: "image_size" is {height} x {width}, smaller than a patch'
         raise DataError("NNM818", message, hint='"patch_size" is the height and width of a patch')
-    found = Picture(config.size("num_channels", 3), height, width, cut)
-    if found.patches > MAX_PATCHES:
+    image = Picture(config.size("num_channels", 3), height, width, cut)
+    if image.patches > MAX_PATCHES:
         hint = f"pictures of up to {MAX_PATCHES:,} patches can be used"
-        raise config.refused("image_size", [height, width], hint)
-    return found
+        raise config.not_supported("image_size", [height, width], hint)
+    return image

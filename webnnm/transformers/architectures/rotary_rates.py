@@ -43,44 +43,44 @@ def rotation(config: Config, size: int) -> Rotation:
     if size > MAX_HEAD:
         message = f"config.json: the heads have {size:,} numbers, more than {MAX_HEAD:,}"
         raise DataError("NNM818", message, hint='see "head_dim", "hidden_size"')
-    told = {key: config.object(key) for key in ("rope_parameters", "rope_scaling")}
-    given = Config(_told(told))
+    settings = {key: config.object(key) for key in ("rope_parameters", "rope_scaling")}
+    rope = Config(_merge_rope_settings(settings))
     try:
-        found = _rotation(config, given, size)
+        angles = _rotation(config, rope, size)
     except (ArithmeticError, ValueError) as error:
-        numbers = shorten(given.given)
+        numbers = shorten(rope.given)
         message = f"config.json: the scaling of angles has no result: {numbers}"
         raise DataError("NNM818", message, hint="correct its numbers") from error
-    if not all(map(math.isfinite, (found.base, found.factor, *found.rates))):
-        raise config.refused("rope_scaling", given.given, "all angles have to be finite")
-    return found
+    if not all(map(math.isfinite, (angles.base, angles.factor, *angles.rates))):
+        raise config.not_supported("rope_scaling", rope.given, "all angles have to be finite")
+    return angles
 
 
-def _rotation(config: Config, given: Config, size: int) -> Rotation:
-    given.only("partial_rotary_factor", 1.0, 1)
-    base = given.positive("rope_theta", config.positive("rope_theta", 10000.0))
-    kind = given.text("rope_type", given.text("type", "default"))
+def _rotation(config: Config, rope: Config, size: int) -> Rotation:
+    rope.only("partial_rotary_factor", 1.0, 1)
+    base = rope.positive("rope_theta", config.positive("rope_theta", 10000.0))
+    kind = rope.text("rope_type", rope.text("type", "default"))
     if kind not in KINDS:
         hint = f"models with {', '.join(KINDS)} can be loaded"
-        raise config.refused(
+        raise config.not_supported(
             "rope_scaling" if "rope_scaling" in config else "rope_type", kind, hint
         )
     plain = rates(size, base)
-    found = Rotation(base)
+    angles = Rotation(base)
     if kind == "linear":
-        factor = given.positive("factor")
-        found = Rotation(base, tuple(rate / factor for rate in plain))
+        factor = rope.positive("factor")
+        angles = Rotation(base, tuple(rate / factor for rate in plain))
     elif kind == "llama3":
-        found = Rotation(base, _llama3(given, config, plain))
+        angles = Rotation(base, _llama3(rope, config, plain))
     elif kind == "yarn":
-        found = _yarn(given, config, base, plain)
+        angles = _yarn(rope, config, base, plain)
     elif kind == "dynamic":  # up to `longest` the base is unchanged
-        given.positive("factor")
-        given.get(ORIGINAL)
+        rope.positive("factor")
+        rope.get(ORIGINAL)
     elif kind == "longrope":
-        found = _longrope(given, config, base, plain)
-    given.finish()
-    return found
+        angles = _longrope(rope, config, base, plain)
+    rope.finish()
+    return angles
 
 
 def longest(config: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -92,86 +92,86 @@ def longest(config: Mapping[str, Any]) -> tuple[str, int] | None:
     >>> longest({"max_position_embeddings": 64, "rope_scaling": scaling})
     ('max_position_embeddings', 64)
     """
-    told = _told(config)
-    kind = told.get("rope_type", told.get("type"))
-    most: int = config.get(MAX) or 2048
+    rope = _merge_rope_settings(config)
+    kind = rope.get("rope_type", rope.get("type"))
+    limit: int = config.get(MAX) or 2048
     if kind == "dynamic":
-        return MAX, most
+        return MAX, limit
     if kind == "longrope":
-        return ORIGINAL, told.get(ORIGINAL) or config.get(ORIGINAL) or most
+        return ORIGINAL, rope.get(ORIGINAL) or config.get(ORIGINAL) or limit
     return None
 
 
-def _told(config: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_rope_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of angles in a config, from one of two places."""
     return {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
 
 
-def _trained(given: Config, config: Config) -> int:
+def _training_length(rope: Config, config: Config) -> int:
     """Return the context length in training."""
-    longest = config.size("max_position_embeddings", 2048)
-    return given.size("original_max_position_embeddings", longest)
+    limit = config.size("max_position_embeddings", 2048)
+    return rope.size("original_max_position_embeddings", limit)
 
 
-def _llama3(given: Config, config: Config, plain: list[float]) -> tuple[float, ...]:
+def _llama3(rope: Config, config: Config, plain: list[float]) -> tuple[float, ...]:
     """Return rates with the slow ones slowed down, and a smooth transition to unchanged ones."""
-    trained, factor = _trained(given, config), given.positive("factor")
-    low, high = given.positive("low_freq_factor"), given.positive("high_freq_factor")
+    training_length, factor = _training_length(rope, config), rope.positive("factor")
+    low, high = rope.positive("low_freq_factor"), rope.positive("high_freq_factor")
 
-    def slowed(rate: float) -> float:
-        turns = trained * rate / (2 * math.pi)
+    def slow_down(rate: float) -> float:
+        turns = training_length * rate / (2 * math.pi)
         share = min(1.0, max(0.0, (turns - low) / (high - low)))
         return (1 - share) * rate / factor + share * rate
 
-    return tuple(map(slowed, plain))
+    return tuple(map(slow_down, plain))
 
 
-def _yarn(given: Config, config: Config, base: float, plain: list[float]) -> Rotation:
+def _yarn(rope: Config, config: Config, base: float, plain: list[float]) -> Rotation:
     """Return rates that are interpolated by how often each pair rotates within a context."""
-    trained, size = _trained(given, config), 2 * len(plain)
-    longer = config.size("max_position_embeddings", 2048) / trained
-    factor = given.positive("factor", longer if longer != 1 else None)
+    training_length, size = _training_length(rope, config), 2 * len(plain)
+    longer = config.size("max_position_embeddings", 2048) / training_length
+    factor = rope.positive("factor", longer if longer != 1 else None)
 
     def pair(turns: float) -> float:
-        return size * math.log(trained / (turns * 2 * math.pi)) / (2 * math.log(base))
+        return size * math.log(training_length / (turns * 2 * math.pi)) / (2 * math.log(base))
 
-    first, last = pair(given.positive("beta_fast", 32)), pair(given.positive("beta_slow", 1))
-    if given.flag("truncate", True):
+    first, last = pair(rope.positive("beta_fast", 32)), pair(rope.positive("beta_slow", 1))
+    if rope.flag("truncate", True):
         first, last = math.floor(first), math.ceil(last)
     first, last = max(first, 0), min(last, size - 1)
     last += 0.001 if first == last else 0
 
-    def slowed(place: int, rate: float) -> float:
-        share = min(1.0, max(0.0, (place - first) / (last - first)))
+    def slow_down(index: int, rate: float) -> float:
+        share = min(1.0, max(0.0, (index - first) / (last - first)))
         return share * rate / factor + (1 - share) * rate
 
-    found = tuple(slowed(place, rate) for place, rate in enumerate(plain))
-    return Rotation(base, found, _larger(given, factor))
+    scaled = tuple(slow_down(place, rate) for place, rate in enumerate(plain))
+    return Rotation(base, scaled, _larger(rope, factor))
 
 
-def _longrope(given: Config, config: Config, base: float, plain: list[float]) -> Rotation:
+def _longrope(rope: Config, config: Config, base: float, plain: list[float]) -> Rotation:
     """Return the rates for texts up to the training length, each with its own factor."""
-    found: Any = given.get("short_factor")
-    factors = cast("list[Any]", found) if isinstance(found, list) else []
-    numbers = all(type(each) in (int, float) and 0 < each < MAX_NUMBER for each in factors)
+    value: Any = rope.get("short_factor")
+    factors = cast("list[Any]", value) if isinstance(value, list) else []
+    numbers = all(type(number) in (int, float) and 0 < number < MAX_NUMBER for number in factors)
     if not numbers or len(factors) != len(plain):
-        raise config.refused("short_factor", found, f"{len(plain)} positive numbers")
-    given.get("long_factor")
-    most = config.size(MAX, 2048)
-    trained = given.size(ORIGINAL, config.size(ORIGINAL, most))
-    ratio = given.positive("factor", most / trained)
-    usual = math.sqrt(1 + math.log(ratio) / math.log(trained)) if ratio > 1 else 1.0
+        raise config.not_supported("short_factor", value, f"{len(plain)} positive numbers")
+    rope.get("long_factor")
+    limit = config.size(MAX, 2048)
+    training_length = rope.size(ORIGINAL, config.size(ORIGINAL, limit))
+    ratio = rope.positive("factor", limit / training_length)
+    usual = math.sqrt(1 + math.log(ratio) / math.log(training_length)) if ratio > 1 else 1.0
     slower = tuple(rate / factor for rate, factor in zip(plain, factors, strict=True))
-    return Rotation(base, slower, given.positive("attention_factor", usual))
+    return Rotation(base, slower, rope.positive("attention_factor", usual))
 
 
-def _larger(given: Config, factor: float) -> float:
+def _larger(rope: Config, factor: float) -> float:
     """Return the factor of cosines and sines."""
-    scale, whole = given.number("mscale", 0), given.number("mscale_all_dim", 0)
-    if "attention_factor" in given:
-        return given.positive("attention_factor")
-    if scale and whole:
-        return yarn_factor(factor, scale) / yarn_factor(factor, whole)
+    scale, scale_all = rope.number("mscale", 0), rope.number("mscale_all_dim", 0)
+    if "attention_factor" in rope:
+        return rope.positive("attention_factor")
+    if scale and scale_all:
+        return yarn_factor(factor, scale) / yarn_factor(factor, scale_all)
     return yarn_factor(factor)
 
 

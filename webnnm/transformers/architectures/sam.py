@@ -11,9 +11,9 @@ from typing import NamedTuple
 from webnnm.core.arrays import HostArray
 from webnnm.snapshots.foreign import Reshaped
 from webnnm.transformers.architectures.encoder import linear
-from webnnm.transformers.architectures.places import Places
+from webnnm.transformers.architectures.model_text import ModelText, head, layers, output, statements
+from webnnm.transformers.architectures.parameter_names import ParameterNames
 from webnnm.transformers.architectures.sam_vision import Encoder, encoder, encoding
-from webnnm.transformers.architectures.written import Written, head, layers, output, statements
 from webnnm.transformers.config import Config
 
 WHOLE, LOOKING, DECODING = "SamModel", "SamVisionModel", "SamMaskDecoder"
@@ -57,48 +57,48 @@ class Sizes(NamedTuple):
         """The number of cells of an encoded image."""
         return self.grid**2
 
-    def norm(self, word: str, name: str = "") -> str:
+    def norm(self, parameter: str, name: str = "") -> str:
         """Return a normalisation of features with a named result."""
-        named = f", name={name}" if name else ""
-        return f"norm(weight={word}_norm, bias={word}_norm_b{named})"
+        option = f", name={name}" if name else ""
+        return f"norm(weight={parameter}_norm, bias={parameter}_norm_b{option})"
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of the model, or of one of its two parts, and its name map."""
     alone: bool = config.get("model_type") == ALONE
     kind = head(config, WHOLE, LOOKING, DECODING, default=LOOKING if alone else WHOLE)
     if alone and kind != LOOKING:
-        raise config.refused("architectures", [kind], f"the folder has only a {LOOKING}")
+        raise config.not_supported("architectures", [kind], f"the folder has only a {LOOKING}")
     config.flag("tie_word_embeddings", True)  # without effect: there are no words
     parts = ("prompt_encoder_config", "mask_decoder_config")
     prompt, decoder = (config, config) if alone else map(config.part, parts)
     vision = encoder(config if alone else config.part("vision_config"))
-    places, made = Places(), dict[str, HostArray]()
+    parameters, constants = ParameterNames(), dict[str, HostArray]()
     lines = [f"model:name {config.get('model_type')}"]
     if kind == LOOKING:
-        lines += _looking(vision, places)
+        lines += _looking(vision, parameters)
         if not alone:
             prompt.pass_over()
             decoder.pass_over()
     else:
         sizes = _sizes(prompt, decoder, vision)
-        made["grid"] = _grid(sizes.grid)
+        constants["grid"] = _grid(sizes.grid)
         rows, more = list[str](), list[str]()
         if kind == WHOLE:
             lines += [vision.seen.input]
-            rows, more = encoding(vision, places, "pred_masks")
+            rows, more = encoding(vision, parameters, "pred_masks")
             rows[-1] = f"{rows[-1][:-1]}, name=image_embeddings)"
         else:
             lines += [f"image_embeddings:input shape={vision.shape}"]
-        lines += [*_decoding(sizes, places, rows), *more]
+        lines += [*_decoding(sizes, parameters, rows), *more]
     lines += [f"channels:layers layerNorm(scale=weight, bias=bias, axes=[0], epsilon={EPSILON})"]
-    passed = ("vision_encoder.*", "prompt_encoder.*", "mask_decoder.*", "shared_image_embedding.*")
-    return Written(statements(lines), places.names | dict.fromkeys(passed), "", made)
+    unused = ("vision_encoder.*", "prompt_encoder.*", "mask_decoder.*", "shared_image_embedding.*")
+    return ModelText(statements(lines), parameters.names | dict.fromkeys(unused), "", constants)
 
 
-def _looking(vision: Encoder, places: Places) -> list[str]:
+def _looking(vision: Encoder, parameters: ParameterNames) -> list[str]:
     """Return the statements of the encoder alone."""
-    rows, more = encoding(vision, places, "last_hidden_state")
+    rows, more = encoding(vision, parameters, "last_hidden_state")
     return [
         vision.seen.input,
         f"last_hidden_state:output shape={vision.shape}",
@@ -121,7 +121,7 @@ def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
     heads = decoder.size("num_attention_heads", 8)
     if width % 8 or width % (RATE * heads):
         hint = f"a multiple of 8, and of {RATE} times {heads} heads"
-        raise decoder.refused("hidden_size", width, hint)
+        raise decoder.not_supported("hidden_size", width, hint)
     return Sizes(
         width=width,
         inner=decoder.size("mlp_dim", 2048),
@@ -151,7 +151,7 @@ def _grid(side: int) -> HostArray:
     )
 
 
-def _decoding(sizes: Sizes, places: Places, encoder_rows: list[str]) -> list[str]:
+def _decoding(sizes: Sizes, places: ParameterNames, encoder_rows: list[str]) -> list[str]:
     """Return the statements of prompts and masks; the inputs from an encoder come first."""
     width, side = sizes.width, 4 * sizes.grid
     parameters = {
@@ -164,7 +164,7 @@ def _decoding(sizes: Sizes, places: Places, encoder_rows: list[str]) -> list[str
     }
     rows = [*encoder_rows, *_prompts(), *_hints(sizes, places), *_turns(sizes, places)]
     rows += _masks(sizes, places)
-    _named(sizes, places)
+    _name_parameters(sizes, places)
     return [
         "input_points:input shape=[2] sequence=points",
         "input_labels:input int32 shape=[] sequence=points",
@@ -207,13 +207,13 @@ def _prompts() -> list[str]:
     ]
 
 
-def _hints(sizes: Sizes, places: Places) -> list[str]:
+def _hints(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers that add an input mask to the image, or the embedding of no mask."""
-    place = f"{PROMPT}.mask_embed"
+    layer = f"{PROMPT}.mask_embed"
     for number in (1, 2, 3):
-        places.weight("hint", f"{place}.conv{number}")
+        parameters.weight("hint", f"{layer}.conv{number}")
     for number in (1, 2):
-        places.weight("hint_norm", f"{place}.layer_norm{number}")
+        parameters.weight("hint_norm", f"{layer}.layer_norm{number}")
     norm = "channels(weight=hint_norm, bias=hint_norm_b"
     norm += ")" if sizes.hinting == EPSILON else f", epsilon={sizes.hinting})"
     return [
@@ -233,7 +233,7 @@ def _hints(sizes: Sizes, places: Places) -> list[str]:
     ]
 
 
-def _turns(sizes: Sizes, places: Places) -> list[str]:
+def _turns(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers in which tokens and the image attend to each other."""
     rows: list[str] = []
     queries, keys = "tokens", "picture"
@@ -244,15 +244,15 @@ def _turns(sizes: Sizes, places: Places) -> list[str]:
         layer = f"{DECODER}.transformer.layers.{n}"
         names = {"own": "self_attn", "seek": "cross_attn_token_to_image"}
         names["tell"] = "cross_attn_image_to_token"
-        for k, word in enumerate(("own", "seek", "mlp", "tell"), 1):
-            places.weight(f"{word}_norm", f"{layer}.layer_norm{k}")
-        for word, name in names.items():
-            _attention(places, word, f"{layer}.{name}", declared=word == "seek")
-        for word, name in (("up", "lin1"), ("down", "lin2")):
-            places.matrix(word, f"{layer}.mlp.{name}")
-    place = f"{DECODER}.transformer"
-    _attention(places, "seek", f"{place}.final_attn_token_to_image", declared=True)
-    places.weight("last_norm", f"{place}.layer_norm_final_attn")
+        for k, parameter in enumerate(("own", "seek", "mlp", "tell"), 1):
+            parameters.weight(f"{parameter}_norm", f"{layer}.layer_norm{k}")
+        for parameter, name in names.items():
+            _attention(parameters, parameter, f"{layer}.{name}", declared=parameter == "seek")
+        for parameter, name in (("up", "lin1"), ("down", "lin2")):
+            parameters.matrix(parameter, f"{layer}.mlp.{name}")
+    decoder = f"{DECODER}.transformer"
+    _attention(parameters, "seek", f"{decoder}.final_attn_token_to_image", declared=True)
+    parameters.weight("last_norm", f"{decoder}.layer_norm_final_attn")
     return [
         *rows,
         f"seek(queries={queries}, keys={keys})",
@@ -261,24 +261,28 @@ def _turns(sizes: Sizes, places: Places) -> list[str]:
     ]
 
 
-def _attention(places: Places, word: str, place: str, *, declared: bool) -> None:
+def _attention(parameters: ParameterNames, prefix: str, layer: str, *, declared: bool) -> None:
     for letter, name in ATTENTION:
         own = declared and letter == "v"
-        places.matrix(f"{word}_w{letter}", f"{place}.{name}", bias=not own)
+        parameters.matrix(f"{prefix}_w{letter}", f"{layer}.{name}", bias=not own)
         if own:
-            places.declared(f"{word}_wv_b", f"{place}.{name}.bias")
+            parameters.declare(f"{prefix}_wv_b", f"{layer}.{name}.bias")
 
 
-def _masks(sizes: Sizes, places: Places) -> list[str]:
+def _masks(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers that upsample the image and multiply it by the weights of each mask."""
     width, grid, side = sizes.width, sizes.grid, 4 * sizes.grid
     for number in (1, 2):
-        places.weight("grow", f"{DECODER}.upscale_conv{number}")
-    places.weight("grow_norm", f"{DECODER}.upscale_layer_norm")
+        parameters.weight("grow", f"{DECODER}.upscale_conv{number}")
+    parameters.weight("grow_norm", f"{DECODER}.upscale_layer_norm")
     for n in range(sizes.masks):
-        place = f"{DECODER}.output_hypernetworks_mlps.{n}"
-        for word, name in (("first", "proj_in"), ("second", "layers.0"), ("third", "proj_out")):
-            places.matrix(word, f"{place}.{name}")
+        layer = f"{DECODER}.output_hypernetworks_mlps.{n}"
+        for parameter, name in (
+            ("first", "proj_in"),
+            ("second", "layers.0"),
+            ("third", "proj_out"),
+        ):
+            parameters.matrix(parameter, f"{layer}.{name}")
     numbers = range(1, sizes.masks + 1)
     grow = "kernel=2, strides=2, bias=grow_b"
     return [
@@ -297,28 +301,28 @@ def _masks(sizes: Sizes, places: Places) -> list[str]:
     ]
 
 
-def _scores(sizes: Sizes, places: Places) -> list[str]:
+def _scores(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers that predict the quality of masks."""
-    place = f"{DECODER}.iou_prediction_head"
+    layer = f"{DECODER}.iou_prediction_head"
     names = ["proj_in", *(f"layers.{n}" for n in range(sizes.scoring - 2)), "proj_out"]
     rows = ["gather(node=answers, shape={outputs:0})"]
     for n, name in enumerate(names):
         last = n == len(names) - 1
         rows += linear("score", sizes.masks if last else sizes.scored)
         rows += [] if last else ["relu()"]
-        places.matrix("score", f"{place}.{name}")
+        parameters.matrix("score", f"{layer}.{name}")
     return rows
 
 
-def _named(sizes: Sizes, places: Places) -> None:
+def _name_parameters(sizes: Sizes, parameters: ParameterNames) -> None:
     """Record the tensors of the declared parameters; the grid is in no file."""
     points = [f"{PROMPT}.not_a_point_embed", *(f"{PROMPT}.point_embed.{n}" for n in range(4))]
-    places.names |= {
+    parameters.names |= {
         "waves": "shared_image_embedding.positional_embedding",
         "iou_token": f"{DECODER}.iou_token.weight",
         "mask_tokens": f"{DECODER}.mask_tokens.weight",
         "no_mask": Reshaped(f"{PROMPT}.no_mask_embed.weight", (sizes.width, 1, 1)),
-        **{label: f"{place}.weight" for label, place in zip(LABELS, points, strict=True)},
+        **{label: f"{tensor}.weight" for label, tensor in zip(LABELS, points, strict=True)},
     }
 
 

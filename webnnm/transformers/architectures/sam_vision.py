@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Part, Reshaped, Transposed
 from webnnm.transformers.architectures.encoder import linear
+from webnnm.transformers.architectures.model_text import layers
+from webnnm.transformers.architectures.parameter_names import ParameterNames
 from webnnm.transformers.architectures.patches import Picture, picture
-from webnnm.transformers.architectures.places import Places
-from webnnm.transformers.architectures.written import layers
 from webnnm.transformers.config import MAX_PICTURE, Config
 
 PLACE = "vision_encoder"
@@ -52,7 +52,7 @@ def encoder(config: Config) -> Encoder:
     depth = config.count("num_hidden_layers", 12)
     listed = config.integers("global_attn_indexes", [2, 5, 8, 11])
     window = config.integer("window_size", 14, 0, MAX_PICTURE)  # 0 means no windows
-    found = Encoder(
+    sizes = Encoder(
         seen=picture(config, size=1024),
         width=width,
         inner=config.size("mlp_dim", int(width * config.positive("mlp_ratio", 4.0))),
@@ -67,116 +67,118 @@ def encoder(config: Config) -> Encoder:
         activation=config.activation("hidden_act", "gelu"),
         epsilon=config.positive("layer_norm_eps", 1e-6),
     )
-    height, across = found.seen.grid
+    height, across = sizes.seen.grid
     if height != across:
-        raise config.refused("image_size", [height, across], "images must be square")
-    return found
+        raise config.not_supported("image_size", [height, across], "images must be square")
+    return sizes
 
 
-def encoding(found: Encoder, places: Places, block: str) -> tuple[list[str], list[str]]:
+def encoding(sizes: Encoder, parameters: ParameterNames, block: str) -> tuple[list[str], list[str]]:
     """Return the layers of an encoder, which `block` has, and the statements that they call."""
-    height, across = found.seen.grid
-    places.weight("patch", f"{PLACE}.patch_embed.projection")
-    rows = [found.seen.cut(found.width), "transpose([1, 2, 0])"]
+    height, across = sizes.seen.grid
+    parameters.weight("patch", f"{PLACE}.patch_embed.projection")
+    rows = [sizes.seen.cut(sizes.width), "transpose([1, 2, 0])"]
     lines: list[str] = []
-    if found.absolute:
-        shape = (height, across, found.width)
+    if sizes.absolute:
+        shape = (height, across, sizes.width)
         rows += ["add(positions)"]
         lines += [f"{block}:param positions shape={list(shape)}"]
-        places.names["positions"] = Reshaped(f"{PLACE}.pos_embed", shape)
+        parameters.names["positions"] = Reshaped(f"{PLACE}.pos_embed", shape)
     number = 0
-    while number < found.depth:
-        far = number in found.everywhere
-        ends = (n for n in range(number, found.depth) if (n in found.everywhere) != far)
-        end = next(ends, found.depth)
+    while number < sizes.depth:
+        far = number in sizes.everywhere
+        ends = (n for n in range(number, sizes.depth) if (n in sizes.everywhere) != far)
+        end = next(ends, sizes.depth)
         times = f"repeat={end - number}" if end - number > 1 else ""
         rows += [f"{'everywhere' if far else 'in_windows'}({times})"]
         for n in range(number, end):
-            _places(found, places, f"{PLACE}.layers.{n}")
+            _places(sizes, parameters, f"{PLACE}.layers.{n}")
         number = end
-    rows += ["transpose([2, 0, 1])", *_neck(found, places)]
-    return rows, lines + _blocks(found)
+    rows += ["transpose([2, 0, 1])", *_neck(sizes, parameters)]
+    return rows, lines + _blocks(sizes)
 
 
-def _neck(found: Encoder, places: Places) -> tuple[str, ...]:
+def _neck(sizes: Encoder, parameters: ParameterNames) -> tuple[str, ...]:
     for number in (1, 2):
-        places.weight("neck", f"{PLACE}.neck.conv{number}", bias=False)
-        places.weight("neck_norm", f"{PLACE}.neck.layer_norm{number}")
+        parameters.weight("neck", f"{PLACE}.neck.conv{number}", bias=False)
+        parameters.weight("neck_norm", f"{PLACE}.neck.layer_norm{number}")
     return (
-        f"conv2d(neck, filters={found.given}, kernel=1)",
+        f"conv2d(neck, filters={sizes.given}, kernel=1)",
         "channels(weight=neck_norm, bias=neck_norm_b)",
-        f"conv2d(neck, filters={found.given}, kernel=3, padding=1)",
+        f"conv2d(neck, filters={sizes.given}, kernel=3, padding=1)",
         "channels(weight=neck_norm, bias=neck_norm_b)",
     )
 
 
-def _places(found: Encoder, places: Places, layer: str) -> None:
+def _places(sizes: Encoder, parameters: ParameterNames, layer: str) -> None:
     """Record the tensors of a layer; queries, keys and values are one matrix there."""
-    for word, name in (("look_norm", "layer_norm1"), ("see_norm", "layer_norm2")):
-        places.weight(word, f"{layer}.{name}")
-    for k, word in enumerate("qkv"):
-        name = places.weight(f"w{word}", f"{layer}.attn.qkv", partial(_third, k), bias=False)
-        if found.biased:
-            places.names[f"w{word}_b{name}"] = Part(f"{layer}.attn.qkv.bias", k, 3)
-    places.matrix("wo", f"{layer}.attn.proj")
-    if found.relative:
-        places.declared("heights", f"{layer}.attn.rel_pos_h")
-        places.declared("widths", f"{layer}.attn.rel_pos_w")
-    for word, name in (("see_up", "lin1"), ("see_down", "lin2")):
-        places.matrix(word, f"{layer}.mlp.{name}", bias=False)
-        places.declared(f"{word}_b", f"{layer}.mlp.{name}.bias")
+    for parameter, name in (("look_norm", "layer_norm1"), ("see_norm", "layer_norm2")):
+        parameters.weight(parameter, f"{layer}.{name}")
+    for k, parameter in enumerate("qkv"):
+        name = parameters.weight(
+            f"w{parameter}", f"{layer}.attn.qkv", partial(_third, k), bias=False
+        )
+        if sizes.biased:
+            parameters.names[f"w{parameter}_b{name}"] = Part(f"{layer}.attn.qkv.bias", k, 3)
+    parameters.matrix("wo", f"{layer}.attn.proj")
+    if sizes.relative:
+        parameters.declare("heights", f"{layer}.attn.rel_pos_h")
+        parameters.declare("widths", f"{layer}.attn.rel_pos_w")
+    for parameter, name in (("see_up", "lin1"), ("see_down", "lin2")):
+        parameters.matrix(parameter, f"{layer}.mlp.{name}", bias=False)
+        parameters.declare(f"{parameter}_b", f"{layer}.mlp.{name}.bias")
 
 
 def _third(part: int, name: str) -> Transposed:
     return Transposed(Part(name, part, 3))
 
 
-def _blocks(found: Encoder) -> list[str]:
+def _blocks(sizes: Encoder) -> list[str]:
     """Return the statements of the layers."""
-    height, across = found.seen.grid
-    relative = ", relativeHeight=heights, relativeWidth=widths" if found.relative else ""
-    biases = "bias=true" if found.biased else "bias=[o]"
-    head = found.width // found.heads
+    height, across = sizes.seen.grid
+    relative = ", relativeHeight=heights, relativeWidth=widths" if sizes.relative else ""
+    biases = "bias=true" if sizes.biased else "bias=[o]"
+    head = sizes.width // sizes.heads
     tables = [
         f"look:param {name} shape=[far, {head}] shared=false" for name in ("heights", "widths")
     ]
-    norm = f"layerNorm(scale=look_norm, bias=look_norm_b, epsilon={found.epsilon})"
-    kinds = {number in found.everywhere for number in range(found.depth)}
+    norm = f"layerNorm(scale=look_norm, bias=look_norm_b, epsilon={sizes.epsilon})"
+    kinds = {number in sizes.everywhere for number in range(sizes.depth)}
     far = 2 * height - 1
-    whole = (
+    global_rows = (
         norm,
-        f"reshape([{height * across}, {found.width}])",
-        _look(found, far),
-        f"reshape([{height}, {across}, {found.width}])",
+        f"reshape([{height * across}, {sizes.width}])",
+        _look(sizes, far),
+        f"reshape([{height}, {across}, {sizes.width}])",
         "see(past=input)",
     )
     see = layers(
         "residual(to=past, name=looked)",
-        f"layerNorm(scale=see_norm, bias=see_norm_b, epsilon={found.epsilon})",
-        *linear("see_up", f"{height}, {across}, {found.inner}"),
-        found.activation,
-        *linear("see_down", f"{height}, {across}, {found.width}"),
+        f"layerNorm(scale=see_norm, bias=see_norm_b, epsilon={sizes.epsilon})",
+        *linear("see_up", f"{height}, {across}, {sizes.inner}"),
+        sizes.activation,
+        *linear("see_down", f"{height}, {across}, {sizes.width}"),
         "residual(to=looked)",
     )
     return [
-        f"everywhere:layers\n{layers(*whole)}" if True in kinds else "",
-        f"in_windows:layers\n{layers(norm, *_windows(found))}" if False in kinds else "",
-        *(tables if found.relative else ()),
-        f"look:layers attend(wq, wk, wv, o=wo, {biases}, heads={found.heads}{relative})",
-        f"see:param see_up_b shape=[{found.inner}] shared=false",
-        f"see:param see_down_b shape=[{found.width}] shared=false",
+        f"everywhere:layers\n{layers(*global_rows)}" if True in kinds else "",
+        f"in_windows:layers\n{layers(norm, *_windows(sizes))}" if False in kinds else "",
+        *(tables if sizes.relative else ()),
+        f"look:layers attend(wq, wk, wv, o=wo, {biases}, heads={sizes.heads}{relative})",
+        f"see:param see_up_b shape=[{sizes.inner}] shared=false",
+        f"see:param see_down_b shape=[{sizes.width}] shared=false",
         f"see:layers\n{see}",
     ]
 
 
-def _look(found: Encoder, far: int) -> str:
+def _look(sizes: Encoder, far: int) -> str:
     """Return the call of attention between cells with this many relative positions."""
-    return f"look(far={far})" if found.relative else "look()"
+    return f"look(far={far})" if sizes.relative else "look()"
 
 
-def _windows(found: Encoder) -> tuple[str, ...]:
+def _windows(sizes: Encoder) -> tuple[str, ...]:
     """Return the layers of attention within windows, which are padded at the ends."""
-    side, width, window = found.seen.grid[0], found.width, found.window
+    side, width, window = sizes.seen.grid[0], sizes.width, sizes.window
     padding = -side % window
     count = (side + padding) // window
     cut = f"[{count}, {window}, {count}, {window}, {width}]"
@@ -186,7 +188,7 @@ def _windows(found: Encoder) -> tuple[str, ...]:
         f"reshape({cut})",
         "transpose([0, 2, 1, 3, 4])",
         f"reshape([{count**2}, {window**2}, {width}])",
-        _look(found, 2 * window - 1),
+        _look(sizes, 2 * window - 1),
         f"reshape({joined})",
         "transpose([0, 2, 1, 3, 4])",
         f"reshape([{side + padding}, {side + padding}, {width}])",

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.encoder_decoder import INPUTS
-from webnnm.transformers.architectures.written import (
-    Written,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     last_product,
     layers,
@@ -37,15 +37,15 @@ class Sizes(NamedTuple):
     gated: bool
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a T5 and its name map."""
     kind = head(config, "ForConditionalGeneration", "T5Model", default="T5ForConditionalGeneration")
     config.only("is_encoder_decoder", True)
     sizes = _sizes(config)
     depth = config.count("num_layers", 6)
-    told = config.flag("tie_word_embeddings", True)
-    scaled = config.flag("scale_decoder_outputs", told)
-    tied = told if config.tensors is None else "lm_head.weight" not in config.tensors
+    tied_by_config = config.flag("tie_word_embeddings", True)
+    scaled = config.flag("scale_decoder_outputs", tied_by_config)
+    tied = tied_by_config if config.tensors is None else "lm_head.weight" not in config.tensors
     in_logits = kind == "ForConditionalGeneration"
     buckets = config.size("relative_attention_num_buckets", 32)
     body = [
@@ -79,15 +79,15 @@ def written(config: Config) -> Written:
             f"epsilon={config.positive('layer_norm_epsilon', 1e-6)})",
         ]
     )
-    return Written(source, _names(sizes.gated) | last_product(in_logits and not tied), "")
+    return ModelText(source, _names(sizes.gated) | last_product(in_logits and not tied), "")
 
 
 def _sizes(config: Config) -> Sizes:
-    word = config.text("feed_forward_proj", "relu")
+    activation = config.text("feed_forward_proj", "relu")
     for key in ("dense_act_fn", "is_gated_act"):  # repeat the same
         config.get(key)
-    gated = word in GATED
-    config.given["feed_forward_proj"] = GATED.get(word, word)
+    gated = activation in GATED
+    config.given["feed_forward_proj"] = GATED.get(activation, activation)
     return Sizes(
         vocabulary=config.size("vocab_size", 32128),
         width=config.size("d_model", 512),
@@ -135,7 +135,7 @@ def _mlp(sizes: Sizes) -> str:
 
 
 def _names(gated: bool) -> dict[str, str | Form | None]:
-    found: dict[str, str | Form | None] = {
+    names: dict[str, str | Form | None] = {
         "shared": "shared.weight",
         "encoder.embed_tokens.weight": None,
         "decoder.embed_tokens.weight": None,
@@ -144,24 +144,24 @@ def _names(gated: bool) -> dict[str, str | Form | None]:
     for stack, last in (("encoder", 1), ("decoder", 2)):
         block = f"{stack}.block.{{n-1}}.layer"
         first = f"{stack}.block.0.layer.0.SelfAttention"
-        found |= {
+        names |= {
             f"{stack}_bias": f"{first}.relative_attention_bias.weight",
             f"{stack}_attention_norm{{n}}": f"{block}.0.layer_norm.weight",
             f"{stack}_mlp_norm{{n}}": f"{block}.{last}.layer_norm.weight",
             f"{stack}_norm1": f"{stack}.final_layer_norm.weight",
         }
-        found |= _linear({f"{stack}_w{w}": f"{block}.0.SelfAttention.{w}" for w in "qkvo"})
-        words = {"gate": "wi_0", "up": "wi_1"} if gated else {"up": "wi"}
-        place = f"{block}.{last}.DenseReluDense"
-        found |= _linear({f"{stack}_{w}": f"{place}.{n}" for w, n in words.items()})
-        found |= _linear({f"{stack}_down": f"{place}.wo"})
+        names |= _linear({f"{stack}_w{w}": f"{block}.0.SelfAttention.{w}" for w in "qkvo"})
+        parameters = {"gate": "wi_0", "up": "wi_1"} if gated else {"up": "wi"}
+        layer = f"{block}.{last}.DenseReluDense"
+        names |= _linear({f"{stack}_{w}": f"{layer}.{n}" for w, n in parameters.items()})
+        names |= _linear({f"{stack}_down": f"{layer}.wo"})
     cross = "decoder.block.{n-1}.layer.1"
-    found["cross_norm{n}"] = f"{cross}.layer_norm.weight"
-    return found | _linear({f"cross_w{w}": f"{cross}.EncDecAttention.{w}" for w in "qkvo"})
+    names["cross_norm{n}"] = f"{cross}.layer_norm.weight"
+    return names | _linear({f"cross_w{w}": f"{cross}.EncDecAttention.{w}" for w in "qkvo"})
 
 
-def _linear(places: dict[str, str]) -> dict[str, str | Form]:
-    found: dict[str, str | Form] = {}
-    for word, place in places.items():
-        found |= linear_names(f"{word}{{n}}", place, bias=False)
-    return found
+def _linear(layers_of: dict[str, str]) -> dict[str, str | Form]:
+    names: dict[str, str | Form] = {}
+    for parameter, layer in layers_of.items():
+        names |= linear_names(f"{parameter}{{n}}", layer, bias=False)
+    return names

@@ -19,7 +19,7 @@ from webnnm.transformers.architectures.diffusion import (
     per_level,
     widths,
 )
-from webnnm.transformers.architectures.written import Written, layers, statements
+from webnnm.transformers.architectures.model_text import ModelText, layers, statements
 from webnnm.transformers.config import Config
 
 ONLY = {
@@ -71,7 +71,7 @@ class Level(NamedTuple):
     seeing: bool
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of the network and its name map."""
     for key, value in ONLY.items():
         config.only(key, value)
@@ -79,17 +79,17 @@ def written(config: Config) -> Written:
         config.get(key)
     groups = config.size("norm_num_groups", 32)
     down, up = _levels(config, groups)
-    size, given = config.size("out_channels", 4), config.size("in_channels", 4)
+    size, input_channels = config.size("out_channels", 4), config.size("in_channels", 4)
     context = config.size("cross_attention_dim", 1280)
     first = down[0]
     body = Body(groups, config.positive("norm_eps", 1e-5))
-    timed = config.size("time_embedding_dim", 4 * first.width)
+    time_width = config.size("time_embedding_dim", 4 * first.width)
     activation = config.activation("act_fn", "silu")
-    _time(body, timed, activation, config.flag("flip_sin_to_cos", True))
+    _time(body, time_width, activation, config.flag("flip_sin_to_cos", True))
     body.convolution("begun", "conv_in", first.width, ", node=sample:input, name=skip0")
     count = config.count("layers_per_block", 2)
-    kept = _fall(body, down, count)
-    _rise(body, up, kept, count + 1)
+    skips = _fall(body, down, count)
+    _rise(body, up, skips, count + 1)
     body.norm("last_norm", "conv_norm_out")
     body.convolution("last", "conv_out", size)
     rates = _rates(first.width, config.number("freq_shift", 0))
@@ -97,7 +97,7 @@ def written(config: Config) -> Written:
     source = statements(
         [
             "model:name unet",
-            f"sample:input shape={{channels:{given}, {picture}}}",
+            f"sample:input shape={{channels:{input_channels}, {picture}}}",
             "timestep:input shape=[]",
             f"encoder_hidden_states:input shape=[{context}] sequence=tokens",
             f"sample:param rates shape=[{len(rates)}] lrm=0",
@@ -107,7 +107,7 @@ def written(config: Config) -> Written:
             *_transformer(body),
         ]
     )
-    return Written(source, body.names, "", {"rates": rates})
+    return ModelText(source, body.names, "", {"rates": rates})
 
 
 def _levels(config: Config, groups: int) -> tuple[list[Level], list[Level]]:
@@ -117,26 +117,26 @@ def _levels(config: Config, groups: int) -> tuple[list[Level], list[Level]]:
     heads = per_level(config, "attention_head_dim", 8, count)  # of heads, despite the name
     depths = per_level(config, "transformer_layers_per_block", 1, count)
     height, across = config.pair("sample_size", 64)
-    least = 2 ** (count - 1)
-    if height % least or across % least:
-        hint = f"with {count} levels, height and width must be multiples of {least}"
-        raise config.refused("sample_size", [height, across], hint)
+    factor = 2 ** (count - 1)
+    if height % factor or across % factor:
+        hint = f"with {count} levels, height and width must be multiples of {factor}"
+        raise config.not_supported("sample_size", [height, across], hint)
     for width, number in zip(channels, heads, strict=True):
         if width % number:
             hint = f"{number} heads do not divide {width} channels evenly"
-            raise config.refused("attention_head_dim", heads, hint)
-    found: list[list[Level]] = []
-    for way, turned in (("Down", False), ("Up", True)):
-        known = [SEEING.format(way), f"{way}Block2D"]
-        told = kinds(config, f"{way.lower()}_block_types", known, count)
+            raise config.not_supported("attention_head_dim", heads, hint)
+    paths: list[list[Level]] = []
+    for direction, is_up in (("Down", False), ("Up", True)):
+        supported = [SEEING.format(direction), f"{direction}Block2D"]
+        block_kinds = kinds(config, f"{direction.lower()}_block_types", supported, count)
         levels = [
             Level(*sizes, height >> n, across >> n, seeing=False)
             for n, sizes in enumerate(zip(channels, heads, depths, strict=True))
         ]
-        levels = levels[::-1] if turned else levels
-        pairs = zip(levels, told, strict=True)
-        found.append([level._replace(seeing=kind == known[0]) for level, kind in pairs])
-    return found[0], found[1]
+        levels = levels[::-1] if is_up else levels
+        pairs = zip(levels, block_kinds, strict=True)
+        paths.append([level._replace(seeing=kind == supported[0]) for level, kind in pairs])
+    return paths[0], paths[1]
 
 
 def _time(body: Body, size: int, activation: str, cosines_first: bool) -> None:
@@ -165,7 +165,7 @@ def _rates(width: int, shift: float) -> HostArray:
     return HostArray.of(rates, "float32", [half])
 
 
-def _look(body: Body, level: Level, place: str) -> None:
+def _look(body: Body, level: Level, layer: str) -> None:
     """Add transformers over all pixels of a level, which also attend to the text."""
     tokens = level.height * level.across
     body.add(
@@ -177,27 +177,27 @@ def _look(body: Body, level: Level, place: str) -> None:
     def cells(name: str) -> Form:
         return Reshaped(name, shape)
 
-    body.weight("look_norm", f"{place}.norm")
-    body.weight("into", f"{place}.proj_in", cells)
-    body.weight("out_of", f"{place}.proj_out", cells)
+    body.weight("look_norm", f"{layer}.norm")
+    body.weight("into", f"{layer}.proj_in", cells)
+    body.weight("out_of", f"{layer}.proj_out", cells)
     for number in range(level.depth):
-        block = f"{place}.transformer_blocks.{number}"
-        for k, word in enumerate(("own", "cross", "mlp"), 1):
-            body.weight(f"{word}_norm", f"{block}.norm{k}")
-        for k, word in enumerate(("own", "cross"), 1):
-            for each in "qkv":
-                body.matrix(f"{word}_w{each}", f"{block}.attn{k}.to_{each}", bias=False)
-            body.matrix(f"{word}_wo", f"{block}.attn{k}.to_out.0")
+        block = f"{layer}.transformer_blocks.{number}"
+        for k, part in enumerate(("own", "cross", "mlp"), 1):
+            body.weight(f"{part}_norm", f"{block}.norm{k}")
+        for k, part in enumerate(("own", "cross"), 1):
+            for letter in "qkv":
+                body.matrix(f"{part}_w{letter}", f"{block}.attn{k}.to_{letter}", bias=False)
+            body.matrix(f"{part}_wo", f"{block}.attn{k}.to_out.0")
         _mlp(body, f"{block}.ff.net")
 
 
-def _mlp(body: Body, place: str) -> None:
+def _mlp(body: Body, layer: str) -> None:
     """Record the tensors of an MLP; values and their gates are one matrix there."""
-    for part, word in enumerate(("up", "gate")):
-        body.weight(word, f"{place}.0.proj", partial(_half, part), bias=False)
-        body.declared(f"{word}_b", f"{place}.0.proj.bias", partial(Part, index=part, of=2))
-    body.matrix("down", f"{place}.2", bias=False)
-    body.declared("down_b", f"{place}.2.bias")
+    for part, parameter in enumerate(("up", "gate")):
+        body.weight(parameter, f"{layer}.0.proj", partial(_half, part), bias=False)
+        body.declare(f"{parameter}_b", f"{layer}.0.proj.bias", partial(Part, index=part, of=2))
+    body.matrix("down", f"{layer}.2", bias=False)
+    body.declare("down_b", f"{layer}.2.bias")
 
 
 def _half(part: int, name: str) -> Form:
@@ -206,33 +206,33 @@ def _half(part: int, name: str) -> Form:
 
 def _fall(body: Body, down: list[Level], count: int) -> list[int]:
     """Add the downward path and the middle; return the channels of the skip connections."""
-    before, kept = down[0].width, [down[0].width]
+    before, skips = down[0].width, [down[0].width]
     for number, level in enumerate(down):
         for n in range(count):
             body.resnet(f"down_blocks.{number}.resnets.{n}", before, level.width, timed=True)
             before = level.width
             if level.seeing:
                 _look(body, level, f"down_blocks.{number}.attentions.{n}")
-            body.called(f"skip{len(kept)}")
-            kept.append(level.width)
+            body.name_last(f"skip{len(skips)}")
+            skips.append(level.width)
         if number < len(down) - 1:
-            place = f"down_blocks.{number}.downsamplers.0.conv"
-            body.convolution("halved", place, level.width, f", strides=2, name=skip{len(kept)}")
-            kept.append(level.width)
+            layer = f"down_blocks.{number}.downsamplers.0.conv"
+            body.convolution("halved", layer, level.width, f", strides=2, name=skip{len(skips)}")
+            skips.append(level.width)
     last = down[-1]
     body.resnet("mid_block.resnets.0", before, last.width, timed=True)
     _look(body, last, "mid_block.attentions.0")
     body.resnet("mid_block.resnets.1", last.width, last.width, timed=True)
-    return kept
+    return skips
 
 
-def _rise(body: Body, up: list[Level], kept: list[int], count: int) -> None:
+def _rise(body: Body, up: list[Level], skips: list[int], count: int) -> None:
     """Add the upward path, each step of which concatenates a skip connection."""
     before = up[0].width
     for number, level in enumerate(up):
         for n in range(count):
-            before += kept.pop()
-            body.add(f"concat(skip{len(kept)}, axis=0)")
+            before += skips.pop()
+            body.add(f"concat(skip{len(skips)}, axis=0)")
             body.resnet(f"up_blocks.{number}.resnets.{n}", before, level.width, timed=True)
             before = level.width
             if level.seeing:
@@ -277,8 +277,8 @@ def _transformer(body: Body) -> list[str]:
     return [
         f"look:layers\n{look}",
         *(
-            f"transformer:param {word}_b shape=[{size}] shared=false"
-            for word, size in (("up", "inner"), ("gate", "inner"), ("down", "width"))
+            f"transformer:param {parameter}_b shape=[{size}] shared=false"
+            for parameter, size in (("up", "inner"), ("gate", "inner"), ("down", "width"))
         ),
         f"transformer:layers\n{transformer}",
         "norm:layers layerNorm(scale=weight, bias=bias)",

@@ -8,24 +8,24 @@ from __future__ import annotations
 from webnnm.snapshots.foreign import Form, Reshaped
 from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.encoder import labels, linear
-from webnnm.transformers.architectures.patches import picture
-from webnnm.transformers.architectures.written import (
-    Written,
-    declared_bias,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     layers,
     linear_names,
     norm_names,
     output,
+    own_bias_names,
     statements,
 )
+from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.config import Config
 
 FIRST = ("slice([0, 0], [1, -1])", "flatten()")
 """Layers that select the class token."""
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a vision transformer and its name map."""
     kind = head(config, "Model", "ForImageClassification", default="ViTModel")
     width = config.size("hidden_size", 768)
@@ -67,7 +67,7 @@ def written(config: Config) -> Written:
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
         ]
     )
-    return Written(source, _names(kind, biases, width, tokens, count), "vit.")
+    return ModelText(source, _names(kind, biases, width, tokens, count), "vit.")
 
 
 def _outputs(
@@ -92,7 +92,7 @@ def _names(
     kind: str, biases: str, width: int, tokens: int, count: int
 ) -> dict[str, str | Form | None]:
     layer = "encoder.layer.{n-1}"
-    found: dict[str, str | Form | None] = {
+    names: dict[str, str | Form | None] = {
         "cls_token": Reshaped("embeddings.cls_token", (1, width)),
         "position_embeddings": Reshaped("embeddings.position_embeddings", (tokens, width)),
         "patch1": "embeddings.patch_embeddings.projection.weight",
@@ -101,13 +101,13 @@ def _names(
         **norm_names("mlp_norm{n}", f"{layer}.layernorm_after"),
         **norm_names("final_norm1", "layernorm"),
     }
-    for word, name in (("up", "intermediate"), ("down", "output"), ("wo", "attention.output")):
-        place, declared = f"{layer}.{name}.dense", word != "wo" or biases == "o"
-        found |= linear_names(f"{word}{{n}}", place, bias=not declared)
-        found |= declared_bias(f"{word}_b", place, count) if declared else {}
-    for word, name in (("q", "query"), ("k", "key"), ("v", "value")):
-        place = f"{layer}.attention.attention.{name}"
-        found |= linear_names(f"w{word}{{n}}", place, bias=word in biases)
-    found |= linear_names("pooler1", "pooler.dense") if kind == "Model" else {}
-    found |= linear_names("classifier1", "classifier") if kind != "Model" else {}
-    return found | dict.fromkeys(("pooler.*", "classifier.*", "embeddings.mask_token"))
+    for parameter, name in (("up", "intermediate"), ("down", "output"), ("wo", "attention.output")):
+        file_name, is_declared = f"{layer}.{name}.dense", parameter != "wo" or biases == "o"
+        names |= linear_names(f"{parameter}{{n}}", file_name, bias=not is_declared)
+        names |= own_bias_names(f"{parameter}_b", file_name, count) if is_declared else {}
+    for parameter, name in (("q", "query"), ("k", "key"), ("v", "value")):
+        file_name = f"{layer}.attention.attention.{name}"
+        names |= linear_names(f"w{parameter}{{n}}", file_name, bias=parameter in biases)
+    names |= linear_names("pooler1", "pooler.dense") if kind == "Model" else {}
+    names |= linear_names("classifier1", "classifier") if kind != "Model" else {}
+    return names | dict.fromkeys(("pooler.*", "classifier.*", "embeddings.mask_token"))

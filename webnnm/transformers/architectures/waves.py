@@ -29,10 +29,10 @@ def halves(rows: int, width: int) -> HostArray:
     return _table(range(rows), rates, rates[: width // 2], 0)
 
 
-def shifted_halves(rows: int, width: int, first: int) -> HostArray:
+def halves_from(rows: int, width: int, first: int) -> HostArray:
     """Return a table of positions from `first` on, whose wavelengths end with 2π · 10000.
 
-    >>> [round(number, 2) for number in shifted_halves(1, 5, 2).tolist()[0]]
+    >>> [round(number, 2) for number in halves_from(1, 5, 2).tolist()[0]]
     [0.91, 0.0, -0.42, 1.0, 0.0]
 
     For an odd width the last number is 0.
@@ -49,9 +49,9 @@ def _table(
     if len(positions) * width > MAX_NUMBERS:
         message = f"config.json: a table of {len(positions):,} positions of {width:,} numbers"
         raise DataError("NNM818", message, hint=f"at most {MAX_NUMBERS:,} numbers are computed")
-    found = array("f")
+    values = array("f")
     for position in positions:
-        found.extend(math.sin(position * rate) for rate in sines)
-        found.extend(math.cos(position * rate) for rate in cosines)
-        found.extend([0.0] * zeros)
-    return HostArray("float32", (len(positions), width), found)
+        values.extend(math.sin(position * rate) for rate in sines)
+        values.extend(math.cos(position * rate) for rate in cosines)
+        values.extend([0.0] * zeros)
+    return HostArray("float32", (len(positions), width), values)

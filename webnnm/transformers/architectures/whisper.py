@@ -11,14 +11,14 @@ from typing import NamedTuple
 from webnnm.snapshots.foreign import Form, Transposed
 from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.encoder_decoder import INPUTS
-from webnnm.transformers.architectures.written import (
-    Written,
-    declared_bias,
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
     head,
     layers,
     linear_names,
     norm_names,
     output,
+    own_bias_names,
     statements,
 )
 from webnnm.transformers.config import Config
@@ -50,7 +50,7 @@ class Sizes(NamedTuple):
     inner: tuple[int, int]
 
 
-def written(config: Config) -> Written:
+def write_model(config: Config) -> ModelText:
     """Return the text of a Whisper and its name map."""
     kind = head(
         config,
@@ -91,7 +91,7 @@ def written(config: Config) -> Written:
         ]
     )
     last = {"proj_out1": Transposed("proj_out.weight")} if in_logits and not tied else {}
-    return Written(source, _names(sizes) | (last or {"proj_out.weight": None}), "model.")
+    return ModelText(source, _names(sizes) | (last or {"proj_out.weight": None}), "model.")
 
 
 def _sizes(config: Config) -> Sizes:
@@ -138,10 +138,10 @@ def _decoder(sizes: Sizes) -> tuple[str, ...]:
 
 def _layer(sizes: Sizes, stack: str, activation: str) -> str:
     """Return the layers of a block of the encoder or the decoder."""
-    place, decodes = STACKS.index(stack), stack == "decoder"
-    heads = f"{BIASES}, heads={sizes.heads[place]}"
-    lead = "" if decodes else f"{sizes.positions[0]}, "
-    masked = ", causal=true, mask=decoder_attention_mask" if decodes else ""
+    index, is_decoder = STACKS.index(stack), stack == "decoder"
+    heads = f"{BIASES}, heads={sizes.heads[index]}"
+    lead = "" if is_decoder else f"{sizes.positions[0]}, "
+    masked = ", causal=true, mask=decoder_attention_mask" if is_decoder else ""
     cross = (
         "norm(weight=cross_norm, bias=cross_norm_b)",
         f"attend(cross_wq, cross_wk, cross_wv, o=cross_wo, {heads}, to={HEARD})",
@@ -151,40 +151,40 @@ def _layer(sizes: Sizes, stack: str, activation: str) -> str:
         f"norm(weight={stack}_attention_norm, bias={stack}_attention_norm_b)",
         f"attend({stack}_wq, {stack}_wk, {stack}_wv, o={stack}_wo, {heads}{masked})",
         "residual(to=input, name=attended)",
-        *(cross if decodes else ()),
+        *(cross if is_decoder else ()),
         f"norm(weight={stack}_mlp_norm, bias={stack}_mlp_norm_b)",
-        *linear(f"{stack}_up", f"{lead}{sizes.inner[place]}"),
+        *linear(f"{stack}_up", f"{lead}{sizes.inner[index]}"),
         activation,
         *linear(f"{stack}_down", f"{lead}{sizes.width}"),
-        f"residual(to={'informed' if decodes else 'attended'})",
+        f"residual(to={'informed' if is_decoder else 'attended'})",
     )
 
 
 def _names(sizes: Sizes) -> dict[str, str | Form | None]:
-    found: dict[str, str | Form | None] = {
+    names: dict[str, str | Form | None] = {
         "words": "decoder.embed_tokens.weight",
         **norm_names("cross_norm{n}", "decoder.layers.{n-1}.encoder_attn_layer_norm"),
         **_attention("cross", "decoder.layers.{n-1}.encoder_attn"),
     }
-    for word in ("conv1", "conv2"):
-        found |= {f"{word}1": f"encoder.{word}.weight", f"{word}_b1": f"encoder.{word}.bias"}
+    for part in ("conv1", "conv2"):
+        names |= {f"{part}1": f"encoder.{part}.weight", f"{part}_b1": f"encoder.{part}.bias"}
     for stack in STACKS:
         layer = f"{stack}.layers.{{n-1}}"
-        found |= {f"{stack}_positions": f"{stack}.embed_positions.weight"}
-        found |= norm_names(f"{stack}_norm1", f"{stack}.layer_norm")
-        found |= norm_names(f"{stack}_attention_norm{{n}}", f"{layer}.self_attn_layer_norm")
-        found |= norm_names(f"{stack}_mlp_norm{{n}}", f"{layer}.final_layer_norm")
-        for word, name in (("up", "fc1"), ("down", "fc2")):
-            parameter, place = f"{stack}_{word}", f"{layer}.{name}"
-            found |= linear_names(f"{parameter}{{n}}", place, bias=stack == "decoder")
+        names |= {f"{stack}_positions": f"{stack}.embed_positions.weight"}
+        names |= norm_names(f"{stack}_norm1", f"{stack}.layer_norm")
+        names |= norm_names(f"{stack}_attention_norm{{n}}", f"{layer}.self_attn_layer_norm")
+        names |= norm_names(f"{stack}_mlp_norm{{n}}", f"{layer}.final_layer_norm")
+        for part, name in (("up", "fc1"), ("down", "fc2")):
+            parameter, file_name = f"{stack}_{part}", f"{layer}.{name}"
+            names |= linear_names(f"{parameter}{{n}}", file_name, bias=stack == "decoder")
             if stack == "encoder":
-                found |= declared_bias(f"{parameter}_b", place, sizes.layers[0])
-        found |= _attention(stack, f"{layer}.self_attn")
-    return found
+                names |= own_bias_names(f"{parameter}_b", file_name, sizes.layers[0])
+        names |= _attention(stack, f"{layer}.self_attn")
+    return names
 
 
-def _attention(part: str, place: str) -> dict[str, str | Form]:
-    found: dict[str, str | Form] = {}
-    for word, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        found |= linear_names(f"{part}_w{word}{{n}}", f"{place}.{name}", bias=word != "k")
-    return found
+def _attention(part: str, layer: str) -> dict[str, str | Form]:
+    names: dict[str, str | Form] = {}
+    for letter, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
+        names |= linear_names(f"{part}_w{letter}{{n}}", f"{layer}.{name}", bias=letter != "k")
+    return names

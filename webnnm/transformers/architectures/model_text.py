@@ -15,7 +15,7 @@ from webnnm.snapshots.foreign import Form, Transposed
 from webnnm.transformers.config import Config
 
 
-class Written(NamedTuple):
+class ModelText(NamedTuple):
     """A model in the notation, and the names of its parameters in the files of Hugging Face.
 
     Attributes: `source`, the text; `names`, the name map of `webnnm.snapshots.name_map`; `prefix`,
@@ -29,22 +29,22 @@ class Written(NamedTuple):
     made: Mapping[str, HostArray] = {}
 
 
-def head(config: Config, *known: str, default: str) -> str:
+def head(config: Config, *suffixes: str, default: str) -> str:
     """Return the class of a model within its family, by the suffix of its name: "ForCausalLM".
 
     Raises `DataError` NNM817 for an unknown class.
     """
-    listed = config.texts("architectures", [])
-    name = listed[0] if listed else default
-    for word in sorted(known, key=len, reverse=True):
-        if name.endswith(word):
-            return word
-    ends = ", ".join(f"…{word}" for word in known)
+    class_names = config.texts("architectures", [])
+    name = class_names[0] if class_names else default
+    for suffix in sorted(suffixes, key=len, reverse=True):
+        if name.endswith(suffix):
+            return suffix
+    ends = ", ".join(f"…{suffix}" for suffix in suffixes)
     kind = config.get("model_type")
     raise DataError(
         "NNM817",
         f'config.json: models of type "{kind}" are known as {ends}; this one is {json.dumps(name)}',
-        hint=suggestion(name, known) or f'architecture="{default}" loads a different part of it',
+        hint=suggestion(name, suffixes) or f'architecture="{default}" loads a different part of it',
     )
 
 
@@ -56,24 +56,24 @@ def linear_names(parameter: str, layer: str, *, bias: bool = True) -> dict[str, 
 
     The bias of `wq{n}` is `wq_b{n}`.
     """
-    found: dict[str, str | Form] = {parameter: Transposed(f"{layer}.weight")}
-    return found | ({biased(parameter): f"{layer}.bias"} if bias else {})
+    weight: dict[str, str | Form] = {parameter: Transposed(f"{layer}.weight")}
+    return weight | ({bias_name(parameter): f"{layer}.bias"} if bias else {})
 
 
-def declared_bias(parameter: str, layer: str, count: int) -> dict[str, str | Form]:
+def own_bias_names(parameter: str, layer: str, count: int) -> dict[str, str | Form]:
     """Return the names of a declared bias, of which each layer has its own: the first has no
     number.
 
-    >>> declared_bias("up_b", "layers.{n-1}.fc1", 1)
+    >>> own_bias_names("up_b", "layers.{n-1}.fc1", 1)
     {'up_b': 'layers.0.fc1.bias'}
     """
-    found: dict[str, str | Form] = {parameter: f"{layer.replace('{n-1}', '0')}.bias"}
-    return found | ({f"{parameter}{{n}}": f"{layer}.bias"} if count > 1 else {})
+    first: dict[str, str | Form] = {parameter: f"{layer.replace('{n-1}', '0')}.bias"}
+    return first | ({f"{parameter}{{n}}": f"{layer}.bias"} if count > 1 else {})
 
 
 def norm_names(parameter: str, layer: str) -> dict[str, str]:
     """Return the names of the scale and the bias of a layer normalisation."""
-    return {parameter: f"{layer}.weight", biased(parameter): f"{layer}.bias"}
+    return {parameter: f"{layer}.weight", bias_name(parameter): f"{layer}.bias"}
 
 
 def last_product(separate: bool) -> dict[str, str | Form | None]:
@@ -81,18 +81,18 @@ def last_product(separate: bool) -> dict[str, str | Form | None]:
     return {"lm_head1": Transposed("lm_head.weight")} if separate else {"lm_head.weight": None}
 
 
-def biased(parameter: str) -> str:
+def bias_name(parameter: str) -> str:
     """Return the name of the bias of a weight.
 
-    >>> biased("wq{n}"), biased("final_norm1")
+    >>> bias_name("wq{n}"), bias_name("final_norm1")
     ('wq_b{n}', 'final_norm_b1')
     """
     return re.sub(r"(\{n\}|\d+)$", r"_b\1", parameter)
 
 
-def layers(*each: str) -> str:
+def layers(*rows: str) -> str:
     """Return layers on separate lines, without empty ones."""
-    return ",\n".join(f"  {layer}" for layer in each if layer)
+    return ",\n".join(f"  {layer}" for layer in rows if layer)
 
 
 def output(
