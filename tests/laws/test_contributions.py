@@ -11,6 +11,7 @@ from tests.parity.pretrained import fixtures
 from tools.common import ROOT
 from tools.imports import MODULES
 from tools.page_parts import LINKS
+from webnnm import ops
 from webnnm.cli.program import COMMANDS, parser
 from webnnm.expert.rules.registry import AFTER, LATER, RULES
 from webnnm.training.losses import LOSSES
@@ -36,6 +37,10 @@ def untested(names: Iterable[str], *folders: str) -> list[str]:
 def test_every_rule_has_a_case() -> None:
     RULES.load([*LATER, *AFTER])
     assert untested((rule.id for rule in RULES.values()), "unit/expert") == []
+
+
+def test_every_operator_has_samples() -> None:
+    assert [name for name, operator in ops.registry().items() if not operator.samples] == []
 
 
 def test_every_loss_and_optimizer_has_a_test() -> None:
@@ -69,7 +74,7 @@ def test_every_public_name_has_a_test_or_an_example_that_runs() -> None:
 
 def test_files_that_are_named_in_contributing_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text)) - {"build/docs", "build/teach.json"}
+    named = set(re.findall(r"`(\w[\w.-]*/[\w./-]*)`", text))
     missing = {
         name for name in named if not any((ROOT / at / name).exists() for at in ("", "webnnm"))
     }

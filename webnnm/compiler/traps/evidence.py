@@ -1,4 +1,16 @@
-"""Evidence of faults: tiny graphs with known answers, or the reason why none is tried."""
+"""Evidence of faults: tiny graphs with known answers, or the reason why none is tried.
+
+A rewrite is applied where the fault occurs. Its probes, in literal numbers because pages have no
+NumPy, say so: calls as WebNN takes them, and their correct result.
+
+    evidence = (Probe(lambda g: g.exp(g.tensor([NAN, 0.0])), Values([NAN, 1.0])),)
+
+The probes of all traps share one graph, which runs once for each version of a browser, device and
+set of probes (`backends/faults.py`); the browser keeps the verdict. A probe that makes the browser
+refuse the graph, or leave outputs unwritten, is `alone=True`. One that could crash the browser's
+WebNN process, which all pages share, must not run: `Untried(why, where)` says by the limits which
+implementations are expected to have the fault. Without a browser every fault is assumed.
+"""
 
 from __future__ import annotations
 
