@@ -226,7 +226,7 @@ class Bridge:
             return result.to_py()
 
     def permutations(self, words: array[int], size: int) -> array[int]:
-        """Return permutations of 0 … size − 1 drawn from words, as `random.permutations` does."""
+        """Return permutations of 0 … size − 1 from random words, as `random.permutations` does."""
         with _translate_errors():
             return array("i", self._module.permutations(words, size).to_py().tobytes())
 

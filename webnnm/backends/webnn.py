@@ -354,7 +354,7 @@ class WebNNBackend(Backend):
 
 
 def check_power(power_preference: str | None) -> None:
-    """Raise `BackendError` NNM709 for a word that browsers do not know."""
+    """Raise `BackendError` NNM709 for an unknown power preference."""
     _check_choice("power preference", power_preference, POWER_PREFERENCES)
 
 

@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{text}hint: {hint}\n" if hint else text)
 
     def _suggest(self) -> Iterator[str]:
-        """Yield a suggestion for every unknown word."""
+        """Yield a suggestion for every unknown argument."""
         commands = [a for a in self._actions if isinstance(a.choices, dict)]
         for argument in self._words:
             name = argument.partition("=")[0]

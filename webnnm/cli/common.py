@@ -50,12 +50,12 @@ Parsers = Any
 
 
 class CommandError(DataError):
-    """An error in the words of a command rather than in model or data."""
+    """An error in the arguments of a command rather than in model or data."""
 
 
 @contextmanager
 def as_command_error(*codes: str) -> Generator[None]:
-    """Treat errors with these codes as errors in the words of the command."""
+    """Treat errors with these codes as errors in the arguments of the command."""
     try:
         yield
     except DataError as error:
@@ -224,7 +224,7 @@ def parse_silenced_rules(arguments: argparse.Namespace) -> list[str]:
 
 
 def _value(text: str) -> Any:
-    """Return a number, boolean or mapping if the word is one in JSON, else the word itself."""
+    """Parse JSON numbers, booleans and mappings; return other texts unchanged."""
     try:
         return parse_json(text.lower() if text in ("True", "False") else text)
     except ValueError:

@@ -142,7 +142,7 @@ def is_needed(path: str, kind: str, further: Collection[str] = ()) -> bool:
 
 
 def page_path(path: str) -> str:
-    """Return the place of a file of the package in a page."""
+    """Return the path of a file of the package in a page."""
     if path.startswith(LICENSES):
         return VENDOR + path
     return path.split("/", 2)[2] if path.startswith("pages/") else path

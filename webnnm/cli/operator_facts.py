@@ -58,14 +58,14 @@ def title_of(module: str) -> str:
 
 
 def types_of(slot: Slot, slots: tuple[Slot, ...]) -> str:
-    """Return the data types of an operand in words."""
+    """Describe the data types of an operand."""
     if slot.like is not None:
         return f"as `{slots[slot.like].name}`"
     return names_of(slot.dtypes)
 
 
 def names_of(dtypes: frozenset[DataType]) -> str:
-    """Return a set of data types in words.
+    """Describe a set of data types.
 
     >>> names_of(frozenset({"float16", "float32"})), names_of(frozenset(PRECEDENCE))
     ('float32, float16', 'any')
@@ -77,7 +77,7 @@ def names_of(dtypes: frozenset[DataType]) -> str:
 
 
 def ranks_of(slot: Slot) -> str:
-    """Return the ranks of an operand in words.
+    """Describe the ranks of an operand.
 
     >>> ranks_of(Slot(name="x", ranks=(1, None))), ranks_of(Slot(name="x", ranks=(2, 2)))
     ('1 or more', '2')
@@ -117,7 +117,7 @@ def kind_of(check: Any) -> str:
 
 
 def default_of(value: Any) -> str:
-    """Return a default in words; the values say what None stands for."""
+    """Describe a default; the values say what None stands for."""
     if value is REQUIRED:
         return "required"
     return "–" if value is None else f"`{_plain(value)}`"

@@ -1,4 +1,4 @@
-"""Hints in the words of the command line instead of Python's."""
+"""Hints for the command line: options replace Python's keywords."""
 
 from __future__ import annotations
 

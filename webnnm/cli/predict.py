@@ -21,7 +21,7 @@ from webnnm.cli.common import (
     open_model,
     read_standard_bytes,
 )
-from webnnm.cli.places import write
+from webnnm.cli.output_paths import write
 from webnnm.cli.rows import csv_table, inputs_of, json_rows
 from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes

@@ -26,7 +26,7 @@ from webnnm.cli.arguments import USAGE, Parser
 from webnnm.cli.common import ERROR, INTERRUPTED, CommandError, print_json, problems, say
 from webnnm.cli.option_hints import OF_FILES, as_options, options_of
 from webnnm.cli.output import lasting
-from webnnm.cli.places import check_places
+from webnnm.cli.output_paths import check_places
 from webnnm.core.errors import ModelError, WebNNMError, split_errors
 
 COMMANDS = (

@@ -21,7 +21,7 @@ from webnnm.snapshots.safetensors import parse_json
 
 
 def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block: str) -> Table:
-    """Read a table as that of the training was written, unless it is seen or told to differ.
+    """Read a table in the dialect of the training's, unless options or the text differ.
 
     A first row with the names of all features names the columns.
     """

@@ -18,7 +18,7 @@ from webnnm.cli.common import (
     problem,
 )
 from webnnm.cli.option_hints import OF_FILES, as_options
-from webnnm.cli.places import write
+from webnnm.cli.output_paths import write
 from webnnm.core.errors import ModelError
 from webnnm.graph.elaboration.outline import Warning
 from webnnm.model.texts import check, format_model

@@ -33,7 +33,7 @@ from webnnm.cli.common import (
     table,
 )
 from webnnm.cli.option_hints import as_options, options_of
-from webnnm.cli.places import save_somewhere, write
+from webnnm.cli.output_paths import save_somewhere, write
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import History
 from webnnm.trainer.progress import display
@@ -179,6 +179,6 @@ def _write(history: History, path: str | None) -> None:
 
 
 def _in_options(line: str, names: Collection[str]) -> str:
-    """Return a line of a training, whose remedies are put in the words of the command line."""
+    """Return a line of a training with its remedies as command-line options."""
     head, arrow, remedy = line.partition("→ ")
     return head + arrow + as_options(remedy, names)

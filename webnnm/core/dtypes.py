@@ -79,12 +79,12 @@ _OVERFLOW: dict[DataType, float] = {
 
 
 def is_data_type(name: str) -> TypeGuard[DataType]:
-    """Return whether a word names a data type of WebNN, and so of the notation."""
+    """Return whether a name is a data type of WebNN, and so of the notation."""
     return name in PRECEDENCE
 
 
 def is_tensor_type(name: str) -> TypeGuard[DataType]:
-    """Return whether a word names a data type of WebNN, or float64, which some backends support."""
+    """Return whether a name is a data type of WebNN, or float64, which some backends support."""
     return name in _BITS
 
 

@@ -79,7 +79,7 @@ class Edit(NamedTuple):
 
 
 class Remedy(str):
-    """A hint that programs can apply: `text` in place of a span, or of a word.
+    """A hint that programs can apply: `text` replaces a span, or a word.
 
     >>> hint = Remedy('did you mean "relu"?', "relu", word="rleu")
     >>> hint, hint.edit("m:layers rleu();", Span(9, 13))

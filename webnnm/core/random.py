@@ -81,7 +81,7 @@ class Stream:
         return permutations([self], n)[0].tolist()
 
     def shuffle_by_words(self, n: int, words: array[int]) -> list[int]:
-        """Return 0 … n−1 in the order that words of this stream give; new ones replace rejected."""
+        """Return 0 … n−1 shuffled by words of this stream; rejected words are drawn again."""
         order = list(range(n))
         # For n below 4000, less than one word in a million is rejected: usually none has to be.
         fair = words if not words or max(words) < 2**32 - n else self._skip_rejected(n, words)

@@ -1,4 +1,4 @@
-"""Words that are spelled nearly alike, found without comparing all pairs.
+"""Names that are spelled nearly alike, found without comparing all pairs.
 
 `difflib.get_close_matches` finds as many typing errors, but takes "pencil" for "ceil", finds no
 match for words in another case, and gives no distance, which the notation's warnings need.
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 MAX_LETTERS = 64
-"""The most letters of a word that can be near another one: no name that people type is longer, and
+"""The most letters of a name that can be near another one: none that people type is longer, and
 the time grows with the length."""
 
 MAX_NAMES = 10_000
-"""The most words among which neighbours are searched: each takes memory for all its letters."""
+"""The most names among which neighbours are searched: each takes memory for all its letters."""
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that a word most likely stands for, None if none is near.
+    """Return the candidate that a name is most likely a misspelling of, None if none is near.
 
     A candidate that differs only in case and underscores is nearest; otherwise one that differs by
     one edit, or by two if it has five letters or more.
@@ -36,7 +36,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def normalize_name(name: str) -> str:
-    """Return a word without the differences in spelling between languages and libraries.
+    """Return a name in lower case without underscores, as libraries differ in both.
 
     >>> normalize_name("max_pool2d") == normalize_name("MaxPool2D")
     True
@@ -45,7 +45,7 @@ def normalize_name(name: str) -> str:
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
-    """Return the number of edits that turn one word into the other, at most `limit + 1`.
+    """Return the edit distance of two names, at most `limit + 1`.
 
     An edit inserts, deletes or changes a letter, or swaps two neighbours (Damerau 1964).
 
@@ -79,7 +79,7 @@ def edit_distance(a: str, b: str, limit: int) -> int:
 
 
 class Neighbours:
-    """An index of words by what remains without one letter, which finds similar words quickly.
+    """An index of names by what remains without one letter, which finds similar names quickly.
 
     >>> Neighbours(["kernel", "bias"]).of("kernal")
     ['kernel']
@@ -94,7 +94,7 @@ class Neighbours:
                 self._by_rest.setdefault(shorter, []).append(name)
 
     def of(self, name: str) -> list[str]:
-        """Return the words at an edit distance of 1 or with only other case and underscores."""
+        """Return the names at an edit distance of 1, or with other case and underscores."""
         neighbours = [w for rest in _delete_letters(name) for w in self._by_rest.get(rest, ())]
         neighbours = [other for other in neighbours if edit_distance(name, other, 1) == 1]
         neighbours += self._by_folded.get(normalize_name(name), ())
@@ -102,6 +102,6 @@ class Neighbours:
 
 
 def _delete_letters(name: str) -> Iterator[str]:
-    """Yield a word, and what remains of it without each of its letters."""
+    """Yield a name, and what remains of it without each of its letters."""
     if len(name) <= MAX_LETTERS:
         yield from dict.fromkeys((name, *(name[:i] + name[i + 1 :] for i in range(len(name)))))

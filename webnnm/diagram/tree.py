@@ -23,7 +23,7 @@ class Leaf:
 
     @property
     def span(self) -> Span:
-        """Its place in the text."""
+        """Its span of the text."""
         return self.layer.span
 
     def alike(self) -> Hashable:

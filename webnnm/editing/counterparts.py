@@ -33,32 +33,32 @@ def counterparts(part: Network, whole: Network, offsets: Mapping[str, int]) -> d
     blocks: dict[str, list[LayerVertex]] = {}
     for layer in whole.layers:
         blocks.setdefault(layer.chain[0], []).append(layer)
-    places = dict(offsets)
-    same: dict[int, Vertex] = {}
+    next_index = dict(offsets)
+    counterpart_of: dict[int, Vertex] = {}
     for layer in part.layers:
         block = layer.chain[0]
-        place = places.get(block, 0)
-        places[block] = place + 1
-        if place >= len(blocks.get(block, ())):
-            raise _unlike(layer.label)
-        same[id(layer)] = blocks[block][place]
-    found: dict[str, str] = {}
+        index = next_index.get(block, 0)
+        next_index[block] = index + 1
+        if index >= len(blocks.get(block, ())):
+            raise _mismatch_error(layer.label)
+        counterpart_of[id(layer)] = blocks[block][index]
+    names: dict[str, str] = {}
     for layer in part.layers:
-        other = same[id(layer)]
+        other = counterpart_of[id(layer)]
         assert isinstance(other, LayerVertex)
         mine = [source.vertex for source in layer.sources()]
         theirs = [source.vertex for source in other.sources()]
         if layer.operator.name != other.operator.name or len(mine) != len(theirs):
-            raise _unlike(layer.label)
-        for own, its in zip(mine, theirs, strict=True):
-            if isinstance(own, ParameterVertex) and isinstance(its, ParameterVertex):
-                if found.setdefault(own.name, its.name) != its.name:
-                    raise _unlike(own.name)
-            elif not _alike(own, its, same):
-                raise _unlike(layer.label)
-    if len(set(found.values())) < len(found):
-        raise _unlike(", ".join(found))
-    return found
+            raise _mismatch_error(layer.label)
+        for own, theirs_source in zip(mine, theirs, strict=True):
+            if isinstance(own, ParameterVertex) and isinstance(theirs_source, ParameterVertex):
+                if names.setdefault(own.name, theirs_source.name) != theirs_source.name:
+                    raise _mismatch_error(own.name)
+            elif not _alike(own, theirs_source, counterpart_of):
+                raise _mismatch_error(layer.label)
+    if len(set(names.values())) < len(names):
+        raise _mismatch_error(", ".join(names))
+    return names
 
 
 def _alike(own: Vertex, its: Vertex, same: Mapping[int, Vertex]) -> bool:
@@ -76,7 +76,7 @@ def _alike(own: Vertex, its: Vertex, same: Mapping[int, Vertex]) -> bool:
             return False
 
 
-def _unlike(what: str) -> ModelError:
+def _mismatch_error(what: str) -> ModelError:
     return ModelError(
         "NNM206",
         f'"{what}" means different things in the two models',

@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import show
-from webnnm.editing.splitting import reparsed, shape_value
+from webnnm.editing.splitting import reparse, shape_value
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.outline import collect_outline
 from webnnm.graph.elaboration.vertices import InputVertex, Network, Output, result_type
@@ -32,7 +32,7 @@ from webnnm.notation.syntax import (
 from webnnm.ops.declare.features import Features
 
 
-def joined_document(
+def join_documents(
     trunk: Document, head: Document, *, freeze: bool = False, keep_output: bool = False
 ) -> Document:
     """Return the model that applies a head to the output of a trunk.
@@ -41,7 +41,7 @@ def joined_document(
     >>> from webnnm.notation.formatter import format_document
     >>> trunk = parse("base:input shape=[4]; base:output shape=[8]; base:layers matmul(w);")
     >>> head = parse("kind:input shape=[8]; kind:output shape=[3]; kind:layers relu(), matmul(w);")
-    >>> print(format_document(joined_document(trunk, head)), end="")
+    >>> print(format_document(join_documents(trunk, head)), end="")
     base:input shape=[4];
     base:layers
       matmul(w, shape=[8]);
@@ -59,29 +59,29 @@ def joined_document(
     Raises `DataError` NNM710 if no output fits an input by name, NNM702 if they differ in type or
     shape, and `ModelError` NNM206 for other names that both texts have.
     """
-    given, taken = link(elaborate(trunk), elaborate(head))
-    _check_types(given, taken)
-    one_block = given.name == taken.block
-    if not one_block and not _has_layers(head, taken.block):
+    output, input_vertex = link(elaborate(trunk), elaborate(head))
+    _check_types(output, input_vertex)
+    one_block = output.name == input_vertex.block
+    if not one_block and not _has_layers(head, input_vertex.block):
         raise DataError(
             "NNM710",
-            f'block "{taken.block}" of the head is only an input',
-            hint=f'call it "{given.name}", like the output of the trunk',
+            f'block "{input_vertex.block}" of the head is only an input',
+            hint=f'call it "{output.name}", like the output of the trunk',
         )
-    with_output = one_block and _has_port(head, taken.block, "output")
+    with_output = one_block and _has_port(head, input_vertex.block, "output")
     if keep_output and with_output:
         raise DataError(
             "NNM704",
-            f'trunk and head both have an output "{given.name}", and only one can be kept',
+            f'trunk and head both have an output "{output.name}", and only one can be kept',
             hint="give the block of the head another name",
         )
-    keeps = keep_output or not (with_output or _has_port(trunk, given.name, "input"))
-    kept = list(_of_trunk(trunk, given, freeze, keeps))
-    first = link_layers(head, given, taken)
-    added = _of_head(head, taken, first)
-    statements = _merged(kept, list(added), given.name if one_block else None)
+    keeps = keep_output or not (with_output or _has_port(trunk, output.name, "input"))
+    kept = list(_of_trunk(trunk, output, freeze, keeps))
+    first = link_layers(head, output, input_vertex)
+    added = _of_head(head, input_vertex, first)
+    statements = _merge(kept, list(added), output.name if one_block else None)
     version = trunk.version or head.version
-    return reparsed(Document(version, tuple(statements), files=_files(trunk, head)))
+    return reparse(Document(version, tuple(statements), files=_files(trunk, head)))
 
 
 def _files(trunk: Document, head: Document) -> Mapping[str, Any]:
@@ -96,21 +96,21 @@ def _files(trunk: Document, head: Document) -> Mapping[str, Any]:
     return {**trunk.files, **head.files}
 
 
-def link_layers(head: Document, given: Output, taken: InputVertex) -> tuple[Layer, ...]:
+def link_layers(head: Document, output: Output, input_vertex: InputVertex) -> tuple[Layer, ...]:
     """Return the layers between a trunk and a head, which are usually none."""
     node: list[Option] = []
-    if given.name != taken.block:
-        node.append(Option("node", Reference((given.name,))))
-    shape = Option("shape", shape_value(taken.features[0]))
+    if output.name != input_vertex.block:
+        node.append(Option("node", Reference((output.name,))))
+    shape = Option("shape", shape_value(input_vertex.features[0]))
     layers: list[Layer] = []
-    if result_type(given.source) != taken.dtype:
-        layers.append(Layer("cast", (Reference((taken.dtype,)),), tuple(node)))
+    if result_type(output.source) != input_vertex.dtype:
+        layers.append(Layer("cast", (Reference((input_vertex.dtype,)),), tuple(node)))
         node = []
-    renamed = given.source.features.names != taken.features[0].names
-    if _entering(head, taken.block):
+    has_other_names = output.source.features.names != input_vertex.features[0].names
+    if _entering(head, input_vertex.block):
         name = Option("name", Reference((ENTERING,)))
         layers.append(Layer("identity", options=(*node, shape, name)))
-    elif node or renamed:
+    elif node or has_other_names:
         layers.append(Layer("identity", options=(*node, shape)))
     return tuple(layers)
 
@@ -144,22 +144,23 @@ def link(trunk: Network, head: Network) -> tuple[Output, InputVertex]:
     )
 
 
-def _check_types(given: Output, taken: InputVertex) -> None:
-    features, wanted = given.source.features, taken.features[0]
-    sizes = tuple(features.sizes()[axis] for axis in given.order)
-    same = sizes == wanted.sizes() and given.dtype == taken.dtype
-    if not same or (features.sequence is None) != (wanted.sequence is None):
-        along = [f' along "{f.sequence}"' if f.sequence else "" for f in (features, wanted)]
+def _check_types(output: Output, input_vertex: InputVertex) -> None:
+    features, expected = output.source.features, input_vertex.features[0]
+    sizes = tuple(features.sizes()[axis] for axis in output.order)
+    same = sizes == expected.sizes() and output.dtype == input_vertex.dtype
+    if not same or (features.sequence is None) != (expected.sequence is None):
+        along = [f' along "{f.sequence}"' if f.sequence else "" for f in (features, expected)]
         raise DataError(
             "NNM702",
-            f'output "{given.name}" of the trunk is {given.dtype}{show(sizes)}{along[0]}, '
-            f'input "{taken.block}" of the head is {taken.dtype}{show(wanted.sizes())}{along[1]}',
+            f'output "{output.name}" of the trunk is {output.dtype}{show(sizes)}{along[0]}, '
+            f'input "{input_vertex.block}" of the head is '
+            f"{input_vertex.dtype}{show(expected.sizes())}{along[1]}",
             hint="the two have to be the same",
         )
-    if given.order != tuple(range(len(sizes))):
+    if output.order != tuple(range(len(sizes))):
         raise DataError(
             "NNM702",
-            f'output "{given.name}" of the trunk declares its dimensions in another order',
+            f'output "{output.name}" of the trunk declares its dimensions in another order',
             hint="declare them in the order in which the last layer returns them",
         )
 
@@ -178,50 +179,57 @@ def _entering(head: Document, block: str) -> bool:
 
     for statement in head.statements:
         own = isinstance(statement, Layers) and statement.block == block
-        _rewritten(statement, look_within if own else look)
+        _rewrite(statement, look_within if own else look)
     return any(seen)
 
 
-def _rewritten(value: Any, rule: Callable[[Any], Any]) -> Any:
+def _rewrite(value: Any, rule: Callable[[Any], Any]) -> Any:
     """Return a tree with `rule` applied to all of its nodes, inner ones first."""
     if isinstance(value, tuple):
         items: tuple[Any, ...] = value
-        return tuple(_rewritten(item, rule) for item in items)
+        return tuple(_rewrite(item, rule) for item in items)
     if not isinstance(value, Syntax):
         return value
-    inner = {f.name: _rewritten(getattr(value, f.name), rule) for f in fields(value)}
+    inner = {f.name: _rewrite(getattr(value, f.name), rule) for f in fields(value)}
     return rule(replace(value, **inner))
 
 
-def _of_trunk(trunk: Document, given: Output, freeze: bool, keeps: bool) -> Iterator[AnyStatement]:
+def _of_trunk(trunk: Document, output: Output, freeze: bool, keeps: bool) -> Iterator[AnyStatement]:
     """Yield the statements of a trunk whose output flows into a head."""
     roots = [block.name for block in elaborate(trunk).outline.roots]
     for statement in trunk.statements:
-        own = isinstance(statement, BlockStatement) and statement.block == given.name
-        if own and not keeps and isinstance(statement, (Loss, LossParameter)):
+        is_output_block = isinstance(statement, BlockStatement) and statement.block == output.name
+        if is_output_block and not keeps and isinstance(statement, (Loss, LossParameter)):
             continue
-        if own and not keeps and isinstance(statement, Port) and statement.direction == "output":
+        if (
+            is_output_block
+            and not keeps
+            and isinstance(statement, Port)
+            and statement.direction == "output"
+        ):
             continue
         if isinstance(statement, Layers):
             layers = statement.layers
-            if own:  # the last layer's shape may have been inferred from the declared one
-                layers = (*layers[:-1], _shaped(layers[-1], given.source.features))
+            if (
+                is_output_block
+            ):  # the last layer's shape may have been inferred from the declared one
+                layers = (*layers[:-1], _add_shape(layers[-1], output.source.features))
             if freeze and statement.block in roots:
-                layers = tuple(map(_frozen, layers))
+                layers = tuple(map(_freeze, layers))
             statement = replace(statement, layers=layers)
         elif freeze and isinstance(statement, Parameters):
-            declared = tuple(_frozen(each) for each in statement.parameters)
+            declared = tuple(_freeze(parameter) for parameter in statement.parameters)
             statement = replace(statement, parameters=declared)
         yield statement
 
 
-def _shaped(layer: Layer, features: Features) -> Layer:
+def _add_shape(layer: Layer, features: Features) -> Layer:
     if any(layer.option(name) for name in ("shape", "shapes")):
         return layer
     return replace(layer, options=(*layer.options, Option("shape", shape_value(features))))
 
 
-def _frozen(thing: Any) -> Any:
+def _freeze(thing: Any) -> Any:
     if any(o.name == "trainable" and str(o.value) == "false" for o in thing.options):
         return thing
     options = tuple(o for o in thing.options if o.name != "lrm")
@@ -229,31 +237,33 @@ def _frozen(thing: Any) -> Any:
 
 
 def _of_head(
-    head: Document, taken: InputVertex, first: tuple[Layer, ...]
+    head: Document, input_vertex: InputVertex, first: tuple[Layer, ...]
 ) -> Iterator[AnyStatement]:
     """Yield the statements of a head that takes the output of a trunk."""
 
-    def named(node: Any) -> Any:
-        return Reference((ENTERING,)) if node == Reference((taken.block,), "input") else node
+    def rename_port(node: Any) -> Any:
+        return Reference((ENTERING,)) if node == Reference((input_vertex.block,), "input") else node
 
-    def entering(node: Any) -> Any:
-        return Reference((ENTERING,)) if node == Reference(("input",)) else named(node)
+    def rename_input(node: Any) -> Any:
+        return Reference((ENTERING,)) if node == Reference(("input",)) else rename_port(node)
 
     for statement in head.statements:
-        own = isinstance(statement, BlockStatement) and statement.block == taken.block
-        if own and isinstance(statement, Port) and statement.direction == "input":
+        is_input_block = (
+            isinstance(statement, BlockStatement) and statement.block == input_vertex.block
+        )
+        if is_input_block and isinstance(statement, Port) and statement.direction == "input":
             continue
-        if own and isinstance(statement, Layers):
-            layers = _rewritten(statement.layers, entering)
+        if is_input_block and isinstance(statement, Layers):
+            layers = _rewrite(statement.layers, rename_input)
             yield replace(statement, layers=(*first, *layers))
         else:
-            yield _rewritten(statement, named)
+            yield _rewrite(statement, rename_port)
 
 
-def _merged(
-    trunk: list[AnyStatement], head: list[AnyStatement], one: str | None
+def _merge(
+    trunk: list[AnyStatement], head: list[AnyStatement], merged_block: str | None
 ) -> list[AnyStatement]:
-    """Return the statements of both; those of the block `one` are merged into one block."""
+    """Return the statements of both; those of `merged_block` are merged into one block."""
     result = list(trunk)
     blocks = {s.block for s in trunk if isinstance(s, BlockStatement)}
     declared = {p.name for s in trunk if isinstance(s, Parameters) for p in s.parameters}
@@ -269,21 +279,21 @@ def _merged(
         elif statement in trunk and not isinstance(statement, (Layers, Port)):
             continue
         block = statement.block if isinstance(statement, BlockStatement) else ""
-        if block == one and isinstance(statement, Name):
+        if block == merged_block and isinstance(statement, Name):
             continue
-        if block == one and isinstance(statement, Layers):
-            place = next(
-                k for k, s in enumerate(result) if isinstance(s, Layers) and s.block == one
+        if block == merged_block and isinstance(statement, Layers):
+            index = next(
+                k for k, s in enumerate(result) if isinstance(s, Layers) and s.block == merged_block
             )
-            before = result[place]
+            before = result[index]
             assert isinstance(before, Layers)
-            result[place] = replace(before, layers=(*before.layers, *statement.layers))
+            result[index] = replace(before, layers=(*before.layers, *statement.layers))
         elif isinstance(statement, Layers) and statement in trunk:
             continue  # a block that both call
         else:
             if (
                 block in blocks
-                and block != one
+                and block != merged_block
                 and isinstance(statement, (Layers, ModelFile, Port))
             ):
                 raise ModelError(
@@ -303,9 +313,9 @@ def clashes(trunk: Document, head: Document) -> list[str]:
 
 
 def _names(document: Document) -> Iterator[str]:
-    found = collect_outline(document)
-    yield from (*found.blocks, *found.constants, *found.parameters)
-    for block in found.blocks.values():
+    outline = collect_outline(document)
+    yield from (*outline.blocks, *outline.constants, *outline.parameters)
+    for block in outline.blocks.values():
         for layer in block.layers.layers if block.layers else ():
             name = layer.option("name")
             if name is not None and isinstance(name.value, Reference):
@@ -313,13 +323,13 @@ def _names(document: Document) -> Iterator[str]:
 
 
 def _words(document: Document) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
 
     def look(node: Any) -> Any:
         if isinstance(node, Reference) and node.word is not None:
-            found.add(node.word)
+            names.add(node.word)
         return node
 
     for statement in document.statements:
-        _rewritten(statement, look)
-    return found
+        _rewrite(statement, look)
+    return names

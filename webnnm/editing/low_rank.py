@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 
 from webnnm.core.errors import DataError, Span, suggestion
 from webnnm.core.shapes import is_integer
-from webnnm.editing.splitting import reparsed
+from webnnm.editing.splitting import reparse
 from webnnm.graph.elaboration.vertices import (
     LayerVertex,
     LiteralVertex,
@@ -67,7 +67,7 @@ class _Weight:
         return self.layer.span, self.slot
 
 
-def adapted_document(
+def add_adapters(
     network: Network,
     targets: str | Iterable[str] = "attend",
     *,
@@ -81,7 +81,7 @@ def adapted_document(
     >>> from webnnm.notation import parse
     >>> from webnnm.notation.formatter import format_document
     >>> network = elaborate(parse("m:input shape=[4]; m:output shape=[3]; m:layers matmul(w);"))
-    >>> print(format_document(adapted_document(network, "w*", rank=2, alpha=4)), end="")
+    >>> print(format_document(add_adapters(network, "w*", rank=2, alpha=4)), end="")
     m:input shape=[4];
     m:output shape=[3];
     m:layers
@@ -114,19 +114,19 @@ def adapted_document(
             "the model computes in float16, and adapters are trained in float32",
             hint='from_pretrained(…, dtype="float32") computes in float32',
         )
-    chosen = _chosen(network, [targets] if isinstance(targets, str) else [*targets])
-    rewriting = _Rewriting(network, chosen)
+    selected = _select_weights(network, [targets] if isinstance(targets, str) else [*targets])
+    rewriting = _Rewriting(network, selected)
     statements = [rewriting.statement(statement) for statement in document.statements]
     blocks = [
         Layers(block=name, layers=_block(lead, rank, alpha / rank, dropout))
         for lead, name in rewriting.blocks.items()
     ]
-    return reparsed(replace(document, statements=(*statements, *blocks)))
+    return reparse(replace(document, statements=(*statements, *blocks)))
 
 
 def adapters(network: Network) -> list[Adapter]:
     """Return the adapters in a text, in order."""
-    found: list[Adapter] = []
+    result: list[Adapter] = []
     names: list[str] = []
     scale, dropout = 1.0, 0.0
     for layer in network.layers:
@@ -141,12 +141,12 @@ def adapters(network: Network) -> list[Adapter]:
             case "dropout", _:
                 dropout = float(layer.options["p"])
             case "add", _ if len(names) == 3:
-                found.append(Adapter(names[0], names[1], names[2], scale, dropout))
+                result.append(Adapter(names[0], names[1], names[2], scale, dropout))
                 names = []
                 scale, dropout = 1.0, 0.0
             case _:
                 pass
-    return found
+    return result
 
 
 def _is_block(name: str) -> bool:
@@ -165,7 +165,9 @@ def _check_numbers(rank: int, alpha: float, dropout: float) -> None:
 # Which matrices.
 
 
-def _chosen(network: Network, targets: Sequence[str]) -> dict[tuple[Span, str], list[_Weight]]:
+def _select_weights(
+    network: Network, targets: Sequence[str]
+) -> dict[tuple[Span, str], list[_Weight]]:
     """Return the matrices that will have adapters, by their places in the text."""
     known = list(_weights(network))
     attending = _attending(network)
@@ -176,28 +178,29 @@ def _chosen(network: Network, targets: Sequence[str]) -> dict[tuple[Span, str], 
         else:
             fitting = {weight.name for weight in known if fnmatchcase(weight.name, target)}
         if not fitting:
-            listed = list(dict.fromkeys(weight.name for weight in known))
+            names_of_weights = list(dict.fromkeys(weight.name for weight in known))
             what = "no attend layer has projections" if target == "attend" else ""
             raise DataError(
                 "NNM710",
                 what or f'no matrix of a matmul or attend layer is called "{target}"',
-                hint=suggestion(target, listed) or f"available: {', '.join(listed[:8])}",
+                hint=suggestion(target, names_of_weights)
+                or f"available: {', '.join(names_of_weights[:8])}",
             )
         names |= fitting
-    places: dict[tuple[Span, str], list[_Weight]] = {}
+    weights_by_position: dict[tuple[Span, str], list[_Weight]] = {}
     for weight in known:
-        places.setdefault(weight.place, []).append(weight)
-    for place, weights in list(places.items()):
-        left = [weight.name for weight in weights if weight.name not in names]
-        if len(left) == len(weights):
-            del places[place]
-        elif left:
+        weights_by_position.setdefault(weight.place, []).append(weight)
+    for position, weights in list(weights_by_position.items()):
+        unselected = [weight.name for weight in weights if weight.name not in names]
+        if len(unselected) == len(weights):
+            del weights_by_position[position]
+        elif unselected:
             raise DataError(
                 "NNM704",
-                f'the text has "{weights[0].name}" and "{left[0]}" in the same place',
+                f'the text has "{weights[0].name}" and "{unselected[0]}" in the same place',
                 hint=f'targets="{weights[0].name.rstrip("0123456789")}*" selects all of them',
             )
-    return places
+    return weights_by_position
 
 
 def _weights(network: Network) -> Iterator[_Weight]:
@@ -218,20 +221,20 @@ def _weights(network: Network) -> Iterator[_Weight]:
 
 def _attending(network: Network) -> set[int]:
     """Return the layers whose matrices project for attention, or are attend layers."""
-    found: set[int] = set()
+    ids: set[int] = set()
     for layer in network.layers:
         if layer.operator.name == "attend":
-            found.add(id(layer))
+            ids.add(id(layer))
             for source in layer.operands[1:4]:
                 vertex: Vertex | None = source.vertex
                 while isinstance(vertex, LayerVertex) and vertex.operator.name != "matmul":
                     vertex = vertex.operands[0].vertex if vertex.operands else None
-                found.add(id(vertex))
+                ids.add(id(vertex))
         elif layer.operator.name == "matmul" and layer.operands:
             before = layer.operands[0].vertex
             if isinstance(before, LayerVertex) and before.operator.name == "attend":
-                found.add(id(layer))
-    return found
+                ids.add(id(layer))
+    return ids
 
 
 # The text.
@@ -261,47 +264,48 @@ class _Rewriting:
         """Return a statement with adapters, and with everything in it frozen."""
         if isinstance(statement, Parameters):
             declared = tuple(
-                replace(each, options=_frozen(each.options)) for each in statement.parameters
+                replace(parameter, options=_freeze(parameter.options))
+                for parameter in statement.parameters
             )
             return replace(statement, parameters=declared)
         if isinstance(statement, ModelFile):
-            return replace(statement, options=_frozen(statement.options))
+            return replace(statement, options=_freeze(statement.options))
         if not isinstance(statement, Layers):
             return statement
         rows: list[Layer] = []
         names = self._taken | set(_words(statement.layers))
         for layer in statement.layers:
-            rows += self._rewritten(layer, rows, names)
+            rows += self._rewrite(layer, rows, names)
         root = statement.block in self._roots
-        return replace(statement, layers=tuple(self._held(row, root) for row in rows))
+        return replace(statement, layers=tuple(self._freeze_layer(row, root) for row in rows))
 
-    def _held(self, layer: Layer, root: bool) -> Layer:
+    def _freeze_layer(self, layer: Layer, root: bool) -> Layer:
         """Return a layer without its own `trainable`; those of root blocks freeze everything."""
         options = tuple(o for o in layer.options if o.name != "trainable")
-        found = self._vertices.get(layer.span, ())
+        vertices = self._vertices.get(layer.span, ())
         # New layers multiply, add a bias, or attend to projected values.
-        new = not found and layer.operator != "attend"
-        learns = new or any(vertex.parameters for vertex in found)
-        return replace(layer, options=_frozen(options) if root and learns else options)
+        new = not vertices and layer.operator != "attend"
+        learns = new or any(vertex.parameters for vertex in vertices)
+        return replace(layer, options=_freeze(options) if root and learns else options)
 
-    def _rewritten(self, layer: Layer, before: list[Layer], names: set[str]) -> list[Layer]:
+    def _rewrite(self, layer: Layer, before: list[Layer], names: set[str]) -> list[Layer]:
         vertices = self._vertices.get(layer.span, ())
         slots = [slot for slot in ("b", *PROJECTIONS) if (layer.span, slot) in self._chosen]
         if not vertices or not slots:
             return [layer]
         if slots == ["b"]:
             dropped = ("shape", "init", "lrm")
-            kept = [o for o in layer.options if o.name not in dropped]
-            return [self._adapted(layer.operands[0], _sizes_of(vertices, layer), kept)]
-        return self._apart(layer, vertices, slots, before, names)
+            options = [o for o in layer.options if o.name not in dropped]
+            return [self._call_adapter(layer.operands[0], _sizes_of(vertices, layer), options)]
+        return self._split_projections(layer, vertices, slots, before, names)
 
-    def _adapted(
+    def _call_adapter(
         self, weight: Value, sizes: tuple[int, ...], options: Iterable[Option] = ()
     ) -> Layer:
         """Return the call that multiplies by a matrix with its adapter."""
-        word = str(weight)
+        name = str(weight)
         block = self._block_of(sizes[:-1])
-        factors = [Option(k, Reference((f"{word}_{BLOCK}_{k}",))) for k in ("a", "b")]
+        factors = [Option(k, Reference((f"{name}_{BLOCK}_{k}",))) for k in ("a", "b")]
         size = Option("size", Number(sizes[-1]))
         return Layer(block, (), (Option("weight", weight), *factors, size, *options))
 
@@ -309,7 +313,7 @@ class _Rewriting:
         number = len(self.blocks) + 1
         return self.blocks.setdefault(lead, BLOCK if number == 1 else f"{BLOCK}{number}")
 
-    def _apart(
+    def _split_projections(
         self,
         layer: Layer,
         vertices: Sequence[LayerVertex],
@@ -321,7 +325,7 @@ class _Rewriting:
         vertex = vertices[0]
         biased = bool(vertex.options["bias"])
         self._check_parts(layer, vertex, before)
-        flow = self._flow(layer, before, names)
+        input_name = self._input_name(layer, before, names)
         to = layer.option("to")
         rows: list[Layer] = []
         operands: list[Value] = []
@@ -329,22 +333,22 @@ class _Rewriting:
             if slot not in vertex.parameters:
                 operands.append(weight)
                 continue
-            node = to.value if to is not None and slot != "q" else flow
+            node = to.value if to is not None and slot != "q" else input_name
             name = Reference((_fresh(slot, names),))
-            own = [Option("node", node), Option("name", name)]
-            rows += self._projected(vertices, slots, slot, weight, own, biased)
+            options_of_projection = [Option("node", node), Option("name", name)]
+            rows += self._project(vertices, slots, slot, weight, options_of_projection, biased)
             operands.append(name)
-        gone = ("o", "bias", "node", "init", "lrm")
+        removed = ("o", "bias", "node", "init", "lrm")
         out = next((o.value for o in layer.options if o.name == "o"), None)
         out = layer.operands[3] if len(layer.operands) > 3 else out
         out = out if "o" in vertex.tensors else None  # o=o is an unfilled placeholder
         last = [o for o in layer.options if out and o.name in ("name", "shape")]
-        kept = [o for o in layer.options if o.name not in gone and o not in last]
+        kept = [o for o in layer.options if o.name not in removed and o not in last]
         attend = Layer("attend", tuple(operands), (Option("node", operands[0]), *kept))
         rows.append(attend)
         if out is not None:
             name = [o for o in last if o.name == "name"]
-            rows += self._projected(vertices, slots, "o", out, name, biased)
+            rows += self._project(vertices, slots, "o", out, name, biased)
         return rows
 
     def _check_parts(self, layer: Layer, vertex: LayerVertex, before: Iterable[Layer]) -> None:
@@ -356,7 +360,7 @@ class _Rewriting:
             reasons.append("it has biases, and its tokens are not a sequence")
         if layer.option("repeat") or layer.option("shapes"):
             reasons.append("it is itself repeated")
-        if any(option.name == "skip" for each in before for option in each.options):
+        if any(option.name == "skip" for earlier in before for option in earlier.options):
             reasons.append("residual(skip=…) counts the layers of its block")
         if reasons:
             raise DataError(
@@ -365,7 +369,7 @@ class _Rewriting:
                 hint="write them as matmul layers, or choose other targets",
             )
 
-    def _projected(
+    def _project(
         self,
         vertices: Sequence[LayerVertex],
         slots: Collection[str],
@@ -381,7 +385,7 @@ class _Rewriting:
         ending = [o for o in options if o.name == "name"] if biased else []
         first = [o for o in options if o not in ending]
         if slot in slots:
-            product = self._adapted(weight, sizes, first)
+            product = self._call_adapter(weight, sizes, first)
         else:
             shape = Option("shape", Items(tuple(map(Number, sizes))))
             node = [o for o in first if o.name == "node"]
@@ -390,7 +394,7 @@ class _Rewriting:
         bias = Layer("add", (Reference((f"{weight}_b",)),), tuple(ending))
         return [product, bias] if biased else [product]
 
-    def _flow(self, layer: Layer, before: list[Layer], names: set[str]) -> Value:
+    def _input_name(self, layer: Layer, before: list[Layer], names: set[str]) -> Value:
         """Return the name of what flows into a layer, after naming the previous layer if needed."""
         node = layer.option("node")
         if node is not None:
@@ -410,14 +414,14 @@ def _operand(vertex: LayerVertex, slot: str) -> Source:
 
 def _sizes_of(vertices: Sequence[LayerVertex], layer: Layer) -> tuple[int, ...]:
     """Return the sizes of the result of a layer, which are those of all its repetitions."""
-    found = {vertex.features[0].sizes() for vertex in vertices}
-    if len(found) > 1 or layer.option("shapes"):
+    sizes = {vertex.features[0].sizes() for vertex in vertices}
+    if len(sizes) > 1 or layer.option("shapes"):
         raise DataError(
             "NNM704",
             f'"{vertices[0].label}" has results of several sizes',
             hint="an adapter is written for one size: give each size a block of its own",
         )
-    return next(iter(found))
+    return next(iter(sizes))
 
 
 def _block(lead: Sequence[int], rank: int, scale: float, dropout: float) -> tuple[Layer, ...]:
@@ -446,16 +450,16 @@ def _number(value: float) -> Number:
     return Number(int(value) if float(value).is_integer() else value)
 
 
-def _frozen(options: Iterable[Option]) -> tuple[Option, ...]:
-    kept = (option for option in options if option.name != "trainable")
-    return (*kept, Option("trainable", Reference(("false",))))
+def _freeze(options: Iterable[Option]) -> tuple[Option, ...]:
+    others = (option for option in options if option.name != "trainable")
+    return (*others, Option("trainable", Reference(("false",))))
 
 
-def _fresh(word: str, taken: set[str]) -> str:
+def _fresh(base: str, names: set[str]) -> str:
     """Return a name that is not in use yet, and reserve it."""
-    found = next(w for n in count(1) if (w := word if n == 1 else f"{word}{n}") not in taken)
-    taken.add(found)
-    return found
+    name = next(w for n in count(1) if (w := base if n == 1 else f"{base}{n}") not in names)
+    names.add(name)
+    return name
 
 
 def _words(values: object) -> Iterator[str]:

@@ -10,7 +10,7 @@ from webnnm.backends.base import Backend
 from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError, ModelError
 from webnnm.editing.counterparts import counterparts
-from webnnm.editing.joining import clashes, joined_document, link, link_layers
+from webnnm.editing.joining import clashes, join_documents, link, link_layers
 from webnnm.editing.splitting import split_document
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import Network
@@ -128,7 +128,7 @@ def _joined(
     """Return the document of both, and the names of the parameters of each in it."""
     documents = [part.outline.document for part in (trunk, head)]
     try:
-        joined = joined_document(*documents, freeze=freeze, keep_output=keep_output)
+        joined = join_documents(*documents, freeze=freeze, keep_output=keep_output)
         whole = elaborate(joined)
         of_trunk = counterparts(trunk, whole, {})
         of_head = counterparts(head, whole, _offsets(trunk, head))

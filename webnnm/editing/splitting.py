@@ -45,7 +45,7 @@ from webnnm.notation.syntax import (
 from webnnm.ops.declare.features import Features
 
 
-class Place(NamedTuple):
+class Cut(NamedTuple):
     """Where a model is cut: before a layer of a root block, counted from 0."""
 
     block: str
@@ -72,29 +72,31 @@ def split_document(document: Document, at: str) -> tuple[Document, Document]:
     sides, or if the value has a layout that no input has.
     """
     network = elaborate(document)
-    place = _place(network, at)
-    marked = _marked(network, place)
-    cut = next((layer for layer in marked.layers if layer.label == MARK), None)
+    position = _find_cut(network, at)
+    marked_network = _mark_cut(network, position)
+    cut = next((layer for layer in marked_network.layers if layer.label == MARK), None)
     if cut is None:
         raise DataError("NNM704", f'no output depends on what flows into "{at}"')
-    before = _before(marked, cut)
-    _refuse_crossings(marked, cut, before, at)
-    in_trunk = {layer.chain[0] for layer in marked.layers if id(layer) in before}
-    in_trunk |= {v.block for v in _inputs(marked, before)}
-    kept = _kept(network, place)
-    port = None if kept else _port(place.block, "output", cut)
-    trunk = _statements(marked, place, before, in_trunk, port)
-    after = {id(layer) for layer in marked.layers} - before - {id(cut)}
-    others = {output.name for output in marked.outputs} | {v.block for v in marked.inputs}
-    beside = (others | {layer.chain[0] for layer in marked.layers}) - in_trunk
-    port = _port(place.block, "input", cut)
+    before = _before(marked_network, cut)
+    _refuse_crossings(marked_network, cut, before, at)
+    in_trunk = {layer.chain[0] for layer in marked_network.layers if id(layer) in before}
+    in_trunk |= {v.block for v in _inputs(marked_network, before)}
+    is_output = _is_output(network, position)
+    port = None if is_output else _port(position.block, "output", cut)
+    trunk = _statements(marked_network, position, before, in_trunk, port)
+    after = {id(layer) for layer in marked_network.layers} - before - {id(cut)}
+    others = {output.name for output in marked_network.outputs} | {
+        v.block for v in marked_network.inputs
+    }
+    beside = (others | {layer.chain[0] for layer in marked_network.layers}) - in_trunk
+    port = _port(position.block, "input", cut)
     head = (
         statement
-        for statement in _statements(marked, place, after, beside, port, of_trunk=False)
-        if not (kept and _of_output(statement, place.block))
+        for statement in _statements(marked_network, position, after, beside, port, of_trunk=False)
+        if not (is_output and _of_output(statement, position.block))
     )
-    parts = _parsed(document, trunk), _parsed(document, head)
-    _refuse_layout(elaborate(parts[0]), place.block, at)
+    parts = _reparse(document, trunk), _reparse(document, head)
+    _refuse_layout(elaborate(parts[0]), position.block, at)
     return parts
 
 
@@ -111,27 +113,27 @@ MARK = "cut_here"
 """The name of the layer that marks the cut while the model is examined."""
 
 
-def _place(network: Network, at: str) -> Place:
-    found: list[Place] = []
-    words: set[str] = set()
+def _find_cut(network: Network, at: str) -> Cut:
+    cuts: list[Cut] = []
+    names: set[str] = set()
     for block in network.outline.roots:
         layers = block.layers.layers if block.layers else ()
-        words |= {block.name, *(word for layer in layers for word in _words(layer))}
+        names |= {block.name, *(name for layer in layers for name in _words(layer))}
         if block.name == at:
-            found.append(Place(at, len(layers)))
-        found += [Place(block.name, k) for k, layer in enumerate(layers) if at in _words(layer)]
-    if not found:
-        hint = suggestion(at, words) or f"available: {', '.join(sorted(words))}"
+            cuts.append(Cut(at, len(layers)))
+        cuts += [Cut(block.name, k) for k, layer in enumerate(layers) if at in _words(layer)]
+    if not cuts:
+        hint = suggestion(at, names) or f"available: {', '.join(sorted(names))}"
         raise DataError("NNM710", f'the model has no layer "{at}" to split at', hint=hint)
-    if len(found) > 1:
+    if len(cuts) > 1:
         raise DataError(
             "NNM710",
-            f'"{at}" appears {len(found)} times in the model',
+            f'"{at}" appears {len(cuts)} times in the model',
             hint="give the first layer of the head a name: name=head",
         )
-    if found[0].position == 0:
+    if cuts[0].position == 0:
         raise DataError("NNM704", f'nothing comes before "{at}": the trunk would be empty')
-    return found[0]
+    return cuts[0]
 
 
 def _words(layer: Layer) -> Iterator[str]:
@@ -141,26 +143,26 @@ def _words(layer: Layer) -> Iterator[str]:
         yield str(name.value)
 
 
-def _kept(network: Network, place: Place) -> bool:
+def _is_output(network: Network, cut: Cut) -> bool:
     """Return whether the value at a cut is already an output of the trunk."""
-    block = network.outline.blocks[place.block]
-    whole = len(block.layers.layers) if block.layers else 0
-    return place.position == whole and block.output is not None
+    block = network.outline.blocks[cut.block]
+    layer_count = len(block.layers.layers) if block.layers else 0
+    return cut.position == layer_count and block.output is not None
 
 
-def _marked(network: Network, place: Place) -> Network:
+def _mark_cut(network: Network, cut: Cut) -> Network:
     """Return the network with a layer that changes nothing at the place of the cut."""
     mark = Layer("identity", options=(Option("name", Reference((MARK,))),))
 
-    def inserted(statement: AnyStatement) -> AnyStatement:
-        if not isinstance(statement, Layers) or statement.block != place.block:
+    def insert_mark(statement: AnyStatement) -> AnyStatement:
+        if not isinstance(statement, Layers) or statement.block != cut.block:
             return statement
-        first, rest = statement.layers[: place.position], statement.layers[place.position :]
+        first, rest = statement.layers[: cut.position], statement.layers[cut.position :]
         return replace(statement, layers=(*first, mark, *rest))
 
     document = network.outline.document
-    changed = replace(document, statements=tuple(map(inserted, document.statements)))
-    return elaborate(reparsed(changed))
+    document_with_mark = replace(document, statements=tuple(map(insert_mark, document.statements)))
+    return elaborate(reparse(document_with_mark))
 
 
 def _sources(network: Network, layers: Collection[int]) -> list[Source]:
@@ -168,24 +170,24 @@ def _sources(network: Network, layers: Collection[int]) -> list[Source]:
 
 
 def _inputs(network: Network, layers: Collection[int]) -> list[InputVertex]:
-    found = (source.vertex for source in _sources(network, layers))
-    return [vertex for vertex in found if isinstance(vertex, InputVertex)]
+    vertices = (source.vertex for source in _sources(network, layers))
+    return [vertex for vertex in vertices if isinstance(vertex, InputVertex)]
 
 
 def _before(network: Network, cut: LayerVertex) -> set[int]:
     """Return the layers of a trunk: those that the cut depends on, and the rest of their blocks."""
-    found = {id(layer) for layer in layers_before([cut]) if layer is not cut}
+    ids = {id(layer) for layer in layers_before([cut]) if layer is not cut}
     block = cut.chain[0]
-    own = [layer for layer in network.layers if layer.chain[0] == block]
-    found |= {id(layer) for layer in own[: own.index(cut)]}
+    layers_of_block = [layer for layer in network.layers if layer.chain[0] == block]
+    ids |= {id(layer) for layer in layers_of_block[: layers_of_block.index(cut)]}
     size = 0
-    while size < len(found):
-        size = len(found)
-        trunk = [layer for layer in network.layers if id(layer) in found]
+    while size < len(ids):
+        size = len(ids)
+        trunk = [layer for layer in network.layers if id(layer) in ids]
         blocks = {layer.chain[0] for layer in trunk} - {block}
-        whole = [layer for layer in network.layers if layer.chain[0] in blocks]
-        found |= {id(layer) for layer in layers_before([*trunk, *whole])} - {id(cut)}
-    return found
+        layers_of_blocks = [layer for layer in network.layers if layer.chain[0] in blocks]
+        ids |= {id(layer) for layer in layers_before([*trunk, *layers_of_blocks])} - {id(cut)}
+    return ids
 
 
 def _refuse_crossings(network: Network, cut: LayerVertex, before: Collection[int], at: str) -> None:
@@ -255,7 +257,7 @@ def _port(block: str, direction: str, cut: LayerVertex) -> Port:
 
 def _statements(
     network: Network,
-    place: Place,
+    cut: Cut,
     layers: Collection[int],
     roots: Collection[str],
     port: Port | None,
@@ -263,42 +265,42 @@ def _statements(
     of_trunk: bool = True,
 ) -> Iterator[AnyStatement]:
     """Yield the statements of one side: its root blocks and what these use."""
-    own = [layer for layer in network.layers if id(layer) in layers]
-    macros = {name for layer in own for name in (*layer.chain[1:], layer.operator.name)}
-    vertices = (source.vertex for layer in own for source in layer.sources())
+    layers_of_side = [layer for layer in network.layers if id(layer) in layers]
+    macros = {name for layer in layers_of_side for name in (*layer.chain[1:], layer.operator.name)}
+    vertices = (source.vertex for layer in layers_of_side for source in layer.sources())
     used = {vertex.name for vertex in vertices if isinstance(vertex, ParameterVertex)}
-    given = port
+    pending_port = port
     for statement in network.outline.document.statements:
         block = statement.block if isinstance(statement, BlockStatement) else ""
         if isinstance(statement, Parameters):
-            kept = [p for p in statement.parameters if _is_used(p.name, used)]
-            if kept:
-                yield replace(statement, parameters=tuple(kept))
+            used_parameters = [p for p in statement.parameters if _is_used(p.name, used)]
+            if used_parameters:
+                yield replace(statement, parameters=tuple(used_parameters))
         elif isinstance(statement, (GlobalConstant, Constants)):
             yield statement
-        elif block == place.block:
-            if given is not None and not (of_trunk and isinstance(statement, Name)):
+        elif block == cut.block:
+            if pending_port is not None and not (of_trunk and isinstance(statement, Name)):
                 if of_trunk and isinstance(statement, Port) and statement.direction == "input":
                     yield statement
-                    yield given
-                    given = None
+                    yield pending_port
+                    pending_port = None
                     continue
-                yield given
-                given = None
-            yield from _of_cut_block(statement, place, of_trunk, port is not None)
+                yield pending_port
+                pending_port = None
+            yield from _of_cut_block(statement, cut, of_trunk, port is not None)
         elif block in roots or block in macros:
             yield statement
 
 
 def _of_cut_block(
-    statement: AnyStatement, place: Place, of_trunk: bool, new_port: bool
+    statement: AnyStatement, cut: Cut, of_trunk: bool, new_port: bool
 ) -> Iterator[AnyStatement]:
     """Yield what one side keeps of a statement in the block that is cut."""
     if isinstance(statement, Layers):
-        mark = place.position
-        kept = statement.layers[:mark] if of_trunk else statement.layers[mark + 1 :]
-        if kept:
-            yield replace(statement, layers=kept)
+        mark = cut.position
+        layers = statement.layers[:mark] if of_trunk else statement.layers[mark + 1 :]
+        if layers:
+            yield replace(statement, layers=layers)
     elif isinstance(statement, Port):
         entering = statement.direction == "input"
         if entering == of_trunk or (of_trunk and not new_port):
@@ -315,14 +317,14 @@ def _is_used(declared: str, used: Collection[str]) -> bool:
     return any(n == declared or n.removeprefix(declared).isdecimal() for n in used)
 
 
-def _parsed(document: Document, statements: Iterator[AnyStatement]) -> Document:
-    return reparsed(Document(document.version, tuple(statements), files=document.files))
+def _reparse(document: Document, statements: Iterator[AnyStatement]) -> Document:
+    return reparse(Document(document.version, tuple(statements), files=document.files))
 
 
-def reparsed(document: Document) -> Document:
+def reparse(document: Document) -> Document:
     """Return an assembled document with places in its own text and its own files."""
-    named = {s.file for s in document.statements if isinstance(s, ModelFile)}
-    files = {name: file for name, file in document.files.items() if name in named}
+    names_of_files = {s.file for s in document.statements if isinstance(s, ModelFile)}
+    files = {name: file for name, file in document.files.items() if name in names_of_files}
     return replace(parse(format_document(document)), files=files)
 
 

@@ -111,7 +111,7 @@ def _values(state: ModelState) -> dict[str, HostArray]:
     """Return the values of all parameters; for those that graphs unpack, those of their parts."""
     found: dict[str, HostArray] = {}
     for name in state.parameters.types:
-        stored = state.parameters.stored(name)
+        stored = state.parameters.get_stored(name)
         found |= getattr(stored, "parts", {}) or {name: state.parameters.value(name)}
     return found
 

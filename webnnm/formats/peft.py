@@ -62,7 +62,7 @@ def locate_matrix(source: str | Form, columns: int) -> MatrixSlice | None:
     """Return the place of a matrix with this many columns in a layer, None if it is not a layer's.
 
     >>> locate_matrix(Part("h.0.attn.c_attn.weight", 1, 3, axis=1), 20)
-    Place(module='h.0.attn.c_attn', first=20, columns=60, transposed=False)
+    MatrixSlice(module='h.0.attn.c_attn', first=20, columns=60, transposed=False)
     """
     transposed = isinstance(source, Transposed)
     inner = source.source if isinstance(source, Transposed) else source

@@ -174,7 +174,7 @@ class GraphBuilder:
 
     @contextmanager
     def place(self, label: str, span: Span | None = None) -> Generator[None]:
-        """Label the nodes made inside the `with` block with a name and a span of the text."""
+        """Label the nodes created in the `with` block with a name and a span of the text."""
         outer = self._label, self._span
         self.locate(label, span)
         try:
@@ -183,7 +183,7 @@ class GraphBuilder:
             self.locate(*outer)
 
     def locate(self, label: str, span: Span | None) -> None:
-        """Label the nodes made from now on, until the end of the enclosing `place` block."""
+        """Label the following nodes, until the end of the enclosing `place` block."""
         self._label, self._span = label, span
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -26,8 +26,8 @@ from webnnm.ops.declare.tensors import Builder, TensorType
 class Node:
     """A node, identified by itself; `types` are the types of its results.
 
-    `number` is its place in its builder, after everything that it depends on. `label` and `span`
-    are the place in the model that the node was made for.
+    `number` is its index in its builder, after everything that it depends on. `label` and `span`
+    say for which part of the model it was created.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Node:
     span: Span | None
 
     def at(self, number: int) -> Node:
-        """Return the node at another place."""
+        """Return the node with another number."""
         return Node(number, self.types, self.label, self.span)
 
 
@@ -47,7 +47,7 @@ class InputNode(Node):
     name: str
 
     def at(self, number: int) -> InputNode:
-        """Return the node at another place."""
+        """Return the node with another number."""
         return InputNode(number, self.types, self.label, self.span, self.name)
 
 
@@ -59,7 +59,7 @@ class ConstantNode(Node):
     digest: bytes
 
     def at(self, number: int) -> ConstantNode:
-        """Return the node at another place."""
+        """Return the node with another number."""
         return ConstantNode(number, self.types, self.label, self.span, self.array, self.digest)
 
 
@@ -81,7 +81,7 @@ class OperatorNode(Node):
         types: tuple[TensorType, ...] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> OperatorNode:
-        """Return the node at another place, with other operands, types and options."""
+        """Return the node with another number, operands, types and options."""
         return OperatorNode(
             number,
             self.types if types is None else types,

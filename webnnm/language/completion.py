@@ -10,8 +10,8 @@ from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE
 from webnnm.core.naming import camel_case
 from webnnm.graph.elaboration.loss_words import LOSSES as LOSS_WORDS
+from webnnm.language.contexts import Context, context_at, words
 from webnnm.language.names import Names, collect_names
-from webnnm.language.places import Context, context_at, words
 from webnnm.language.signatures import (
     arguments,
     choices,
@@ -31,7 +31,7 @@ _ACTIVATIONS = ("activation", "activations")
 
 @dataclass(frozen=True)
 class Completion:
-    """A word that can be written, the text inserted for it, and the position of the cursor in it.
+    """A completion: its label, the text that it inserts, and the position of the cursor in that.
 
     `detail` says how it is used, `help` what it means; `caret` counts from the start of `insert`.
     """

@@ -1,4 +1,4 @@
-"""What is known about the word at a place in a text: its meaning, and the shapes around it."""
+"""Documentation of the name at an offset of a text: its meaning, and the shapes around it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from webnnm import ops
 from webnnm.graph.elaboration.loss_words import loss_name
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, Source, result_type
+from webnnm.language.contexts import Context, Word, context_at, words
 from webnnm.language.names import Names, collect_names
-from webnnm.language.places import Context, Word, context_at, words
 from webnnm.language.problems import elaborate_text
 from webnnm.language.signatures import Argument, arguments, common_arguments, signature
 from webnnm.language.words import INITIALISERS, LOSSES, PROPERTIES, TENSOR_OPTIONS
@@ -30,7 +30,7 @@ class Hover:
 
 @dataclass(frozen=True)
 class SignatureHelp:
-    """The layer whose parentheses enclose a place; `start` and `end` in `code` are the argument
+    """The layer whose parentheses enclose an offset; `start` and `end` in `code` are the argument
     there."""
 
     code: str
@@ -82,7 +82,7 @@ def signature_help(text: str, offset: int) -> SignatureHelp | None:
 
 
 def _write_argument(context: Context, arguments_of_layer: tuple[Argument, ...]) -> str:
-    """Return how the argument at a place is written in the signature, "" if it is not there."""
+    """Return the text of an argument in the signature, "" if it is not there."""
     if context.option:
         return next(
             (
@@ -101,7 +101,7 @@ _NOTHING: _Documentation = ("", "", [])
 
 
 def _document(word: Word, names: Names, network: Network | None) -> _Documentation:
-    """Return how a word is written, what it means, and facts."""
+    """Return code, meaning and facts for a word."""
     context, name = word.place, word.text
     if context.role == "property":
         return (f"{context.block}:{name}", PROPERTIES.get(name, ""), [])
@@ -179,7 +179,7 @@ def _option(callee: str, name: str) -> _Documentation:
 
 
 def _name(word: Word, names: Names, network: Network | None) -> _Documentation:
-    """Return what is known about a word that may name a tensor."""
+    """Return documentation of a word that may name a tensor."""
     name = word.text
     parameters = [p for p in network.parameters if p.span.start == word.start] if network else []
     if not parameters and network is not None and name in names.declared:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from webnnm import ops
-from webnnm.language.places import Word
+from webnnm.language.contexts import Word
 
 USES = ("argument", "reference", "value")
 """Places where a word may be a reference."""
@@ -36,9 +36,9 @@ class Names:
 
 
 def collect_names(words: Sequence[Word]) -> Names:
-    """Return the names that the words of a text define.
+    """Collect the names that a text defines.
 
-    >>> from webnnm.language.places import words
+    >>> from webnnm.language.contexts import words
     >>> text = "m:layers unit(act=relu, name=h); unit:layers matmul(w), act();"
     >>> names = collect_names(words(text))
     >>> list(names.blocks), names.layers, names.placeholders["unit"]

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 from webnnm.core.errors import Edit, WebNNMError
 from webnnm.graph.elaboration.vertices import Network
+from webnnm.language.contexts import Word, words
 from webnnm.language.names import USES, Names, collect_names
-from webnnm.language.places import Word, words
 from webnnm.language.problems import elaborate_text
 from webnnm.notation.words import is_number
 
@@ -120,7 +120,7 @@ def _uses(listed: Sequence[Word]) -> Iterator[_Use]:
 
 
 def _kind(use: _Use, names: Names) -> Kind | None:
-    """Return what kind of name a word is, None if the text does not define it."""
+    """Return the kind of a name, None if the text does not define it."""
     name, context = use.name, use.word.place
     own = names.layers.get(context.block, ())
     if context.role == "block":
@@ -162,7 +162,7 @@ def _means(use: _Use, target: Target, names: Names, listed: Sequence[Word]) -> b
 
 
 def _binds(callee: str, target: Target, names: Names, listed: Sequence[Word]) -> bool:
-    """Return whether an option of a call of `callee` reaches the word that is being renamed."""
+    """Return whether an option of a call of `callee` binds the name that is being renamed."""
     if target.kind == "tensor":
         return False
     reached, waiting = set[str](), [callee]

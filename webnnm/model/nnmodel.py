@@ -290,7 +290,7 @@ class NNModel:
 
     def params(self) -> list[Parameter]:
         """Return the parameters with their values, in the order of the source text."""
-        return self.parameters.listed()
+        return self.parameters.list_parameters()
 
     def serialize(self) -> str:
         """Return the source text of the model in canonical form."""
@@ -691,7 +691,7 @@ class NNModel:
             if begun is None:
                 hint = "load a snapshot that was saved with optimizer=True"
                 raise DataError("NNM808", "there is no training to resume", hint=hint)
-            given = settings = begun.continued(given)
+            given = settings = begun.resume_settings(given)
         saving = None
         if autosave:
             from webnnm.trainer.autosave import Autosave
@@ -756,11 +756,11 @@ class NNModel:
         Raises `DataError` NNM705 if the subset is empty or unknown, NNM712 while the model is being
         trained.
         """
-        from webnnm.runtime.testing.testing import tested
+        from webnnm.runtime.testing.testing import test
 
         self.state.binding()
         with self.state.occupancy.by("a test"):
-            return await tested(self.state, subset)
+            return await test(self.state, subset)
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):

@@ -28,7 +28,7 @@ async def reopen(state: ModelState) -> None:
     try:
         parameters = ParameterStore(state.network, backend, state.occupancy)
         known = state.parameters
-        await parameters.begin((name, known.stored(name)) for name in known.types)
+        await parameters.begin((name, known.get_stored(name)) for name in known.types)
     except BaseException:
         backend.close()
         raise

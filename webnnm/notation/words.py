@@ -66,7 +66,7 @@ def is_number(text: str) -> bool:
 
 
 def fail_compound(cursor: Cursor) -> NoReturn:
-    """Raise for a compound token that has no meaning at this place."""
+    """Raise an error for a compound token that has no meaning here."""
     text = cursor.text
     if not _NUMERIC_START.match(text):
         cursor.fail_character()

@@ -92,20 +92,24 @@ class Checkpoint:
                 "batches",
                 hint="resume with the training set that the training was started with",
             )
-        found = {name: TensorType(array.dtype, array.shape) for name, array in self.state.items()}
-        for name in {**types, **found}:
+        types_of_state = {
+            name: TensorType(array.dtype, array.shape) for name, array in self.state.items()
+        }
+        for name in {**types, **types_of_state}:
             if name.startswith(PARAMETER_PREFIX) and name not in types:
                 continue  # a parameter that the training leaves as it is
-            if types.get(name) != found.get(name):
+            if types.get(name) != types_of_state.get(name):
                 raise DataError(
                     "NNM808",
                     f'the training holds "{name}" as {types.get(name, "nothing")}, '
-                    f"but the checkpoint holds it as {found.get(name, 'nothing')}",
+                    f"but the checkpoint holds it as {types_of_state.get(name, 'nothing')}",
                     hint=WRITTEN_WITH,
                 )
-        learnt = {n.removeprefix(PARAMETER_PREFIX) for n in types if n.startswith(PARAMETER_PREFIX)}
-        if self.best and {*self.best} != learnt:
-            differing = ", ".join(sorted(learnt ^ {*self.best}))
+        trained_names = {
+            n.removeprefix(PARAMETER_PREFIX) for n in types if n.startswith(PARAMETER_PREFIX)
+        }
+        if self.best and {*self.best} != trained_names:
+            differing = ", ".join(sorted(trained_names ^ {*self.best}))
             raise DataError(
                 "NNM808",
                 f"the best parameters are not those that the training changes: {differing}",
@@ -136,7 +140,7 @@ class Checkpoint:
             f"schedule_epochs={before.epochs} keeps the earlier end"
         )
 
-    def continued(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def resume_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the resolved hyperparameters of a training that resumes from here.
 
         They are those of the earlier training, except for what `given` changes: more or fewer

@@ -62,34 +62,37 @@ class Packed:
         from webnnm.backends.reference import evaluate
 
         b = GraphBuilder()
-        given = {part: b.input(part, *_type(array)) for part, array in self._parts.items()}
-        graph = b.build({"": self.packing.unpack(b, given)})
+        inputs = {part: b.input(part, *_type(array)) for part, array in self._parts.items()}
+        graph = b.build({"": self.packing.unpack(b, inputs)})
         return HostArray.of(evaluate(graph, self._parts)[""], "float32")
 
     def _in_python(self) -> HostArray:
-        whole = self._parts[WHOLE]
+        integers = self._parts[WHOLE]
         axis, block = self.packing.axis, self.packing.block
         scales = self._parts[SCALE].values()
-        least = self._parts[LEAST].values() if LEAST in self._parts else [0.0] * len(scales)
-        inner = count(whole.shape[axis + 1 :])
-        rows = count(whole.shape[: axis + 1])
-        found = array("f")
-        numbers = whole.values()
+        minimums = self._parts[LEAST].values() if LEAST in self._parts else [0.0] * len(scales)
+        inner = count(integers.shape[axis + 1 :])
+        rows = count(integers.shape[: axis + 1])
+        values = array("f")
+        numbers = integers.values()
         for row in range(rows):
-            place = row // block * inner
-            own = numbers[row * inner : (row + 1) * inner]
-            several = zip(
-                own, scales[place : place + inner], least[place : place + inner], strict=True
+            start = row // block * inner
+            row_numbers = numbers[row * inner : (row + 1) * inner]
+            triples = zip(
+                row_numbers,
+                scales[start : start + inner],
+                minimums[start : start + inner],
+                strict=True,
             )
-            found.extend([scale * number + low for number, scale, low in several])
-        return HostArray("float32", whole.shape, found)
+            values.extend([scale * number + low for number, scale, low in triples])
+        return HostArray("float32", integers.shape, values)
 
 
 def _type(array: HostArray) -> TensorType:
     return TensorType(array.dtype, array.shape)
 
 
-def placed(packing: Packing, backend: Backend, half: bool) -> Packing:
+def place_packing(packing: Packing, backend: Backend, half: bool) -> Packing:
     """Return a packing with `on_device`: whether tensors on the device hold the matrix packed.
 
     `half` is whether layers that compute in float16 read it: they take float16 as it is.
@@ -108,19 +111,21 @@ class Packer:
         self._backend, self._halves = backend, halves
         self._graphs: dict[tuple[Shape, Packing], Executable] = {}
 
-    async def packed(self, name: str, packing: Packing, value: HostArray) -> Packed | None:
+    async def pack(self, name: str, packing: Packing, value: HostArray) -> Packed | None:
         """Return a packed matrix; None if numbers are infinite or too large for float16."""
-        packing = placed(packing, self._backend, name in self._halves)
+        packing = place_packing(packing, self._backend, name in self._halves)
         # Whole blocks, and whole bytes of 4-bit numbers.
         step = 2 * packing.block if packing.axis == 0 else 2
         rows = max(step, PIECE // value.shape[1] // step * step)
-        found: list[dict[str, HostArray]] = []
+        pieces: list[dict[str, HostArray]] = []
         for start in range(0, len(value), rows):
             piece = value.part(start, min(start + rows, len(value)))
-            found.append(await self._piece(packing, piece))
-            if not found[-1].pop(MOST).values()[0] <= FLOAT_INFO["float16"].max:
+            pieces.append(await self._piece(packing, piece))
+            if not pieces[-1].pop(MOST).values()[0] <= FLOAT_INFO["float16"].max:
                 return None
-        parts = {part: concatenate([each[part] for each in found]) for part in found[0]}
+        parts = {
+            part: concatenate([piece_parts[part] for piece_parts in pieces]) for part in pieces[0]
+        }
         return Packed(name, packing, parts)
 
     async def _piece(self, packing: Packing, value: HostArray) -> dict[str, HostArray]:
@@ -154,12 +159,12 @@ class Memory(Ledger):
 
 def memory(state: ModelState) -> Memory:
     """Return what the backend of a model holds, and the bytes that store its parameters."""
-    held, sizes = state.backend.ledger(), 0
+    ledger, sizes = state.backend.ledger(), 0
     for vertex in state.network.parameters:
         type = state.parameters.types[vertex.name]
         types = vertex.packing.types(type.shape).values() if vertex.packing else [type]
-        sizes += sum(each.nbytes for each in types)
-    return Memory(held.graphs, held.tensors, held.bytes, held.kinds, sizes)
+        sizes += sum(type_of_part.nbytes for type_of_part in types)
+    return Memory(ledger.graphs, ledger.tensors, ledger.bytes, ledger.kinds, sizes)
 
 
 async def begin_packed(
@@ -169,14 +174,14 @@ async def begin_packed(
     block: int = BLOCK,
 ) -> None:
     """Give parameters the values of a file, with matrices packed one after the other."""
-    chosen = packings(state.network, weights, block)
+    selected = packings(state.network, weights, block)
     packer = Packer(state.backend, read_in_float16(state.network))
     try:
         for vertex in state.network.parameters:
-            packing, value = chosen.get(vertex.name), values[vertex.name]
-            found = None if packing is None else await packer.packed(vertex.name, packing, value())
-            await state.parameters.begin([(vertex.name, found or value)])
-            vertex.packing = found.packing if found else None
+            packing, value = selected.get(vertex.name), values[vertex.name]
+            packed = None if packing is None else await packer.pack(vertex.name, packing, value())
+            await state.parameters.begin([(vertex.name, packed or value)])
+            vertex.packing = packed.packing if packed else None
     finally:
         packer.close()
 
@@ -190,25 +195,25 @@ async def quantize(state: ModelState, weights: str | None, block: int = BLOCK) -
             for vertex in state.network.parameters:
                 before, after = vertex.packing, chosen.get(vertex.name)
                 if (before and before[:3]) != (after and after[:3]):
-                    await _stored(state, vertex, chosen.get(vertex.name), packer)
+                    await _store(state, vertex, chosen.get(vertex.name), packer)
         finally:
             packer.close()
     return [vertex.name for vertex in state.network.parameters if vertex.packing]
 
 
-async def _stored(
+async def _store(
     state: ModelState, vertex: ParameterVertex, packing: Packing | None, packer: Packer
 ) -> None:
     """Store a parameter in a packing, or as float32 for None."""
     parameters, name = state.parameters, vertex.name
-    before = getattr(parameters.stored(name), "parts", ()) or (name,)
+    before = getattr(parameters.get_stored(name), "parts", ()) or (name,)
     value = parameters.value(name)
-    found = None if packing is None else await packer.packed(name, packing, value)
+    packed = None if packing is None else await packer.pack(name, packing, value)
     old = [parameters.tensors.pop(part) for part in before]
     try:
-        await parameters.begin([(name, found or value)])
+        await parameters.begin([(name, packed or value)])
     except BaseException:
         parameters.tensors |= zip(before, old, strict=True)
         raise
-    vertex.packing = found.packing if found else None
+    vertex.packing = packed.packing if packed else None
     state.backend.release(*old)

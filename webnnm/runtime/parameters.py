@@ -68,11 +68,11 @@ class ParameterStore:
         if not self.types:
             return
         for name, type in self.types.items():
-            given = self._given.get(name)
+            value = self._given.get(name)
             if name not in self.tensors:
-                self.tensors[name] = await self._backend.tensor(type, given)
-            elif given is not None:
-                self._backend.write(self.tensors[name], given)
+                self.tensors[name] = await self._backend.tensor(type, value)
+            elif value is not None:
+                self._backend.write(self.tensors[name], value)
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1
         await to_the_end(self._start(seed, *purpose))
@@ -208,22 +208,22 @@ class ParameterStore:
 
     def follow(self, other: ParameterStore) -> None:
         """Take over the host values of another store for parameters of the same names."""
-        self._values |= {n: each for n, each in other._values.items() if n in self.types}
+        self._values |= {n: value for n, value in other._values.items() if n in self.types}
 
     def values(self) -> dict[str, HostArray]:
         """Return the values of all parameters as of the last read-back."""
         return {name: self.value(name) for name in self._values}
 
-    def stored(self, name: str) -> Any:
+    def get_stored(self, name: str) -> Any:
         """Return a parameter as it is kept: an array, or a callable that returns one."""
         return self._values[name]
 
     def value(self, name: str) -> HostArray:
         """Return the value of a parameter as of the last read-back."""
-        found = self._values[name]
-        return found() if callable(found) else found
+        stored = self._values[name]
+        return stored() if callable(stored) else stored
 
-    def listed(self) -> list[Parameter]:
+    def list_parameters(self) -> list[Parameter]:
         """Return all parameters in elaboration order."""
         return [
             Parameter(

@@ -29,34 +29,38 @@ async def refit(
         vertex.packing = packings.get(vertex.name)
     store = ParameterStore(network, state.backend, state.occupancy)
     fresh = {name: type for name, type in store.types.items() if name not in before.types}
-    made: dict[str, DeviceTensor] = {}
+    tensors_made: dict[str, DeviceTensor] = {}
     try:
         for name, type in fresh.items():
-            made[name] = await state.backend.tensor(type, (values or {}).get(name))
-        drawn = {n: type for n, type in fresh.items() if n not in (values or {})}
-        if drawn:
-            graph = initial_graph(drawn, store.initialisers)
-            given = initial_bytes(state.seed, drawn, store.initialisers)
-            await state.backend.fill(graph, given, {name: made[name] for name in drawn})
-        found = dict(zip(made, await state.backend.read(*made.values()), strict=True))
+            tensors_made[name] = await state.backend.tensor(type, (values or {}).get(name))
+        initialised = {n: type for n, type in fresh.items() if n not in (values or {})}
+        if initialised:
+            graph = initial_graph(initialised, store.initialisers)
+            data = initial_bytes(state.seed, initialised, store.initialisers)
+            await state.backend.fill(
+                graph, data, {name: tensors_made[name] for name in initialised}
+            )
+        arrays = dict(
+            zip(tensors_made, await state.backend.read(*tensors_made.values()), strict=True)
+        )
     except BaseException:
-        state.backend.release(*made.values())
+        state.backend.release(*tensors_made.values())
         raise
     # Packed parameters have tensors for their parts, such as "w/scale".
-    kept = {
+    unchanged = {
         name: tensor
         for name, tensor in before.tensors.items()
         if name in store.types or name.rpartition("/")[0] in store.types
     }
-    store.show({**kept, **made})
+    store.show({**unchanged, **tensors_made})
     store.follow(before)
-    store.hold(found)
+    store.hold(arrays)
     store.version = before.version + 1
-    state.backend.claim(KIND, *made.values())
-    gone = [tensor for name, tensor in before.tensors.items() if name not in kept]
+    state.backend.claim(KIND, *tensors_made.values())
+    removed = [tensor for name, tensor in before.tensors.items() if name not in unchanged]
     dataset = state.binding().dataset if state.has_dataset else None
     state.network, state.parameters = network, store
     state.sequence = dict(state.sequence)  # drops everything that was derived from the old text
     if dataset is not None:
         state.bind(dataset)
-    state.backend.release(*gone)
+    state.backend.release(*removed)

@@ -56,12 +56,12 @@ class Restored:
     def of(self, inputs: Collection[str], outputs: Collection[str]) -> Restored:
         """Return what is known about some inputs and outputs."""
         return Restored(
-            _chosen(self.inputs, inputs),
-            _chosen(self.targets, outputs),
-            _chosen(self.columns, inputs),
-            _chosen(self.answers, outputs),
+            _select(self.inputs, inputs),
+            _select(self.targets, outputs),
+            _select(self.columns, inputs),
+            _select(self.answers, outputs),
             self.label,
-            _chosen(self.forms, inputs),
+            _select(self.forms, inputs),
             self.dialect,
             self.label_format,
         )
@@ -77,11 +77,11 @@ class Restored:
         return Form(Field((len(names),), "float32", features=names), encoders=encoders)
 
 
-def _chosen(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
+def _select(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
     return {name: value for name, value in mapping.items() if name in names}
 
 
-def known(binding: DataBinding) -> Restored:
+def collect_facts(binding: DataBinding) -> Restored:
     """Return what is known about a model's data from its dataset."""
     from webnnm.runtime.inference.answers import Answers
 
@@ -93,11 +93,11 @@ def known(binding: DataBinding) -> Restored:
     report: Any = getattr(dataset, "report", None)
     answers: dict[str, Answers] = {}
     for block, name in outputs.items():
-        shown = dataset.outputs[name]
-        if shown.kind != "continuous":
+        field = dataset.outputs[name]
+        if field.kind != "continuous":
             names = dataset.labels(name)
             answers[block] = Answers(
-                shown.shape, shown.kind, shown.classes, None if names is None else tuple(names)
+                field.shape, field.kind, field.classes, None if names is None else tuple(names)
             )
     return Restored(
         {

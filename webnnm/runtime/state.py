@@ -16,7 +16,7 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import ParameterStore
-from webnnm.runtime.restored import Restored, known
+from webnnm.runtime.restored import Restored, collect_facts
 from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.training.forward import OutputLoss
 
@@ -118,7 +118,7 @@ class ModelState:
         """Return what is known about the data: from the dataset, or from the model's snapshot."""
         if self._known is None:
             bound = self._binding
-            self._known = (self.restored or Restored()) if bound is None else known(bound)
+            self._known = (self.restored or Restored()) if bound is None else collect_facts(bound)
         return self._known
 
     def standardizations(self) -> Mapping[str, Standardization]:
@@ -128,8 +128,8 @@ class ModelState:
     @property
     def checkpoint(self) -> Checkpoint | None:
         """The state of the last training, until parameters are changed otherwise; else None."""
-        version, found = self._checkpoint
-        return found if version == self.parameters.version else None
+        version, checkpoint = self._checkpoint
+        return checkpoint if version == self.parameters.version else None
 
     def keep(self, checkpoint: Checkpoint | None) -> None:
         """Keep the state of a training as the one to resume from."""

@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.graph.packing.packed_parameters import read_in_float16
 from webnnm.graph.packing.packing import KINDS, Packing
-from webnnm.runtime.packed import Packed, placed
+from webnnm.runtime.packed import Packed, place_packing
 from webnnm.runtime.state import ModelState
 from webnnm.snapshots.safetensors import StoredTensor, invalid
 
@@ -24,7 +24,7 @@ def take_packed(
     halves = read_in_float16(state.network)
     for name, fields in packings.items():
         try:
-            packing = placed(Packing(*fields), state.backend, name in halves)
+            packing = place_packing(Packing(*fields), state.backend, name in halves)
             shape = tensors[f"{name}/whole"].shape
             fits = packing.dtype in KINDS.values() and len(shape) == 2
             if not fits or packing.axis not in (0, 1) or shape[packing.axis] % packing.block:

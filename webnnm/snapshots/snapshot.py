@@ -106,7 +106,7 @@ def _parameters(
     """Return the parameters by their names in a file, with the `latest` values if there are any."""
     tensors: dict[str, HostArray] = {}
     for name, tensor_name in _name_tensors(state).items():
-        if arrays := getattr(state.parameters.stored(name), "arrays", None):
+        if arrays := getattr(state.parameters.get_stored(name), "arrays", None):
             tensors |= {
                 tensor_name + part.removeprefix(name): array for part, array in arrays.items()
             }
@@ -249,7 +249,7 @@ async def load_parameters(
 
 
 async def open_file(source: Any) -> File:
-    """Open a safetensors file from bytes or from a place that `storage.fetch` reads.
+    """Open a safetensors file from bytes or from a path that `storage.fetch` reads.
 
     Raises `DataError` NNM715 if there is no such file, NNM801, NNM802 if it is damaged.
     """

@@ -18,7 +18,7 @@ downloads."""
 async def store(
     path: str | os.PathLike[str] | None, parts: Iterable[bytes | memoryview[int]]
 ) -> Any:
-    """Write a file atomically and return its place; without a place, return its bytes.
+    """Write a file atomically and return its path; without a path, return its bytes.
 
     >>> import asyncio, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from webnnm.core.errors import DataError
 from webnnm.data.files.references import Reference, read_reference
 from webnnm.data.files.source_bytes import read_bytes
-from webnnm.editing.low_rank import Adapter, adapted_document, adapters
+from webnnm.editing.low_rank import Adapter, adapters, add_adapters
 from webnnm.formats import peft
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.packing.packing import Packing
@@ -58,7 +58,7 @@ async def add_lora(
     dropout: float,
 ) -> list[str]:
     """Add adapters to a model; return the names of their matrices."""
-    document = adapted_document(state.network, targets, rank=rank, alpha=alpha, dropout=dropout)
+    document = add_adapters(state.network, targets, rank=rank, alpha=alpha, dropout=dropout)
     await refit(state, document)
     return [each.weight for each in adapters(state.network)]
 
@@ -132,7 +132,7 @@ async def load_lora(state: ModelState, origin: Origin, source: Any) -> list[str]
         if each.a.shape[0] != types[name].shape[0]:
             message = f'"{name}" has {types[name].shape[0]} rows, the adapter {each.a.shape[0]}'
             raise DataError("NNM806", message, hint="the adapter belongs to another model")
-    document = adapted_document(state.network, own, rank=rank, alpha=scale * rank, dropout=dropout)
+    document = add_adapters(state.network, own, rank=rank, alpha=scale * rank, dropout=dropout)
     await refit(state, document)
     found = adapters(state.network)
     for each in found:

@@ -77,7 +77,7 @@ class Forward:
             own = {name: value for name, value in given.items() if name in blocks}
             arrays = read_inputs(self._config, own, part.inputs)
             async with self._turn:
-                found |= await self._context(part, arrays).computed(arrays)
+                found |= await self._context(part, arrays).compute(arrays)
         return found
 
     def _context(self, part: Network, arrays: Mapping[str, HostArray]) -> InferenceContext:

@@ -16,8 +16,8 @@ from webnnm import (
     IrisDataset,
     NNModel,
     backend,
-    concatenate,
     describe_table,
+    join_models,
     review,
     xp,
 )
@@ -67,7 +67,7 @@ async def test_arguments_are_awaited_first() -> None:
     for call, remedy in (
         (lambda: create(dataset=IrisDataset.create()), "dataset=await IrisDataset.create(…)"),
         (lambda: create(backend=backend("numpy")), "await backend(…)"),
-        (lambda: concatenate(model, NNModel.create(source=SOURCE)), "await NNModel.create(…)"),
+        (lambda: join_models(model, NNModel.create(source=SOURCE)), "await NNModel.create(…)"),
         (lambda: model.predict(IrisDataset.create()), "await IrisDataset.create(…)"),
         (lambda: model.run(model.create_context(1)), "await model.create_context(…)"),
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webnnm import DataError
-from webnnm.editing.low_rank import adapted_document, adapters
+from webnnm.editing.low_rank import adapters, add_adapters
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
@@ -17,7 +17,7 @@ SELF = "attend(q, k, v, o, heads=2, bias=true, causal=true)"
 def adapted(text: str, targets: str | list[str] = "attend", **settings: float) -> str:
     """Return the layers of the adapted text, checked to have the parameters of before, frozen."""
     before = elaborate(parse(HEAD + text))
-    document = adapted_document(before, targets, **settings)  # type: ignore[arg-type]
+    document = add_adapters(before, targets, **settings)  # type: ignore[arg-type]
     after = elaborate(document)
     shapes = {p.name: p.features[0].sizes() for p in after.parameters}
     assert all(shapes[p.name] == p.features[0].sizes() for p in before.parameters)
@@ -73,7 +73,7 @@ def test_each_repetition_has_factors_of_its_own() -> None:
     network = elaborate(
         parse(HEAD + "m:layers block(repeat=3); block:layers matmul(w, shape=[8]), relu();")
     )
-    found = adapters(elaborate(adapted_document(network, "w*", rank=2, alpha=3, dropout=0.25)))
+    found = adapters(elaborate(add_adapters(network, "w*", rank=2, alpha=3, dropout=0.25)))
     assert [each.weight for each in found] == ["w1", "w2", "w3"]
     assert [each.b for each in found] == ["w_lora_b1", "w_lora_b2", "w_lora_b3"]
     assert {(each.scale, each.dropout) for each in found} == {(1.5, 0.25)}

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.desktop
 
 async def packed(matrix: HostArray, packing: Packing) -> Packed:
     packer = Packer(await backend("numpy"))
-    found = await packer.packed("w", packing, matrix)
+    found = await packer.pack("w", packing, matrix)
     assert found is not None
     return found
 
@@ -85,7 +85,7 @@ async def test_numbers_that_float16_does_not_hold_stay() -> None:
     packer = Packer(await backend("numpy"))
     for value in (1e6, float("inf"), float("nan")):
         matrix = HostArray.of([1.0, value] * 32, "float32", [32, 2])
-        assert await packer.packed("w", Packing("int8"), matrix) is None
+        assert await packer.pack("w", Packing("int8"), matrix) is None
 
 
 def test_blocks_divide_the_axis_that_is_summed_over() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from webnnm import DataError, Dataset, IrisDataset, ModelError, NNModel, view
 from webnnm.core.errors import BackendError
-from webnnm.runtime.inference.prediction import MOST_GRAPHS
+from webnnm.runtime.inference.prediction import MAX_GRAPHS
 
 np = pytest.importorskip("numpy")
 
@@ -166,7 +166,7 @@ async def test_predict_keeps_graphs_for_the_next_time() -> None:
     assert model.memory() == once
     for size in range(1, 30):
         await model.predict([[1, 2, 3, 4]] * 50, batch_size=size)
-    assert model.memory().graphs == MOST_GRAPHS * once.graphs
+    assert model.memory().graphs == MAX_GRAPHS * once.graphs
 
 
 async def test_predict_of_several_inputs_and_outputs() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel
-from webnnm.runtime.inference.prediction import BUCKETS, MOST_LENGTHS
+from webnnm.runtime.inference.prediction import BUCKETS, MAX_LENGTHS
 from webnnm.runtime.testing.evaluator import PREDICTION_BATCH
 
 np = pytest.importorskip("numpy")
@@ -285,7 +285,7 @@ async def test_lengths_of_sequences_share_a_few_graphs(source: str) -> None:
             compiled.pop()
         assert found.shape == expected[length].shape
         np.testing.assert_allclose(found, expected[length], rtol=1e-4, atol=1e-6)
-    assert len(compiled) <= MOST_LENGTHS + 5, "8, 16, 32 and 64 positions at most"
+    assert len(compiled) <= MAX_LENGTHS + 5, "8, 16, 32 and 64 positions at most"
 
 
 async def test_alternating_lengths_are_compiled_once() -> None:

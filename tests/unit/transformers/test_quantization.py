@@ -95,7 +95,7 @@ async def test_a_snapshot_keeps_them_packed(tmp_path: Path) -> None:
         ids = {"input_ids": HostArray.of(IDS, "int32")}
         ids["attention_mask"] = HostArray.of([[1] * 4] * 2, "int32")
         ids["position_ids"] = HostArray.of([[0, 1, 2, 3]] * 2, "int32")
-        found = (await context.computed(ids))["logits"]
+        found = (await context.compute(ids))["logits"]
         assert away([*found.values()], expected) < 1e-6
     async with await loaded(tmp_path) as other:
         await other.load_params(file)
@@ -188,7 +188,7 @@ async def test_models_compute_in_float16(tmp_path: Path) -> None:
         ids = {"input_ids": HostArray.of(IDS, "int32")}
         ids["attention_mask"] = HostArray.of([[1] * 4] * 2, "int32")
         ids["position_ids"] = HostArray.of([[0, 1, 2, 3]] * 2, "int32")
-        assert [*(await context.computed(ids))["logits"].values()] == found
+        assert [*(await context.compute(ids))["logits"].values()] == found
 
 
 async def test_what_does_not_compute_in_float16_is_named(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ class Expander:
             self._note(error)
 
     def _note(self, error: ModelError) -> None:
-        """Keep an error for the end; layers that are expanded several times are wrong once."""
+        """Collect an error; layers that are expanded several times report it once."""
         if any((e.code, e.span) == (error.code, error.span) for e in self._errors):
             return
         self._errors.append(error)
@@ -260,7 +260,7 @@ class Expander:
         return Source(vertex)
 
     def _check_size(self, layer: Layer) -> None:
-        """Refuse what only bound words made large: `refuse_bombs` counted what is written."""
+        """Raise an error if bound options make the text too large, as `refuse_bombs` cannot see."""
         if len(self.layers) + self.calls >= self._most:
             self._errors.clear()
             raise too_large(self.outline, layer, f"more than {self._most:,}", self._most)
@@ -289,7 +289,7 @@ class Expander:
                 )
 
     def _resolve_skip(self, skip: Option, scope: Scope, history: Sequence[Flow]) -> Option:
-        """Turn `skip=n` into the value that flowed n layers earlier."""
+        """Resolve `skip=n` to the result of n layers earlier."""
         if not isinstance(skip.value, Number):
             return replace(skip, name="to")
         n = skip.value.value
@@ -324,7 +324,7 @@ class Expander:
         scope: Scope,
         previous: Flow,
     ) -> Flow:
-        """Expand a block in place of the layer that calls it."""
+        """Inline a block into the layer that calls it."""
         block = self.outline.blocks[block_name]
         if block.layers is None:
             raise self.fail("NNM203", f'block "{block_name}" has no layers', layer.span, scope)
@@ -417,7 +417,7 @@ class Expander:
         return extra
 
     def _is_used_inside(self, block: Block, placeholder: str) -> bool:
-        """Return whether a block nested in this one has the word as a placeholder."""
+        """Return whether a block nested in this one has this placeholder."""
         seen: set[str] = set()
         pending = [block.name]
         while pending:

@@ -101,7 +101,7 @@ class LayerView:
         return result_types(self.vertex.operator, operands, options)
 
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
-        """Raise a `ModelError` at the layer word, or where an option was written."""
+        """Raise a `ModelError` at the layer, or at one of its options."""
         span = self.vertex.places.get(at or "", self.vertex.span)
         if code in ("NNM404", "NNM405", "NNM408"):
             # Only errors need remedies: pages start without them.

@@ -1,4 +1,4 @@
-"""The words for losses in the notation, and the parameters that each takes (spec D.1)."""
+"""The names of losses in the notation, and the parameters that each takes (spec D.1)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BY_WORD = {word: loss for loss in LOSSES for word in (loss.name, *loss.aliases)
 
 
 def loss_name(name: str) -> str | None:
-    """Return the short name of a loss, or None for an unknown word.
+    """Return the short name of a loss, or None for an unknown name.
 
     >>> loss_name("categoricalCrossEntropy")
     'CCE'

@@ -350,6 +350,6 @@ class _View(LayerView):
         return self.vertex.tensors[option].features.names
 
     def fail(self, code: str, message: str, *, at: str | None = None, hint: str = "") -> NoReturn:
-        """Raise a `ModelError` at the layer word, or where an option was written."""
+        """Raise a `ModelError` at the layer, or at one of its options."""
         span = self.vertex.places.get(at or "", self.vertex.span)
         raise layer_error(self.outline, self.vertex, code, message, span, hint)

@@ -96,7 +96,7 @@ class Outline:
         return (own or titles)[0].text if titles else ""
 
     def error(self, code: str, message: str, span: Span, hint: str = "") -> ModelError:
-        """Return an error at a place of this document."""
+        """Return an error at a span of this document."""
         return ModelError(code, message, hint=hint, source=self.document.source, span=span)
 
     def warn(self, code: str, message: str, span: Span = START, meant: str = "") -> None:
@@ -232,5 +232,5 @@ def _warn(outline: Outline) -> None:
 
 
 def operator_or_block(outline: Outline) -> list[str]:
-    """Return every word that may be used as a layer."""
+    """Return the names of all operators and blocks."""
     return [*ops.operator_names(), *outline.blocks]

@@ -147,7 +147,7 @@ class References:
 
 
 def _result_index(vertex: Any, text: str) -> int | None:
-    """Return which result of a layer a word names; whether there are that many is known later."""
+    """Return the index of a result by name or number; its range is checked later."""
     if not isinstance(vertex, LayerVertex):
         return None
     return int(text) if text.isdecimal() else vertex.rules.result_words.get(text)

@@ -73,7 +73,7 @@ class UnresolvedLayer:
 
 
 def substitute(value: Any, scope: Scope) -> Any:
-    """Replace bound words in a value with what they are bound to."""
+    """Replace placeholders in a value with their bound values."""
     match value:
         case Reference():
             name = value.word

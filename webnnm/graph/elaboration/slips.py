@@ -1,4 +1,4 @@
-"""Distinguish new parameters whose words are typing errors from intended ones."""
+"""Distinguish misspelled names from new parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Slips:
         self._local: dict[int, Neighbours] = {}
 
     def find_intended(self, new_name: str, scope: Scope) -> Iterator[str]:
-        """Yield the names in this scope that a word is probably a misspelling of."""
+        """Yield the names in scope that a new name is probably a misspelling of."""
         near = self._known.of(new_name)
         while scope.parent is not None:
             if id(scope) not in self._local:
@@ -30,7 +30,7 @@ class Slips:
 
 
 def is_slip(new_name: str, name: str) -> bool:
-    """Return whether a word that is one edit away from a name is a misspelling of it.
+    """Return whether a new name that is one edit away from another one is a misspelling.
 
     Words such as `w1` and `w2`, or `w` and `b`, stand for different things.
 

@@ -175,7 +175,7 @@ class SourcedBlock:
             raise self._locate_error(error, vertex.places.get("at", own)) from error
 
     def _locate_error(self, error: DataError, span: Span | None = None) -> ModelError:
-        """Return an error about the file at its place in the text."""
+        """Return an error about the file with its position in the text."""
         error_span = span or self.statement.file_span
         return self.outline.error(error.code, error.message, error_span, error.hint)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class Vertex:
-    """The base of all vertices: a place in the text, and results with shapes and a type."""
+    """The base of all vertices: a span of the text, and results with shapes and a type."""
 
     span: Span
     features: list[Features]
@@ -99,7 +99,7 @@ class ParameterVertex(Vertex):
 
 
 class BlockCall(NamedTuple):
-    """A call of a block: its place in the text, and its number among all calls of the document.
+    """A call of a block: its span of the text, and its number among all calls of the document.
 
     The copies that `repeat=` makes have numbers of their own.
     """

@@ -98,7 +98,7 @@ BATCH_WORDS = {"null", "none", "batch", "batchsize", "bs"}
 
 
 def layer_hint(name: str, names: Iterable[str]) -> str:
-    """Return what to write in place of an unknown layer.
+    """Return the layer or hint for a name of another library.
 
     >>> layer_hint("frobnicate", ["relu"])
     'declare it first: a block, frobnicate:layers …;, or an operator of your own with @composite'
@@ -126,7 +126,7 @@ def loss_hint(name: str, names: Iterable[str]) -> str:
 
 
 def _make_hint(name: str, entry: str) -> str:
-    """Return an entry of a table as a hint: a bare word is the replacement for another word."""
+    """Return an entry of a table as a hint; an entry without spaces is a replacement."""
     if " " in entry or not entry:
         return entry
     return Remedy(f'write "{entry}"', entry, word=name)

@@ -119,8 +119,8 @@ class Prediction:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(self._found, HostArray) and isinstance(index, int):
             row = range(len(self))[index]
-            found = self._found.rows([row])
-            return HostArray(found.dtype, found.shape[1:], found.data).public()
+            values = self._found.rows([row])
+            return HostArray(values.dtype, values.shape[1:], values.data).public()
         return self.probabilities[index]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -151,8 +151,8 @@ class Prediction:
         flat = [float(value) for value in one.values()]
         positions = isinstance(self._found, list) or count(one.shape) > max(1, len(self.labels))
         if positions:
-            found = self._answers.decode(one)
-            return str(found if isinstance(self._found, list) else found[0])
+            classes = self._answers.decode(one)
+            return str(classes if isinstance(self._found, list) else classes[0])
         if len(flat) == 1:
             yes, no = flat[0], 1 - flat[0]
             pairs = sorted(zip((no, yes), self.labels, strict=True), key=_first, reverse=True)
@@ -169,12 +169,12 @@ def _first(pair: tuple[float, Any]) -> float:
     return pair[0]
 
 
-def _public(found: Rows) -> Any:
-    return [row.public() for row in found] if isinstance(found, list) else found.public()
+def _public(rows: Rows) -> Any:
+    return [row.public() for row in rows] if isinstance(rows, list) else rows.public()
 
 
-def predicted(
-    found: Rows,
+def interpret_output(
+    output: Rows,
     answers: Answers | None = None,
     scale: Scale | None = None,
     target: Standardization | None = None,
@@ -184,15 +184,15 @@ def predicted(
     `answers` are those for rows of its size; `scale` is the kind of its scores, None if they are
     probabilities already; `target` is how its targets were standardised.
     """
-    rows = found if isinstance(found, list) else [found]
+    rows = output if isinstance(output, list) else [output]
     if answers is None:
         if target is not None:
             rows = [target.undo(row) for row in rows]
-        return _public(rows if isinstance(found, list) else rows[0])
+        return _public(rows if isinstance(output, list) else rows[0])
     if scale is not None:
         columns = 1 if answers.kind == "multilabel" else answers.classes
         rows = [_probabilities(row, columns, scale) for row in rows]
-    return Prediction(rows if isinstance(found, list) else rows[0], answers)
+    return Prediction(rows if isinstance(output, list) else rows[0], answers)
 
 
 def _probabilities(scores: HostArray, columns: int, scale: Scale) -> HostArray:
@@ -211,26 +211,26 @@ def scales(
     if not answers:
         return {}
     lowered = lower_network(network, sequence=sequence)
-    found: dict[str, Scale | None] = {}
+    result: dict[str, Scale | None] = {}
     for output in network.outputs:
         if output.name in answers:
-            word = None if output.block.loss is None else output.block.loss.loss
+            loss = None if output.block.loss is None else output.block.loss.loss
             activation = activation_of(lowered.outputs[output.name]).kind
             sizes = output.source.features.sizes()
             scores = sizes[-1] if sizes else 1
-            found[output.name] = _scale(activation, word, answers[output.name], scores)
-    return found
+            result[output.name] = _scale(activation, loss, answers[output.name], scores)
+    return result
 
 
 def _scale(
-    activation: OutputActivation, word: str | None, answers: Answers, scores: int
+    activation: OutputActivation, loss_in_text: str | None, answers: Answers, scores: int
 ) -> Scale | None:
     if activation == "softmax" or (
         activation == "sigmoid" and (answers.kind == "multilabel" or scores == 1)
     ):
         return None
-    if word is not None:
-        loss = loss_name(word) or word
+    if loss_in_text is not None:
+        loss = loss_name(loss_in_text) or loss_in_text
     else:  # as losses are chosen: class numbers with several scores take SCE
         loss = "SCE" if answers.kind == "classes" and scores > 1 else DEFAULTS[activation]
     return scale_of(activation, loss)

@@ -132,27 +132,32 @@ class InferenceContext:
         Raises `DataError` NNM710 for an unknown sequence, NNM702 for a wrong number of rows,
         NNM711 for a length that is not between 1 and the length of the sequence.
         """
-        known = {v.features[0].sequence: v for v in self._network.inputs if v.features[0].sequence}
-        found: dict[str, HostArray] = {}
-        for name, given in (lengths or {}).items():
-            if name not in known:
-                hint = suggestion(name, [n for n in known if n]) or "sequences are named by inputs"
-                raise DataError("NNM710", f'there is no sequence "{name}"', hint=hint)
-            most = self._type(known[name].block).shape[1]
-            if len(given) != self._batch:
-                raise DataError(
-                    "NNM702", f'"{name}": {len(given)} lengths for a batch of {self._batch} rows'
+        vertices = {
+            v.features[0].sequence: v for v in self._network.inputs if v.features[0].sequence
+        }
+        arrays: dict[str, HostArray] = {}
+        for name, lengths_of_rows in (lengths or {}).items():
+            if name not in vertices:
+                hint = (
+                    suggestion(name, [n for n in vertices if n]) or "sequences are named by inputs"
                 )
-            for row, length in enumerate(given):
-                if not is_integer(length) or not 1 <= length <= most:
+                raise DataError("NNM710", f'there is no sequence "{name}"', hint=hint)
+            longest = self._type(vertices[name].block).shape[1]
+            if len(lengths_of_rows) != self._batch:
+                raise DataError(
+                    "NNM702",
+                    f'"{name}": {len(lengths_of_rows)} lengths for a batch of {self._batch} rows',
+                )
+            for row, length in enumerate(lengths_of_rows):
+                if not is_integer(length) or not 1 <= length <= longest:
                     raise DataError(
                         "NNM711",
                         f'"{name}": the length of row {row} is {length!r}',
-                        hint=f"give an integer from 1 to {most}",
+                        hint=f"give an integer from 1 to {longest}",
                     )
-            found[name] = HostArray.of([float(length) for length in given])
-        self.mask(found)
-        self._lengths = {LENGTH + name: array for name, array in found.items()}
+            arrays[name] = HostArray.of([float(length) for length in lengths_of_rows])
+        self.mask(arrays)
+        self._lengths = {LENGTH + name: array for name, array in arrays.items()}
 
     def mask(self, sequences: Iterable[str]) -> None:
         """Take the lengths of rows for these sequences, with another graph if these change."""
@@ -185,16 +190,16 @@ class InferenceContext:
         if isinstance(data, (int, float)):
             data = [data] * count(type.shape)
         if raw:
-            data = self._standardized(name, HostArray.of(data))
-        found = HostArray.of(data, type.dtype)
-        if count(found.shape) != count(type.shape):
+            data = self._standardize(name, HostArray.of(data))
+        array = HostArray.of(data, type.dtype)
+        if count(array.shape) != count(type.shape):
             raise DataError(
                 "NNM702",
                 f'input "{name}" takes {count(type.shape)} values {type}, '
-                f"but {count(found.shape)} are given",
+                f"but {count(array.shape)} are given",
                 hint="see set_batch_size and set_sequence_length",
             )
-        return found
+        return array
 
     def randomize(
         self, name: str | None = None, lower: float = -1, upper: float = 1, seed: int | None = None
@@ -218,12 +223,14 @@ class InferenceContext:
 
     async def input(self, name: str | None = None) -> Any:
         """Return the data of an input, by default the only one."""
-        return self._given(self._known(name, "input", self._input_names), self._data).public()
+        return self._require_data(
+            self._find_name(name, "input", self._input_names), self._data
+        ).public()
 
     async def output(self, name: str | None = None) -> Any:
         """Return an output of the last run, by default the first one."""
         names = self._output_names
-        return self._output(names[0] if name is None else self._known(name, "output", names))
+        return self._output(names[0] if name is None else self._find_name(name, "output", names))
 
     async def outputs(self) -> dict[str, Any]:
         """Return all outputs of the last run."""
@@ -232,8 +239,8 @@ class InferenceContext:
     def _output(self, name: str) -> Any:
         if not self._found:
             raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
-        found = self._found[name]
-        return HostArray(found.dtype, found.shape, bytearray(found.data)).public()
+        array = self._found[name]
+        return HostArray(array.dtype, array.shape, bytearray(array.data)).public()
 
     def clear_data(self) -> None:
         """Forget the data of all inputs."""
@@ -241,9 +248,9 @@ class InferenceContext:
 
     async def run(self) -> None:
         """Compute the outputs with the current parameters; the graph is compiled on first use."""
-        self._found = await self.computed(self._data | self._lengths)
+        self._found = await self.compute(self._data | self._lengths)
 
-    async def computed(self, data: Mapping[str, HostArray]) -> dict[str, HostArray]:
+    async def compute(self, data: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return the outputs for these data, one array of its type for every input.
 
         Lengths of padded rows are inputs under `LENGTH`, if `mask` or `set_lengths` was called; for
@@ -253,8 +260,8 @@ class InferenceContext:
         if not self.ready:
             self._parameters.readable()
             await self._bind()
-        found = await self.begin([self._given(name, data) for name in self._tensors])
-        return dict(zip(self._results, found, strict=True))
+        outputs = await self.begin([self._require_data(name, data) for name in self._tensors])
+        return dict(zip(self._results, outputs, strict=True))
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
         """Begin a run of a graph that is `ready`; outputs come in its order."""
@@ -263,7 +270,7 @@ class InferenceContext:
         return self._runner[1].begin(data)
 
     @staticmethod
-    def _given(name: str, data: Mapping[str, HostArray]) -> HostArray:
+    def _require_data(name: str, data: Mapping[str, HostArray]) -> HostArray:
         if name not in data:
             raise DataError("NNM702", f'input "{name}" has no data', hint="set_data or randomize")
         return data[name]
@@ -275,7 +282,7 @@ class InferenceContext:
 
     async def _bind(self) -> None:
         """Bind the graph to the tensors of the current parameters."""
-        executable = await self._compiled()
+        executable = await self._compile()
         self._unbind()
         bound = self._parameter_tensors() | self._tensors
         runner = self._backend.runner(
@@ -302,7 +309,7 @@ class InferenceContext:
 
         began = time.perf_counter()
         self._drop()
-        executable = await self._compiled(self._parameter_tensors())
+        executable = await self._compile(self._parameter_tensors())
         self._version = self._parameters.version
         build = time.perf_counter() - began
         left = {n: t for n, t in self._parameter_tensors().items() if n in executable.inputs}
@@ -326,7 +333,7 @@ class InferenceContext:
     def _parameter_tensors(self) -> dict[str, DeviceTensor]:
         return {PARAMETER_PREFIX + name: t for name, t in self._parameters.readable().items()}
 
-    async def _compiled(self, constants: Binding | None = None) -> Executable:
+    async def _compile(self, constants: Binding | None = None) -> Executable:
         if self._version is not None and not self.compiled:
             self._drop()
         if self._executable is None:
@@ -354,7 +361,7 @@ class InferenceContext:
         counts = {LENGTH + n: b.reduce_sum(m, axes=[1]) for n, m in lowered.masks.items()}
         return b.build(lowered.outputs | counts)
 
-    def _standardized(self, name: str, data: HostArray) -> HostArray:
+    def _standardize(self, name: str, data: HostArray) -> HostArray:
         standardization = self._standardizations().get(name)
         return data if standardization is None else standardization.apply(data)
 
@@ -397,24 +404,24 @@ class InferenceContext:
             lead += (length,)
         return TensorType(vertex.dtype, (*lead, *features.sizes()))
 
-    def _name_and_rest(self, given: tuple[Any, ...]) -> tuple[str, Any]:
-        if len(given) == 1:
-            return self._known(None, "input", self._input_names), given[0]
-        if len(given) != 2:
+    def _name_and_rest(self, arguments: tuple[Any, ...]) -> tuple[str, Any]:
+        if len(arguments) == 1:
+            return self._find_name(None, "input", self._input_names), arguments[0]
+        if len(arguments) != 2:
             raise DataError("NNM710", "pass the data, or a name and the data")
-        return self._known(given[0], "input", self._input_names), given[1]
+        return self._find_name(arguments[0], "input", self._input_names), arguments[1]
 
-    def _known(self, name: str | None, what: str, names: list[str]) -> str:
+    def _find_name(self, name: str | None, what: str, names: list[str]) -> str:
         if name is None:
             if len(names) > 1:
                 listed = ", ".join(names)
                 raise DataError("NNM710", f"which {what}? There are {listed}", hint="pass a name")
             return names[0]
-        word = name.removesuffix(f":{what}")
-        if word not in names:
-            hint = suggestion(word, names) or f"available: {', '.join(names)}"
+        block = name.removesuffix(f":{what}")
+        if block not in names:
+            hint = suggestion(block, names) or f"available: {', '.join(names)}"
             raise DataError("NNM710", f'there is no {what} "{name}"', hint=hint)
-        return word
+        return block
 
     def __getattr__(self, name: str) -> Any:
         """Return a method by its name in JavaScript (spec H)."""

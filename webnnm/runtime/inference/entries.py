@@ -44,14 +44,14 @@ class Entry(NamedTuple):
 
 def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict[str, Any]:
     """Return input → data. Raises `DataError` NNM710 for an unknown input."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, values in data.items():
         block = name.removesuffix(":input")
         if block not in inputs:
             hint = suggestion(block, inputs) or f"available: {', '.join(inputs)}"
             raise DataError("NNM710", f'there is no input "{name}"', hint=hint)
-        found[block] = values
-    return found
+        result[block] = values
+    return result
 
 
 def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> bool:
@@ -102,18 +102,18 @@ class Entrance:
 
         Raises `DataError` NNM702, and what `Form.plain` raises, for rows that do not fit.
         """
-        if self._as_is and (found := self._same(values)) is not None:
-            return Entry(found.shape[0], found)
+        if self._as_is and (rows := self._same(values)) is not None:
+            return Entry(rows.shape[0], rows)
         if not (self._bare and _is_numbers(values)):
             values = self._plain(values)
         if self._sequence:
             return self._positions(values)
         dtype = self._dtype if self._scale is None else exact_type(values)
-        found = _rows(self._where, values, dtype, self._field, self._scale)
-        applied = self._applied(found)
+        rows = _rows(self._where, values, dtype, self._field, self._scale)
+        bound = self._bind(rows)
         # If the first rows were returned unchanged, all rows are.
-        self._as_is = self._lasting and applied.data.obj is found.data.obj
-        return Entry(len(found), applied)
+        self._as_is = self._lasting and bound.data.obj is rows.data.obj
+        return Entry(len(rows), bound)
 
     def _same(self, values: Any) -> HostArray | None:
         """Return rows that are in the network's own numbers already, None for anything else."""
@@ -151,10 +151,10 @@ class Entrance:
         flat, lengths = flatten_rows(where, array, dtype)
         flat = HostArray(flat.dtype, (len(flat), *shape), flat.data) if len(flat) else flat
         if scale is not None:
-            flat = _scaled_positions(where, flat, lengths, self._field, scale)
-        return Entry(len(lengths), self._applied(flat), lengths, isinstance(array, HostArray))
+            flat = _scale_positions(where, flat, lengths, self._field, scale)
+        return Entry(len(lengths), self._bind(flat), lengths, isinstance(array, HostArray))
 
-    def _applied(self, rows: HostArray) -> HostArray:
+    def _bind(self, rows: HostArray) -> HostArray:
         """Return rows in the order, the shape and the type of the input."""
         if self._form is None:
             return HostArray.of(rows, self.vertex.dtype)
@@ -189,10 +189,10 @@ def check_fits(vertex: InputVertex, form: Form | None, scale: Standardization | 
 def check_units(where: str, values: Any, scale: Standardization) -> None:
     """Warn if values that should be standardised look like values in the dataset's units."""
     try:
-        given = HostArray.of(values)
+        array = HostArray.of(values)
     except DataError:
         return  # rows of different lengths; what does not fit is reported elsewhere
-    if scale.doubts(given, own=True):
+    if scale.doubts(array, own=True):
         warn(
             f"{where}: the rows look like values in the units of the dataset, but raw=True "
             "expects standardised values: leave raw=True out"
@@ -208,31 +208,33 @@ def _rows(
         array = _one_row_as_rows(where, values, rest, dtype)
         flat, lengths = flatten_rows(where, array, dtype)
         resolve_length(where, lead, lengths)
-        found = pad(HostArray(flat.dtype, (len(flat), *rest), flat.data), lengths, lead)
+        array_of_rows = pad(HostArray(flat.dtype, (len(flat), *rest), flat.data), lengths, lead)
     else:
-        found = as_rows(where, convert_numbers(where, values, dtype), field.shape, field.names)
-    if scale is None or not len(found):
-        return found
-    return restore_sequences(_scaled(where, found, scale), found)
+        array_of_rows = as_rows(
+            where, convert_numbers(where, values, dtype), field.shape, field.names
+        )
+    if scale is None or not len(array_of_rows):
+        return array_of_rows
+    return restore_sequences(_scale_rows(where, array_of_rows, scale), array_of_rows)
 
 
 def _one_row_as_rows(where: str, values: Any, shape: Sequence[int], dtype: Any) -> Any:
     """Return sequences as an array `[rows, length, …]`, or as lists of different lengths."""
     if is_ragged(values):
         return values
-    found = convert_numbers(where, values, dtype)
-    given, rank = found.shape, len(shape)
-    if given[2:] == tuple(shape) and len(given) == rank + 2:
-        return found
-    if given[1:] == tuple(shape) and len(given) == rank + 1:  # one row alone
-        return HostArray(found.dtype, (1, *given), found.data)
-    if len(given) > 1 and count(shape) == count(given[2:]) == 1:
-        return HostArray(found.dtype, (*given[:2], *shape), found.data)
+    array = convert_numbers(where, values, dtype)
+    shape_of_array, rank = array.shape, len(shape)
+    if shape_of_array[2:] == tuple(shape) and len(shape_of_array) == rank + 2:
+        return array
+    if shape_of_array[1:] == tuple(shape) and len(shape_of_array) == rank + 1:  # one row alone
+        return HostArray(array.dtype, (1, *shape_of_array), array.data)
+    if len(shape_of_array) > 1 and count(shape) == count(shape_of_array[2:]) == 1:
+        return HostArray(array.dtype, (*shape_of_array[:2], *shape), array.data)
     rows = show((*shape,)).replace("[", "[rows, length, " if shape else "[rows, length", 1)
-    raise DataError("NNM702", f"{where} takes {rows}, but {show(given)} is given")
+    raise DataError("NNM702", f"{where} takes {rows}, but {show(shape_of_array)} is given")
 
 
-def _scaled_positions(
+def _scale_positions(
     where: str, flat: HostArray, lengths: list[int], field: Field, scale: Standardization
 ) -> HostArray:
     """Return standardised positions: all alike, or each on its own if rows were measured whole."""
@@ -246,15 +248,15 @@ def _scaled_positions(
                 f"{field.shape[0]}, each standardised on its own",
                 hint="a dataset with length= standardises all positions alike",
             )
-    return _scaled(where, flat, scale)
+    return _scale_rows(where, flat, scale)
 
 
-def _scaled(where: str, given: HostArray, scale: Standardization) -> HostArray:
+def _scale_rows(where: str, rows: HostArray, scale: Standardization) -> HostArray:
     """Return standardised rows, with a warning if they seem to be standardised already."""
-    found = scale.apply(given)
-    if scale.doubts(given, own=False, applied=found):
+    scaled = scale.apply(rows)
+    if scale.doubts(rows, own=False, applied=scaled):
         warn(
             f"{where}: the rows look standardised already, but predict standardises its input: "
             "pass values in the units of the dataset, or raw=True"
         )
-    return found
+    return scaled

@@ -13,7 +13,7 @@ from webnnm.data.binding.binding import check_ids, find_embedding_tables
 from webnnm.data.series.sequences import pad, resolve_length
 from webnnm.evaluation.probabilities import Scale
 from webnnm.graph.elaboration.vertices import InputVertex, Network
-from webnnm.runtime.inference.answers import Answers, predicted, scales
+from webnnm.runtime.inference.answers import Answers, interpret_output, scales
 from webnnm.runtime.inference.context import LENGTH, InferenceContext
 from webnnm.runtime.inference.entries import Entrance, Entry, by_input, by_name, check_units
 from webnnm.runtime.testing.evaluator import PREDICTION_BATCH
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 BUCKETS = (1, 4, 16)
 """Batch sizes of the graphs for fewer rows than a batch."""
-MOST_GRAPHS = 8
+MAX_GRAPHS = 8
 """The number of graphs that are kept: the most recently used ones."""
-MOST_LENGTHS = 4
+MAX_LENGTHS = 4
 """Sequence lengths that get a graph of their own; rows of further lengths are padded."""
 
 Key = tuple[int, tuple[tuple[str, int], ...], frozenset[str]]
@@ -51,7 +51,7 @@ class Predictor:
         self._network = network
         self._create = create
         self._known = known
-        self._contexts = LruCache[Key, InferenceContext](MOST_GRAPHS, InferenceContext.close)
+        self._contexts = LruCache[Key, InferenceContext](MAX_GRAPHS, InferenceContext.close)
         self._exact: set[tuple[tuple[str, int], ...]] = set()
         self._inputs = {vertex.block: vertex for vertex in network.inputs}
         self._asked: tuple[int, int | None] | None = None
@@ -75,16 +75,18 @@ class Predictor:
         reading = self._readings.get(raw)
         if reading is None or reading.about is not about:
             reading = self._readings[raw] = _Reading(self._network, about, raw=raw)
-        several = by_name(data, self._inputs, reading.kept)
-        if reading.single is not None and not several:
+        is_by_name = by_name(data, self._inputs, reading.kept)
+        if reading.single is not None and not is_by_name:
             return await self._of_single(reading, reading.single(data), batch_size)
-        given = by_input(data, self._inputs) if several else {next(iter(self._inputs)): data}
-        rows = reading.rows(given)
+        data_by_input = (
+            by_input(data, self._inputs) if is_by_name else {next(iter(self._inputs)): data}
+        )
+        rows = reading.rows(data_by_input)
         # Concurrent calls share contexts, one after the other.
         async with self._turn:
-            found, lengths = await self._computed(rows, batch_size)
-        results = reading.answers(found, lengths)
-        return results if several else results[self._network.outputs[0].name]
+            outputs, lengths = await self._compute(rows, batch_size)
+        results = reading.answers(outputs, lengths)
+        return results if is_by_name else results[self._network.outputs[0].name]
 
     async def _of_single(self, reading: _Reading, entry: Entry, batch_size: int | None) -> Any:
         """Return the predictions of the only output for rows of the only input.
@@ -95,17 +97,17 @@ class Predictor:
         await self._turn.acquire()
         try:
             if self._asked == (entry.rows, batch_size) and self._latest.ready:
-                found, lengths = (await self._latest.begin([entry.array]))[0], NO_LENGTHS
+                outputs, lengths = (await self._latest.begin([entry.array]))[0], NO_LENGTHS
             else:
                 rows = _Rows()
                 rows.add(vertex, entry)
-                results, lengths = await self._computed(rows, batch_size)
-                found = results[output.name]
+                results, lengths = await self._compute(rows, batch_size)
+                outputs = results[output.name]
         finally:
             self._turn.release()
-        return reading.answer(output.name, found, lengths)
+        return reading.answer(output.name, outputs, lengths)
 
-    async def _computed(
+    async def _compute(
         self, rows: _Rows, batch_size: int | None
     ) -> tuple[Found, Mapping[str, int]]:
         """Return the outputs, and the sequence lengths that they were computed with."""
@@ -116,45 +118,51 @@ class Predictor:
         context = await self._context((size, tuple(sorted(lengths.items())), masked))
         if total == size:
             self._asked, self._latest = (total, batch_size), context
-            whole = await context.computed(arrays)
+            padded = await context.compute(arrays)
         else:
-            whole = await _in_batches(context, arrays, total)
-        found: Found = {}
+            padded = await _in_batches(context, arrays, total)
+        outputs: Found = {}
         for output in self._network.outputs:
-            found[output.name] = values = whole[output.name]
-            if LENGTH + output.name in whole:
-                counts = whole[LENGTH + output.name].values()
-                found[output.name] = _cut(values, [int(number) for number in counts])
-        return found, lengths
+            outputs[output.name] = values = padded[output.name]
+            if LENGTH + output.name in padded:
+                counts = padded[LENGTH + output.name].values()
+                outputs[output.name] = _cut(values, [int(number) for number in counts])
+        return outputs, lengths
 
     def _size(self, rows: int, batch_size: int | None) -> int:
         """Return the batch size for so many rows: that of the smallest graph that fits."""
-        most = batch_size or PREDICTION_BATCH
+        limit = batch_size or PREDICTION_BATCH
         for key, context in self._contexts.items():
             if key[0] == rows and context.compiled and rows <= (batch_size or rows):
                 return rows
-        return next((size for size in BUCKETS if rows <= size < most), most)
+        return next((size for size in BUCKETS if rows <= size < limit), limit)
 
     def _lengths(self, rows: _Rows, size: int) -> tuple[dict[str, int], frozenset[str]]:
         """Return the sequence lengths for these rows, and the sequences that are padded."""
         if not rows.lengths:
             return {}, frozenset()
-        longest = {name: max(found) for name, found in rows.lengths.items()} | rows.fixed
-        ragged = [name for name, found in rows.lengths.items() if {*found} != {longest[name]}]
+        longest = {
+            name: max(lengths_of_rows) for name, lengths_of_rows in rows.lengths.items()
+        } | rows.fixed
+        ragged = [
+            name
+            for name, lengths_of_rows in rows.lengths.items()
+            if {*lengths_of_rows} != {longest[name]}
+        ]
         exact = tuple(sorted(longest.items()))
-        if not ragged and (exact in self._exact or len(self._exact) < MOST_LENGTHS):
+        if not ragged and (exact in self._exact or len(self._exact) < MAX_LENGTHS):
             self._exact.add(exact)
             return longest, frozenset()
         free = {name: n for name, n in longest.items() if name not in rows.fixed}
         masked = frozenset(rows.lengths)
         for kept_size, kept, kept_masked in self._contexts:
-            found = dict(kept)
+            lengths_of_rows = dict(kept)
             if (kept_size, kept_masked) == (size, masked) and all(
-                n <= found[name] <= 4 * n for name, n in free.items()
+                n <= lengths_of_rows[name] <= 4 * n for name, n in free.items()
             ):
-                return found | rows.fixed, masked
+                return lengths_of_rows | rows.fixed, masked
         return longest | {
-            n: resolve_length(n, "bucket", [most]) for n, most in free.items()
+            n: resolve_length(n, "bucket", [longest_row]) for n, longest_row in free.items()
         }, masked
 
     async def _context(self, key: Key) -> InferenceContext:
@@ -240,10 +248,10 @@ class _Reading:
         checked = self.kept is None and block in self.about.inputs
         return entrance if plain and not others and not checked else None
 
-    def rows(self, given: Mapping[str, Any]) -> _Rows:
+    def rows(self, data_by_input: Mapping[str, Any]) -> _Rows:
         """Return the data that are given by input as rows."""
         rows = _Rows()
-        for block, values in given.items():
+        for block, values in data_by_input.items():
             if self.kept is None and block in self.about.inputs:
                 check_units(f'input "{block}"', values, self.about.inputs[block])
             entrance = self._entrances[block]
@@ -254,19 +262,19 @@ class _Reading:
             rows.add(entrance.vertex, entry)
         return rows
 
-    def answers(self, found: Found, lengths: Mapping[str, int]) -> dict[str, Any]:
+    def answers(self, outputs: Found, lengths: Mapping[str, int]) -> dict[str, Any]:
         """Return the predictions of the outputs; `lengths` are any that the sequences may have."""
-        return {name: self.answer(name, values, lengths) for name, values in found.items()}
+        return {name: self.answer(name, values, lengths) for name, values in outputs.items()}
 
     def answer(
         self, name: str, values: HostArray | list[HostArray], lengths: Mapping[str, int]
     ) -> Any:
         """Return the predictions of an output."""
         if self.kept is None:
-            return predicted(values)
+            return interpret_output(values)
         if self._scales is None:
             self._scales = scales(self._network, self.kept.answers, lengths)
-        return predicted(
+        return interpret_output(
             values, self._answers[name], self._scales.get(name), self.kept.targets.get(name)
         )
 
@@ -280,7 +288,7 @@ async def _in_batches(
         # The last of several batches starts earlier, a single one repeats its last row.
         first = max(0, min(start, total - size))
         batch = {name: _batch(values, first, size) for name, values in arrays.items()}
-        for name, fresh in (await context.computed(batch)).items():
+        for name, fresh in (await context.compute(batch)).items():
             part = fresh.part(start - first, min(size, total - first))
             parts.setdefault(name, []).append(part)
     return {name: concatenate(some) for name, some in parts.items()}
@@ -293,16 +301,16 @@ def _batch(values: HostArray, first: int, size: int) -> HostArray:
     return values.rows([min(row, len(values) - 1) for row in range(size)])
 
 
-def _cut(whole: HostArray, lengths: list[int] | None) -> HostArray | list[HostArray]:
+def _cut(padded: HostArray, lengths: list[int] | None) -> HostArray | list[HostArray]:
     """Return the positions of every row that count: one array if all rows have equally many."""
     if lengths is None:
-        return whole
-    found: list[HostArray] = []
+        return padded
+    rows: list[HostArray] = []
     for row, length in enumerate(lengths):
-        one = whole.rows([row])
+        one = padded.rows([row])
         positions = HostArray(one.dtype, one.shape[1:], one.data)
-        found.append(positions.rows(range(length)))
+        rows.append(positions.rows(range(length)))
     if len({*lengths}) > 1:
-        return found
-    data = b"".join([one.data for one in found])
-    return HostArray(whole.dtype, (len(found), *found[0].shape), data)
+        return rows
+    data = b"".join([one.data for one in rows])
+    return HostArray(padded.dtype, (len(rows), *rows[0].shape), data)

@@ -46,27 +46,29 @@ def class_weights(
         raise DataError(
             "NNM704", message, hint="write alpha, or the loss BCE or CCE, in the text of the model"
         )
-    several = is_of_labels(loss, features)
+    is_multilabel = is_of_labels(loss, features)
     counts = None if labels is None else _counts(labels, features)
-    if counts is None and not several:
+    if counts is None and not is_multilabel:
         message = f"class_weight: {where} has no classes"
         raise DataError("NNM704", message, hint="leave it out")
-    classes = features[-1] if several else len(counts or ())
+    classes = features[-1] if is_multilabel else len(counts or ())
     if isinstance(wanted, str):
-        if several:
-            found = shares() if shares else ()
-            return tuple((1 - share) / share if 0 < share < 1 else 1.0 for share in found)
+        if is_multilabel:
+            shares_of_yes = shares() if shares else ()
+            return tuple((1 - share) / share if 0 < share < 1 else 1.0 for share in shares_of_yes)
         present = [count for count in counts or () if count]
         total = sum(present)
         return tuple(total / (len(present) * count) if count else 1.0 for count in counts or ())
     numbers = {str(number): number for number in range(classes)}
-    known = {name: number for number, name in enumerate(names)} | numbers
+    class_numbers = {name: number for number, name in enumerate(names)} | numbers
     weights = [1.0] * classes
     for name, weight in wanted.items():
-        if name not in known:
+        if name not in class_numbers:
             message = f'class_weight: {where} has no class "{name}"'
-            raise DataError("NNM704", message, hint=suggestion(name, known) or ", ".join(known))
-        weights[known[name]] = weight
+            raise DataError(
+                "NNM704", message, hint=suggestion(name, class_numbers) or ", ".join(class_numbers)
+            )
+        weights[class_numbers[name]] = weight
     return tuple(weights)
 
 

@@ -96,17 +96,17 @@ class Evaluator:
         for _ in range(len(self._given), -(-self._rows // self.batch)):
             self._given.append(await self._backend.tensors(self._types))
             self._backend.claim("evaluation", *self._given[-1].values())
-        for start, given in zip(range(0, self._rows, self.batch), self._given, strict=True):
-            self._write(start, given)
+        for start, tensors in zip(range(0, self._rows, self.batch), self._given, strict=True):
+            self._write(start, tensors)
         self._held = True
 
-    def _write(self, start: int, given: Mapping[str, DeviceTensor]) -> None:
+    def _write(self, start: int, tensors: Mapping[str, DeviceTensor]) -> None:
         """Upload the batch that begins at row `start`."""
         indices = range(start, min(start + self.batch, self._rows))
         for name, values in self._data.items():
-            self._backend.write(given[name], take(values, indices, self.batch))
-        if COUNT in given:
-            self._backend.write(given[COUNT], HostArray.of(float(len(indices)), "float32"))
+            self._backend.write(tensors[name], take(values, indices, self.batch))
+        if COUNT in tensors:
+            self._backend.write(tensors[COUNT], HostArray.of(float(len(indices)), "float32"))
 
     async def run(
         self, parameters: Mapping[str, DeviceTensor], *, outputs: bool = False
@@ -114,18 +114,18 @@ class Evaluator:
         """Evaluate the rows with these parameters."""
         bound = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
         bound = {n: t for n, t in bound.items() if n in self._executable.inputs}
-        wanted = [prefix + name for prefix in (LOSS, ROWS) for name in self._losses]
-        wanted += list(self._losses) if outputs else []
-        totals = dict.fromkeys(wanted, 0.0)
+        names = [prefix + name for prefix in (LOSS, ROWS) for name in self._losses]
+        names += list(self._losses) if outputs else []
+        totals = dict.fromkeys(names, 0.0)
         parts: dict[str, list[HostArray]] = {name: [] for name in self._losses}
         for number, start in enumerate(range(0, self._rows, self.batch)):
-            given = self._given[number if self._held else 0]
+            tensors = self._given[number if self._held else 0]
             if not self._held:
-                self._write(start, given)
-            self._backend.dispatch(self._executable, bound | given, self._results)
-            arrays = await self._backend.read(*(self._results[name] for name in wanted))
+                self._write(start, tensors)
+            self._backend.dispatch(self._executable, bound | tensors, self._results)
+            arrays = await self._backend.read(*(self._results[name] for name in names))
             count = min(self.batch, self._rows - start)
-            for name, array in zip(wanted, arrays, strict=True):
+            for name, array in zip(names, arrays, strict=True):
                 if name in self._losses:
                     parts[name].append(array.rows(range(count)))
                 else:
@@ -137,5 +137,5 @@ class Evaluator:
 
     def close(self) -> None:
         """Free the graph and its tensors."""
-        given = [tensor for inputs in self._given for tensor in inputs.values()]
-        self._backend.release(*given, *self._results.values(), self._executable)
+        tensors_of_rows = [tensor for inputs in self._given for tensor in inputs.values()]
+        self._backend.release(*tensors_of_rows, *self._results.values(), self._executable)

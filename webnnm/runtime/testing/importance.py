@@ -22,9 +22,9 @@ from webnnm.training.forward import label_forms
 if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
 
-MOST_ROWS = 1024
+MAX_ROWS = 1024
 """The most rows of a dispatch."""
-MOST_ELEMENTS = 2**20
+MAX_ELEMENTS = 2**20
 """The most input elements of a dispatch, unless that leaves fewer rows than a prediction has."""
 ERRORS = ("mae", "mse", "rmse", "log_loss", "brier_score", "calibration_error")
 """Scores for which lower is better."""
@@ -99,37 +99,42 @@ async def _measure(
     inputs, targets, masks = await binding.whole(subset, label_forms(losses))
     columns = _columns(state, inputs)
     name = _output(state, output)
-    rows = _sampled(len(next(iter(targets.values()))), max_samples, seed)
+    rows = _sample(len(next(iter(targets.values()))), max_samples, seed)
     inputs, targets, masks = (
-        {block: values.rows(rows) for block, values in each.items()}
-        for each in (inputs, targets, masks)
+        {block: values.rows(rows) for block, values in arrays.items()}
+        for arrays in (inputs, targets, masks)
     )
     copies = 1 + len(columns) * n_repeats
     elements = sum(count(values.shape[1:]) for values in inputs.values())
-    most = min(MOST_ROWS, max(PREDICTION_BATCH, MOST_ELEMENTS // max(1, elements)))
+    limit = min(MAX_ROWS, max(PREDICTION_BATCH, MAX_ELEMENTS // max(1, elements)))
     evaluator = await Evaluator.open(
         state.trained_network,
         state.backend,
         losses,
-        batch=min(most, copies * len(rows)),
+        batch=min(limit, copies * len(rows)),
         sequence=state.sequence,
         masks=masks,
     )
     scores: list[float] = []
     try:
-        for some in _gathered(
-            _shuffled(inputs, columns, n_repeats, seed), evaluator.batch // len(rows)
+        for group in _group(
+            _shuffle_columns(inputs, columns, n_repeats, seed), evaluator.batch // len(rows)
         ):
-            times = len(some)
+            times = len(group)
             evaluator.take(
-                {block: concatenate([copy[block] for copy in some]) for block in inputs},
+                {block: concatenate([copy[block] for copy in group]) for block in inputs},
                 {block: concatenate([values] * times) for block, values in targets.items()},
                 {block: concatenate([values] * times) for block, values in masks.items()},
             )
-            found = (await evaluator.run(state.parameters.tensors, outputs=True)).outputs
+            outputs_of_group = (await evaluator.run(state.parameters.tensors, outputs=True)).outputs
             for start in range(0, times * len(rows), len(rows)):
-                own = {block: each.part(start, start + len(rows)) for block, each in found.items()}
-                reports = assess_all(binding, state.objectives(), losses, own, targets, masks)
+                outputs_of_copy = {
+                    block: arrays.part(start, start + len(rows))
+                    for block, arrays in outputs_of_group.items()
+                }
+                reports = assess_all(
+                    binding, state.objectives(), losses, outputs_of_copy, targets, masks
+                )
                 scoring = scoring or ("r2" if hasattr(reports[name], "r2") else "accuracy")
                 scores.append(_score(reports[name], scoring))
     finally:
@@ -152,8 +157,8 @@ async def _measure(
 
 def _columns(state: ModelState, inputs: Arrays) -> list[_Column]:
     """Return the columns of all inputs; an input whose rows are not vectors is one column."""
-    binding, known = state.binding(), state.known_data()
-    found: list[_Column] = []
+    binding, facts = state.binding(), state.known_data()
+    columns: list[_Column] = []
     for block, values in inputs.items():
         field = binding.dataset.inputs[binding.inputs[block].field]
         if field.sequence:
@@ -163,20 +168,20 @@ def _columns(state: ModelState, inputs: Arrays) -> list[_Column]:
                 hint="importance is defined for the columns of tables",
             )
         width = count(values.shape[1:])
-        encoders = known.columns.get(block, ())
+        encoders = facts.columns.get(block, ())
         names = [encoder.name for encoder in encoders]
         widths = [len(encoder.features) for encoder in encoders]
         if not encoders and len(values.shape) == 2:
-            names = list(field.features) or [str(place) for place in range(width)]
+            names = list(field.features) or [str(index) for index in range(width)]
             widths = [1] * width
         if sum(widths) != width:
             names, widths = [block], [width]
         start = 0
         for name, size in zip(names, widths, strict=True):
-            shown = f"{block}.{name}" if len(inputs) > 1 and name != block else name
-            found.append(_Column(shown, block, range(start, start + size)))
+            name_of_column = f"{block}.{name}" if len(inputs) > 1 and name != block else name
+            columns.append(_Column(name_of_column, block, range(start, start + size)))
             start += size
-    return found
+    return columns
 
 
 def _output(state: ModelState, output: str | None) -> str:
@@ -197,20 +202,20 @@ def _output(state: ModelState, output: str | None) -> str:
     return output
 
 
-def _sampled(rows: int, most: float, seed: int) -> Sequence[int]:
+def _sample(rows: int, limit: float, seed: int) -> Sequence[int]:
     """Return the rows that are tested: all of them, or a random sample."""
-    share = not is_integer(most)
-    if not (0 < most <= 1 if share else most >= 1):
+    share = not is_integer(limit)
+    if not (0 < limit <= 1 if share else limit >= 1):
         hint = "give a number of rows, or a share between 0 and 1"
-        raise DataError("NNM704", f"max_samples is {most!r}", hint=hint)
-    wanted = min(rows, max(1, round(most * rows)) if share else int(most))
-    if wanted == rows:
+        raise DataError("NNM704", f"max_samples is {limit!r}", hint=hint)
+    size = min(rows, max(1, round(limit * rows)) if share else int(limit))
+    if size == rows:
         return range(rows)
-    drawn = Stream(seed, Purpose.SHUFFLING, "importance").permutation(rows)
-    return sorted(drawn[:wanted])
+    order = Stream(seed, Purpose.SHUFFLING, "importance").permutation(rows)
+    return sorted(order[:size])
 
 
-def _shuffled(
+def _shuffle_columns(
     inputs: Arrays, columns: Sequence[_Column], n_repeats: int, seed: int
 ) -> Iterator[Arrays]:
     """Yield the rows as they are, then with each column shuffled, as often as wanted."""
@@ -223,36 +228,40 @@ def _shuffled(
             yield {**inputs, column.block: _with_order(values, column.places, order)}
 
 
-def _with_order(values: HostArray, places: Sequence[int], order: Sequence[int]) -> HostArray:
+def _with_order(values: HostArray, indices: Sequence[int], order: Sequence[int]) -> HostArray:
     """Return rows with some of their elements taken from rows in another order."""
     width = count(values.shape[1:])
-    if len(places) == width:
+    if len(indices) == width:
         return values.rows(order)
     size = values.data.nbytes // (width * len(values))
     flat = array(WORDS[size], bytes(values.data))
-    for place in places:
-        column = flat[place::width]
-        flat[place::width] = array(flat.typecode, [column[row] for row in order])
+    for index in indices:
+        column = flat[index::width]
+        flat[index::width] = array(flat.typecode, [column[row] for row in order])
     return HostArray(values.dtype, values.shape, flat.tobytes())
 
 
-def _gathered(copies: Iterator[Arrays], times: int) -> Iterator[list[Arrays]]:
+def _group(copies: Iterator[Arrays], times: int) -> Iterator[list[Arrays]]:
     """Yield `times` copies of the rows at a time, at least one."""
-    some: list[Arrays] = []
+    group: list[Arrays] = []
     for copy in copies:
-        some.append(copy)
-        if len(some) >= times:
-            yield some
-            some = []
-    if some:
-        yield some
+        group.append(copy)
+        if len(group) >= times:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _score(report: Report, scoring: str) -> float:
     """Return a score of a report."""
     value: Any = getattr(report, scoring, None) if not scoring.startswith("_") else None
     if not isinstance(value, (int, float)):
-        names = [name for name, each in report.to_dict().items() if isinstance(each, (int, float))]
+        names = [
+            name
+            for name, value_of_name in report.to_dict().items()
+            if isinstance(value_of_name, (int, float))
+        ]
         hint = suggestion(scoring, names) or f"one of {', '.join(names)}"
         raise DataError("NNM704", f'scoring="{scoring}" is not a score of this output', hint=hint)
     return float(value)

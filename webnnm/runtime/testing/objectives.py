@@ -32,7 +32,7 @@ from webnnm.training.output_activation import OutputActivation, activation_of
 if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
 
-MOST_CLASSES = 1024
+MAX_CLASSES = 1024
 """Outputs with more classes, such as the tokens of a language, have only a loss and no report:
 tables of all pairs of classes would be larger than the model."""
 
@@ -146,16 +146,16 @@ def objectives(
     """
     lowered = lower_network(network, sequence=sequence)
     measured = _labels(binding)
-    found: dict[str, Objective] = {}
+    result: dict[str, Objective] = {}
     for output in network.outputs:
         tensor = lowered.outputs[output.name]
         ending = activation_of(tensor)
         activation = ending.kind
         sequenced = output.source.features.sequence is not None
         features = tensor.shape[1 + sequenced :]
-        word = output.block.loss
+        loss = output.block.loss
         labels = measured.get(output.name)
-        if ending.elsewhere and word is None:
+        if ending.elsewhere and loss is None:
             raise DataError(
                 "NNM604",
                 f'output "{output.name}" ends in a softmax, but not along the last dimension of '
@@ -166,20 +166,22 @@ def objectives(
             choice = choose(
                 activation,
                 features,
-                word.loss if word is not None else None,
+                loss.loss if loss is not None else None,
                 labels,
                 f'output "{output.name}"',
             )
         except DataError as error:
-            if word is None:
+            if loss is None:
                 raise
-            place = network.outline.error(error.code, error.message, word.loss_span, error.hint)
-            raise cast(WebNNMError, place) from error
-        found[output.name] = Objective(
+            error_in_text = network.outline.error(
+                error.code, error.message, loss.loss_span, error.hint
+            )
+            raise cast(WebNNMError, error_in_text) from error
+        result[output.name] = Objective(
             output, activation, features, sequenced, choice, labels, operator=ending.operator
         )
-    smoothed = any(objective.choice.loss.name in SMOOTHED for objective in found.values())
-    return {name: replace(objective, smoothed=smoothed) for name, objective in found.items()}
+    smoothed = any(objective.choice.loss.name in SMOOTHED for objective in result.values())
+    return {name: replace(objective, smoothed=smoothed) for name, objective in result.items()}
 
 
 def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
@@ -216,8 +218,8 @@ def _axis_hint(output: Output, tensor: Operand, sequenced: bool) -> str:
 def has_reports(objectives: Mapping[str, Objective]) -> bool:
     """Return whether predictions are compared with labels in addition to the loss."""
     return not any(
-        each.choice.labels == "classes" and each.features[-1] > MOST_CLASSES
-        for each in objectives.values()
+        objective.choice.labels == "classes" and objective.features[-1] > MAX_CLASSES
+        for objective in objectives.values()
     )
 
 
@@ -267,7 +269,7 @@ def assess(
     labels = binding.dataset.labels(field) or list(about.features)
     if chosen.labels == "signs" and about.kind == "continuous" and targets.shape[1:] in ((), (1,)):
         labels = ["-1", "1"]
-    known = chosen.loss.name in LOSSES  # else a function replaces the loss of the text
+    is_built_in = chosen.loss.name in LOSSES  # else a function replaces the loss of the text
     from webnnm.evaluation.compare import evaluate
     from webnnm.evaluation.probabilities import scale_of
 
@@ -276,7 +278,9 @@ def assess(
         targets,
         kind,
         labels or None,
-        scale=scale_of(objective.activation, (chosen if known else objective.choice).loss.name),
+        scale=scale_of(
+            objective.activation, (chosen if is_built_in else objective.choice).loss.name
+        ),
         mask=mask if objective.sequence else None,
         sequence=objective.sequence,
     )

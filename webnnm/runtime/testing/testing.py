@@ -9,7 +9,7 @@ from webnnm.runtime.testing.objectives import assess_all, has_reports
 from webnnm.training.forward import label_forms
 
 
-async def tested(state: ModelState, subset: str) -> TestResult:
+async def test(state: ModelState, subset: str) -> TestResult:
     """Evaluate a model on a subset. Raises `DataError` NNM705 if it is empty or unknown."""
     binding, losses = state.binding(), state.losses()
     inputs, targets, masks = await binding.whole(subset, label_forms(losses))
@@ -27,9 +27,9 @@ async def tested(state: ModelState, subset: str) -> TestResult:
     )
     try:
         evaluator.take(inputs, targets, masks)
-        found = await evaluator.run(state.parameters.tensors, outputs=reported)
+        evaluation = await evaluator.run(state.parameters.tensors, outputs=reported)
     finally:
         evaluator.close()
-    found_in = found.outputs, targets, masks
-    reports = assess_all(binding, state.objectives(), losses, *found_in) if reported else {}
-    return TestResult(sum(found.losses.values()), found.losses, rows, subset, reports)
+    compared = evaluation.outputs, targets, masks
+    reports = assess_all(binding, state.objectives(), losses, *compared) if reported else {}
+    return TestResult(sum(evaluation.losses.values()), evaluation.losses, rows, subset, reports)

@@ -35,24 +35,24 @@ class Validation:
         state, losses = self._state, self._losses
         binding = state.binding()
         if self._rows is None or binding.streams:  # which may yield other rows each time
-            self._rows = await self._taken(binding)
+            self._rows = await self._take_rows(binding)
         assert self._evaluator is not None
         reported = has_reports(state.objectives())
-        found = await self._evaluator.run(parameters, outputs=reported)
+        evaluation = await self._evaluator.run(parameters, outputs=reported)
         targets, masks = self._rows
         metrics: dict[str, float] = {}
         if not reported:
-            return found.losses, metrics
-        found_in = found.outputs, targets, masks
-        reports = assess_all(binding, state.objectives(), losses, *found_in)
+            return evaluation.losses, metrics
+        compared = evaluation.outputs, targets, masks
+        reports = assess_all(binding, state.objectives(), losses, *compared)
         for name, report in reports.items():
-            word = "r2" if hasattr(report, "r2") else "accuracy"
-            value = getattr(report, word, None)
+            metric = "r2" if hasattr(report, "r2") else "accuracy"
+            value = getattr(report, metric, None)
             if value is not None:
-                metrics[word if len(losses) == 1 else f"{name} {word}"] = value
-        return found.losses, metrics
+                metrics[metric if len(losses) == 1 else f"{name} {metric}"] = value
+        return evaluation.losses, metrics
 
-    async def _taken(self, binding: DataBinding) -> tuple[Arrays, Arrays]:
+    async def _take_rows(self, binding: DataBinding) -> tuple[Arrays, Arrays]:
         """Pass the subset to the evaluator, and return the labels and the masks of its rows."""
         state, losses = self._state, self._losses
         inputs, targets, masks = await binding.whole("validation", label_forms(losses))

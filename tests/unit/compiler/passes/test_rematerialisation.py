@@ -13,7 +13,7 @@ from webnnm import GraphBuilder, gradients
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes, rematerialised
 from webnnm.core.naming import snake_case
-from webnnm.editing.low_rank import adapted_document
+from webnnm.editing.low_rank import add_adapters
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.node import Operand
@@ -109,7 +109,7 @@ def test_a_step_of_adapters_takes_less() -> None:
     text = """m:input shape=[16] sequence=words; m:output shape=[16] sequence=words;
         m:layers unit(repeat=12); unit:layers rmsNorm(g),
         attend(q, k, v, o=w, heads=2, causal=true), residual(to=input);"""
-    adapted = elaborate(adapted_document(network(text)))
+    adapted = elaborate(add_adapters(network(text)))
     lowered = lower_network(adapted, batch=4, sequence={"words": 32}, training=True)
     loss = (lowered.outputs["m"] * lowered.outputs["m"]).reduce_sum()
     learning = [lowered.parameters[p.name] for p in adapted.parameters if p.trainable]

@@ -80,7 +80,7 @@ def words(text: str) -> list[Word]:
 
 
 def context_at(text: str, offset: int) -> tuple[Context, int] | None:
-    """Return what is expected at an offset, and where the word that ends there begins.
+    """Return the context of an offset, and the start of the word that ends there.
 
     >>> place, start = context_at("m:loss C", 8)
     >>> place.role, start
@@ -100,15 +100,14 @@ def context_at(text: str, offset: int) -> tuple[Context, int] | None:
 
 @dataclass
 class _Statement:
-    """A statement as far as it was read: its place, and the places that its brackets
-    interrupted."""
+    """A statement as far as it was read: its context, and the contexts outside its brackets."""
 
     place: Context
     outer: list[tuple[str, Context]] = field(default_factory=list[tuple[str, Context]])
     before: Token = ("", "", 0)
 
     def enter(self, opening: str, start: int) -> None:
-        """Note an opening bracket."""
+        """Advance over an opening bracket."""
         context = self.place
         self.outer.append((opening, context))
         if context.role == "layer" and opening == "(":
@@ -121,14 +120,14 @@ class _Statement:
             self.place = replace(context, role="reference")
 
     def leave(self) -> None:
-        """Note a closing bracket."""
+        """Advance over a closing bracket."""
         if self.outer:
             _, self.place = self.outer.pop()
         if self.place.property not in ("layers", "") and not self.outer:
             self.place = replace(self.place, role="tensor", option="")
 
     def comma(self) -> None:
-        """Note a comma."""
+        """Advance over a comma."""
         context = self.place
         if len(self.outer) == 1 and context.callee:
             self.place = replace(context, role="argument", option="", index=context.index + 1)
@@ -141,7 +140,7 @@ class _Statement:
             self.place = replace(self.place, role="value", option=self.before[1])
 
     def word(self, text: str, start: int, following: str) -> None:
-        """Note a word that was read in its place."""
+        """Advance over a word."""
         context = self.place
         if context.role == "block":
             constant = following in ("[", "{") or following not in (":", "", text)
@@ -162,7 +161,7 @@ class _Statement:
 
 
 def _contexts(tokens: Sequence[Token]) -> Iterator[tuple[Token, Context]]:
-    """Yield the tokens, each with its place."""
+    """Yield the tokens, each with its context."""
     statement = _Statement(Context())
     for index, token in enumerate(tokens):
         kind, text, start = token

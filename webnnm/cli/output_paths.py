@@ -20,7 +20,7 @@ READ = ("model", "data", "rows", "names", "limits")
 
 
 def check_places(arguments: argparse.Namespace) -> None:
-    """Reject places that cannot be written, before there is anything to lose (NNM807, NNM704)."""
+    """Reject paths that cannot be written, before there is anything to lose (NNM807, NNM704)."""
     options = [(name, getattr(arguments, name, None)) for name in WRITTEN]
     paths = [(name, path) for name, path in options if path is not None]
     for name, path in paths:
@@ -38,7 +38,7 @@ def check_places(arguments: argparse.Namespace) -> None:
 async def save_somewhere(
     save: Callable[[Path], Awaitable[Any]], path: str
 ) -> tuple[str, DataError | None]:
-    """Save in a place, or if that fails in another one; return it, and what went wrong.
+    """Save to a path, or if that fails to another one; return it, and what went wrong.
 
     The current folder is tried next, then that for temporary files; no file there is replaced.
     Raises the first `DataError` NNM807 if nothing can be written anywhere.
