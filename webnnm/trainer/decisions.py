@@ -17,7 +17,7 @@ from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.feed import Feed, training_feed
-from webnnm.trainer.review import Review, Reviewer, resolve_without_review
+from webnnm.trainer.review import Review, resolve_without_review
 from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
@@ -28,6 +28,7 @@ from webnnm.training.units import clipped_units
 from webnnm.training.update import UpdateSettings
 
 if TYPE_CHECKING:
+    from webnnm.trainer.reviewer import Reviewer
     from webnnm.trainer.scout import Scouting
 
 Note = Callable[[str], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
 from webnnm.training.automatic import default_strengths, without_rules
@@ -157,38 +157,6 @@ def brief(ranked: Iterable[Finding]) -> list[str]:
 
 def _shown(value: Any) -> bool:
     return value is not None and value != () and not callable(value)
-
-
-class Reviewer(Protocol):
-    """Reviews one model before and after its trainings: `expert.reviewer.Reviewer`."""
-
-    def forget(self) -> None:
-        """Forget what was measured of the dataset, because another one replaces it."""
-        ...
-
-    def review(
-        self,
-        given: Mapping[str, Any],
-        settings: Mapping[str, Any],
-        scouting: Mapping[str, Any] | None = None,
-    ) -> Review:
-        """Return findings and resolved settings of a training.
-
-        `scouting` is the table of a seed search, as `Scouting.to_dict` returns it.
-        """
-        ...
-
-    def hindsight(self, history: History, *, early: bool = False) -> list[Finding]:
-        """Return the findings that the last reviewed training adds; `early`, while it runs."""
-        ...
-
-    def failure(self, error: Exception) -> Finding:
-        """Return the finding that the outcome of a training could not be measured."""
-        ...
-
-    def final_findings(self, history: History, found: Sequence[Finding]) -> list[Finding]:
-        """Return the findings of a training that has ended, including those that it adds."""
-        ...
 
 
 def resolve_without_review(

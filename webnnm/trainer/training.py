@@ -36,12 +36,13 @@ from webnnm.trainer.records import (
     initial_checkpoint,
     monitored_loss,
 )
-from webnnm.trainer.review import Reviewer, brief
+from webnnm.trainer.review import brief
 from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.totals import Totals, diverged
 
 if TYPE_CHECKING:
     from webnnm.trainer.autosave import Autosave
+    from webnnm.trainer.reviewer import Reviewer
 
     StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
     """Starts saving a training, given the function for warnings and whether it is running."""
