@@ -122,6 +122,29 @@ def test_scripts_insert_no_markup() -> None:
     assert problems == []
 
 
+SHOWING = {"to_html", "svg", "_repr_html_", "_repr_svg_", "_repr_mimebundle_"}
+"""Methods that make HTML or SVG."""
+TESTED_OTHERWISE = {
+    "Plot": "it holds what History.plot made",
+    "Tabular": "its subclasses are called",
+    "NNModel": "its table of layers is that of Findings with other cells",
+}
+
+
+def test_what_makes_markup_is_called_with_names_of_data() -> None:
+    producers = (ROOT / "tests" / "fuzz" / "markup_producers.py").read_text()
+    classes = {
+        node.name
+        for path in (ROOT / "webnnm").rglob("*.py")
+        if SHOWING.intersection(re.findall(r"def (\w+)", text := path.read_text()))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+        and SHOWING & {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+    }
+    missing = {name for name in classes if not re.search(rf"\b{name}\b", producers)}
+    assert sorted(missing) == sorted(TESTED_OTHERWISE)
+
+
 @pytest.mark.parametrize(
     "source",
     [
