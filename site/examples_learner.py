@@ -156,7 +156,7 @@ def check(examples, names):
 
 def shape_of(model):
     """Return the sizes of one row of a model's only input."""
-    (vertex,) = model.network.inputs
+    (vertex,) = model.state.network.inputs
     return list(vertex.features[0].dims)
 
 

@@ -75,7 +75,9 @@ class Author:
         if not {*element("prompt").value} <= {*self.letters}:
             element("prompt").value = text.split()[0]
         self.model = await NNModel.create(source=source, dataset=data, seed=seed, log=log)
-        self.generator = Generator(self.model.network, self.model.backend, self.model.parameters)
+        self.generator = Generator(
+            self.model.state.network, self.model.backend, self.model.state.parameters
+        )
 
     async def train(self, epochs):
         """Train the model, and return its history."""
@@ -118,7 +120,7 @@ class Author:
         """Say how fast it goes, where, and with how much memory."""
         memory = self.model.memory().bytes / 1e6
         where = self.model.backend.description
-        count = f"{self.model.parameters.count:,} parameters"
+        count = f"{self.model.state.parameters.count:,} parameters"
         element("speed").textContent = f"{pace}, on {where}; {count}, {memory:.1f} MB"
 
 

@@ -430,7 +430,7 @@ async def kept(request):
         return json.dumps({"error" if damaged else "unreadable": str(error)})
     finally:
         await release(request)
-    standing = found.checkpoint
+    standing = found.state.checkpoint
     found.close()
     epochs = standing.settings["epochs"] if standing else 0
     if not standing or standing.epoch >= epochs:

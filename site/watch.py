@@ -41,7 +41,7 @@ class LayerWatch:
             settings = {"source": model.serialize(), "backend": model.backend}
             self.observer = await NNModel.create(**settings, dataset=dataset, log=unheard)
         for name, values in now.parameters.items():
-            self.observer.parameters.set(name, values)
+            self.observer.state.parameters.set(name, values)
         from webnnm import inspect_model
 
         self.looks[now.epoch] = thinned(await inspect_model(self.observer, rows=ROWS))

@@ -52,7 +52,7 @@ async def logits(model: PretrainedModel) -> list[float]:
 async def digest(model: PretrainedModel) -> str:
     """Return a digest of the parameters on the device, adapters left out."""
     found = hashlib.sha256()
-    for name, tensor in model.parameters.tensors.items():
+    for name, tensor in model.state.parameters.tensors.items():
         if "_lora_" not in name:
             (array,) = await model.backend.read(tensor)
             found.update(name.encode() + bytes(array.data))

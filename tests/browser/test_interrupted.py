@@ -37,11 +37,11 @@ async def create(**more):
     )
 
 async def on_device(model):
-    found = await model.backend.read(*model.parameters.tensors.values())
-    return {n: a.tolist() for n, a in zip(model.parameters.tensors, found)}
+    found = await model.backend.read(*model.state.parameters.tensors.values())
+    return {n: a.tolist() for n, a in zip(model.state.parameters.tensors, found)}
 
 def values(model):
-    return {p.name: model.parameters.value(p.name).tolist() for p in model.params()}
+    return {p.name: model.state.parameters.value(p.name).tolist() for p in model.params()}
 
 def held(model):
     ledger = model.memory()
@@ -73,14 +73,14 @@ settings["epochs"] = epochs
 DispatchTuner.steps_per_call = lambda _tuner, left: min(left, 5)
 DispatchTuner.epochs_per_call = lambda _tuner, _steps, most: min(3, most)
 model = await create()
-start = model.parameters.values()
+start = model.state.parameters.values()
 history = await model.train(settings)
 whole, losses, steps = values(model), history.losses, model.step
 before = held(model)
 found = []
 for call, turns in moments:
     for name, array in start.items():
-        model.parameters.set(name, array)
+        model.state.parameters.set(name, array)
     model.step = 0
     training = asyncio.ensure_future(model.train(settings))
     training.add_done_callback(lambda _: reached.set())
@@ -92,7 +92,7 @@ for call, turns in moments:
         await asyncio.sleep(0)
     training.cancel()
     await asyncio.wait([training])
-    stood, standing = model.step, model.checkpoint
+    stood, standing = model.step, model.state.checkpoint
     wrong = []
     if held(model) != before:
         wrong.append(f"ledger {held(model)}, not {before}")
@@ -119,7 +119,7 @@ DispatchTuner.steps_per_call, DispatchTuner.epochs_per_call = tuned_steps, tuned
 """
 LOSE = """
 model = await create()
-start = model.parameters.values()
+start = model.state.parameters.values()
 before = held(model)
 known = []
 
@@ -163,14 +163,14 @@ training = model.train(**{**settings, "epochs": 100_000, "patience": 100_000})
 async for record in training:
     if record.epoch > 20:
         await model.save()  # the last state that the host knows
-        stood = model.checkpoint
+        stood = model.state.checkpoint
         break
 js.document.title = "training"
 try:
     await training
     result = "it ended"
 except ContextLost as error:
-    standing = model.checkpoint
+    standing = model.state.checkpoint
     file = await model.save()
     result = [error.code, model.step == standing.step > 0, held(model)]
     host = values(model)
@@ -348,7 +348,7 @@ if epochs > 1000:
         autosave_seconds=0.2)
 else:
     model = await NNModel.load("browser:cut", dataset=data, backend="webnn", log=lambda _: None)
-    standing = model.checkpoint
+    standing = model.state.checkpoint
     history = await model.train(resume=True, epochs=standing.epoch + epochs)
     await discard("browser:cut")
     result = [len(history.epochs), history.resumed_after == standing.epoch]

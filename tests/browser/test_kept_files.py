@@ -57,7 +57,7 @@ from webnnm import DataError, NNModel
 
 try:
     model = await NNModel.load(name, backend="webnn", log=lambda _: None)
-    found = [model.step, model.checkpoint.settings["optimizer"]]
+    found = [model.step, model.state.checkpoint.settings["optimizer"]]
     model.close()
 except DataError as error:
     found = [error.code, ""]
@@ -182,7 +182,7 @@ model = await NNModel.create(source=source, backend="webnn", log=lambda _: None)
 await model.save(name)
 again = await NNModel.load(name, backend="webnn", log=lambda _: None)
 same = all(
-    bytes(model.parameters.value(p.name).data) == bytes(again.parameters.value(p.name).data)
+    bytes(model.state.parameters.value(p.name).data) == bytes(again.state.parameters.value(p.name).data)
     for p in model.params()
 )
 from webnnm.backends.browser_files import drop_file, read_kept_file

@@ -152,7 +152,7 @@ for optimizer in (None, "sgdm"):
     await model.run(context)
     twin = await create(source, "numpy")
     for p in model.params():
-        twin.parameters.set(p.name, p.value)
+        twin.state.parameters.set(p.name, p.value)
     outputs.append([(await context.output()).tolist()[0],
                     (await twin.predict([[1, -1, 0.5, 2]])).tolist()[0]])
     twin.close()
@@ -175,7 +175,7 @@ again = await model.train(epochs=5, optimizer="sgdm", lr=0.05)
 dataset = await IrisDataset.create(standardize=True)
 fresh = await create(source, "webnn", dataset=dataset)
 for name, value in middle.items():
-    fresh.parameters.set(name, value)
+    fresh.state.parameters.set(name, value)
 expected = await fresh.train(epochs=5, optimizer="sgdm", lr=0.05)
 model.close()
 fresh.close()

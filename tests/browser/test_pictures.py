@@ -36,7 +36,7 @@ for plane in range(3):
     for place in range(area):
         for column, vote in zip(order, votes[plane]):
             weights[plane * area + place][column] = vote / area
-model.parameters.set("w1", weights)
+model.state.parameters.set("w1", weights)
 
 make = run_js('''(kind, style, width, height) => {
   const canvas = kind === "canvas" ? document.createElement("canvas") : null;
@@ -124,7 +124,7 @@ data = Dataset([[1.0, 2.0, 3.0], [5.0, 3.0, 1.0]] * 3, [0, 1] * 3,
 model = await NNModel.create(
     source="m:input shape=[3]; m:output shape=[2]; m:layers matmul(w), softmax();",
     dataset=data, log=lambda line: None)
-model.parameters.set("w1", [[0, 5], [0, 0], [0, 0]])
+model.state.parameters.set("w1", [[0, 5], [0, 0], [0, 0]])
 found = await model.predict({given})
 result = [found.classes, found.tolist()[0], found[0].tolist(), list(found.shape), repr(found),
           data.decode("model", found), "numpy" in sys.modules]

@@ -23,7 +23,7 @@ async def given():
     return {"dataset": data, "backend": backend, "log": lambda _: None}
 
 def told(model, history):
-    values = {p.name: [float(v) for v in model.parameters.value(p.name).values()]
+    values = {p.name: [float(v) for v in model.state.parameters.value(p.name).values()]
               for p in model.params()}
     return [values, [r.epoch for r in history.epochs], [r.loss for r in history.epochs],
             [history.best_epoch, history.best_loss, model.step]]

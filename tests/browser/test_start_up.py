@@ -30,7 +30,7 @@ MODEL = (
     TRAIN[: TRAIN.index("async with")]
     + """
 async with await NNModel.create(source=SOURCE, dataset=iris, log=lambda _: None) as model:
-    count = model.parameters.count
+    count = model.state.parameters.count
 count
 """
 )

@@ -188,7 +188,7 @@ for recompute in (False, True):
         source=source, dataset=await IrisDataset.create(standardize=True), backend="webnn",
         log=lambda _: None)
     history = await model.train(epochs=4, seeds=0, progress="off", recompute=recompute)
-    found.append([history.losses, [list(model.parameters.value(p.name).values())
+    found.append([history.losses, [list(model.state.parameters.value(p.name).values())
                                    for p in model.params()]])
     model.close()
 found

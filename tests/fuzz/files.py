@@ -305,11 +305,19 @@ def damaged(case: Case) -> bytes:
 
 def state(model: NNModel) -> tuple[Any, ...]:
     """Return all that a failed loading must leave as it was."""
-    values = {p.name: bytes(model.parameters.value(p.name).data) for p in model.params()}
-    checkpoint = model.checkpoint
+    values = {p.name: bytes(model.state.parameters.value(p.name).data) for p in model.params()}
+    checkpoint = model.state.checkpoint
     held = None if checkpoint is None else {n: bytes(a.data) for n, a in checkpoint.state.items()}
     step = None if checkpoint is None else (checkpoint.epoch, checkpoint.batch, checkpoint.step)
-    return values, held, step, model.step, model.trained, model.state.has_dataset, model.memory()
+    return (
+        values,
+        held,
+        step,
+        model.step,
+        model.state.trained,
+        model.state.has_dataset,
+        model.memory(),
+    )
 
 
 _victims: dict[str, NNModel] = {}
@@ -352,7 +360,7 @@ async def loaded(base: str, data: bytes) -> str:
         raise AssertionError(f"loaded with {wrong[:300]}")
     word = "loaded"
     try:
-        if model.checkpoint is not None:
+        if model.state.checkpoint is not None:
             word = "loaded, resumed"
             model.set_dataset(data_of(base))
             await asyncio.wait_for(model.train(resume=True, epochs=4, progress="off")._task, 60)

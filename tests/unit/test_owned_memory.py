@@ -30,7 +30,7 @@ async def line() -> NNModel:
 async def test_a_parameter_is_a_copy_of_what_was_set() -> None:
     model = await line()
     given = np.ones((2, 1), "float32")
-    model.parameters.set("w1", given)
+    model.state.parameters.set("w1", given)
     given[:] = 7
     assert (await model.predict([[1, 1]])).tolist() == [[2]]
     again = await NNModel.load(await model.save(), backend="numpy", log=lambda _: None)
@@ -103,7 +103,7 @@ async def test_a_stream_may_fill_one_array_anew() -> None:
 
 async def test_a_context_keeps_the_data_that_were_set() -> None:
     model = await line()
-    model.parameters.set("w1", [[1], [1]])
+    model.state.parameters.set("w1", [[1], [1]])
     context = await model.create_context()
     given = np.ones((1, 2), "float32")
     context.set_data(given)

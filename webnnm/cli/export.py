@@ -81,6 +81,8 @@ async def _parts(arguments: argparse.Namespace) -> Iterable[bytes | memoryview[i
         arguments.model, references=arguments.references, backend=arguments.backend
     ) as model:
         if arguments.format == "params":
-            return chunks({p.name: model.parameters.value(p.name) for p in model.params()}, {})
+            return chunks(
+                {p.name: model.state.parameters.value(p.name) for p in model.params()}, {}
+            )
         sequence = lengths(arguments.sequence) or None
         return [model.export_stablehlo(arguments.graph, arguments.batch, sequence).encode()]

@@ -106,7 +106,7 @@ async def _run_training(
 
     async with await open_model(arguments.model, log=log, **settings_of_model) as model:
         if isinstance(screen, Screen):  # which shows what the log would report
-            model.log = silent
+            model.state.log = silent
         training = model.train(
             settings,
             resume=arguments.resume,

@@ -50,7 +50,7 @@ async def split_model(
     Raises `DataError` NNM710 if the layer does not exist or its name is not unique, NNM704 if the
     head needs more than one value of the trunk.
     """
-    trunk, head = split_document(model.network.outline.document, at)
+    trunk, head = split_document(model.state.network.outline.document, at)
     parts = elaborate(trunk), elaborate(head)
     block = link(*parts)[0].name
     kept = model.state.known_data()
@@ -58,7 +58,7 @@ async def split_model(
     try:
         for document, part in zip((trunk, head), parts, strict=True):
             offsets = {} if part is parts[0] else {block: _layers(parts[0], block)}
-            names = _counterparts(part, model.network, offsets, at)
+            names = _counterparts(part, model.state.network, offsets, at)
             made.append(await _created(document, model, settings))
             _take(made[-1], model, {whole: own for own, whole in names.items()})
     except BaseException:
@@ -94,7 +94,9 @@ async def join_models(
     meanings in the two texts.
     """
     known = _known_together(trunk, head)
-    joined, of_trunk, of_head = _joined(trunk.network, head.network, freeze, keep_output)
+    joined, of_trunk, of_head = _joined(
+        trunk.state.network, head.state.network, freeze, keep_output
+    )
     model = await _created(joined, trunk, settings)
     try:
         _take(model, trunk, of_trunk)
@@ -102,16 +104,16 @@ async def join_models(
     except BaseException:
         model.close()
         raise
-    model.state.sequence = {**head.sequence, **trunk.sequence, **model.sequence}
+    model.state.sequence = {**head.state.sequence, **trunk.state.sequence, **model.state.sequence}
     model.state.restored = known.of(model.inputs(), model.outputs())
-    model.state.trained = trunk.trained or head.trained
+    model.state.trained = trunk.state.trained or head.state.trained
     return model
 
 
 def _known_together(trunk: NNModel, head: NNModel) -> Restored:
     """Return what is known about the data of both; the head's inputs are the trunk's outputs."""
     first, second = trunk.state.known_data(), head.state.known_data()
-    taken = link(trunk.network, head.network)[1].block
+    taken = link(trunk.state.network, head.state.network)[1].block
     if taken in second.inputs:
         raise DataError(
             "NNM704",
@@ -154,9 +156,9 @@ def replace_head(model: NNModel, head: NNModel) -> list[str]:
     Raises `ModelError` NNM206 if the model does not end in the same layers as the head, `DataError`
     NNM712 while either model is being trained.
     """
-    blocks = {layer.chain[0] for layer in head.network.layers}
-    offsets = {b: _layers(model.network, b) - _layers(head.network, b) for b in blocks}
-    names = counterparts(head.network, model.network, offsets)
+    blocks = {layer.chain[0] for layer in head.state.network.layers}
+    offsets = {b: _layers(model.state.network, b) - _layers(head.state.network, b) for b in blocks}
+    names = counterparts(head.state.network, model.state.network, offsets)
     head.state.occupancy.check()
     taken = _take(model, head, names)
     model.state.trained = True
@@ -188,7 +190,8 @@ def _layers(network: Network, block: str) -> int:
 
 
 async def _created(document: Document, like: NNModel, settings: Mapping[str, Any]) -> NNModel:
-    backend = settings.get("backend", like.given_backend or like.backend.name)
+    is_shared = like.backend is not like.state.backend
+    backend = settings.get("backend", like.backend if is_shared else like.backend.name)
     opened = isinstance(backend, Backend)
     own: dict[str, Any] = {
         "source": format_document(document),
@@ -197,12 +200,12 @@ async def _created(document: Document, like: NNModel, settings: Mapping[str, Any
         "device_type": None if opened else like.state.device_type or None,
         "optimize_for": like.state.optimize_for,
         "review": like.state.review,
-        "log": like.log,
-        "sequence_length": dict(like.sequence),
+        "log": like.state.log,
+        "sequence_length": dict(like.state.sequence),
         "seed": like.seed,
     }
     model = await NNModel.create({**own, **settings})
-    model.state.trained, model.state.step = like.trained, like.step
+    model.state.trained, model.state.step = like.state.trained, like.step
     return model
 
 
@@ -210,4 +213,4 @@ def _take(model: NNModel, other: NNModel, names: Mapping[str, str]) -> list[str]
     """Set parameters of a model from those of another: name there → name here."""
     if not names:
         return []
-    return list(model.parameters.take(other.parameters.values(), mapping=names))
+    return list(model.state.parameters.take(other.state.parameters.values(), mapping=names))

@@ -56,6 +56,12 @@ MOVED = {
     "inspect": "webnnm.inspect_model(model, …)",
     "permutation_importance": "webnnm.permutation_importance(model, …)",
     "view": "webnnm.view(data)",
+    "given_backend": "model.backend",
+} | {
+    name: f"model.state.{name}"
+    for name in (
+        *("batch_size", "checkpoint", "log", "network", "parameters", "sequence", "trained"),
+    )
 }
 """What is not an attribute of a model, and where it is instead."""
 
@@ -106,7 +112,7 @@ class NNModel:
     def _predictor(self) -> Predictor:
         from webnnm.runtime.inference.prediction import Predictor
 
-        return Predictor(self.network, self.create_context, self.state.known_data)
+        return Predictor(self.state.network, self.create_context, self.state.known_data)
 
     @classmethod
     async def create(
@@ -141,7 +147,7 @@ class NNModel:
         hint = "NNModel.create(source=text), or url= or path= for a file"
         model = await cls._opened(merge_keywords(config, settings, "NNModel.create", hint))
         try:
-            await model.parameters.initialise(model.seed)
+            await model.state.parameters.initialise(model.seed)
             model._introduce()
         except BaseException:
             model.close()
@@ -175,48 +181,19 @@ class NNModel:
 
     def _introduce(self) -> None:
         """Log what the model is, and findings about its structure."""
-        self.log(
-            f"{self.name or 'model'}: {self.parameters.count:,} parameters, "
-            f"{len(self.network.layers)} layers, on {self.backend.description}"
+        self.state.log(
+            f"{self.name or 'model'}: {self.state.parameters.count:,} parameters, "
+            f"{len(self.state.network.layers)} layers, on {self.backend.description}"
         )
         if self.state.review:
-            self._reviewer.structure(self.log)
+            self._reviewer.structure(self.state.log)
 
     # What it is.
 
     @property
-    def network(self) -> Network:
-        """The network that the source text describes, with all types and shapes."""
-        return self.state.network
-
-    @property
     def backend(self) -> Backend:
-        """The backend that runs the model."""
-        return self.given_backend or self.state.backend
-
-    @property
-    def given_backend(self) -> Backend | None:
-        """The backend that was passed to `create`, or None if the model opened its own."""
-        return getattr(self.state.backend, "given", None)
-
-    @property
-    def parameters(self) -> ParameterStore:
-        """The parameters of the model, stored on the backend."""
-        return self.state.parameters
-
-    @property
-    def sequence(self) -> dict[str, int]:
-        """The sequence lengths by sequence name."""
-        return self.state.sequence
-
-    @sequence.setter
-    def sequence(self, lengths: dict[str, int]) -> None:
-        self.state.sequence = lengths
-
-    @property
-    def trained(self) -> bool:
-        """Whether the parameters have been trained or loaded, rather than just initialised."""
-        return self.state.trained
+        """The backend that runs the model: the one passed to `create`, or its own."""
+        return getattr(self.state.backend, "given", None) or self.state.backend
 
     @property
     def step(self) -> int:
@@ -237,79 +214,56 @@ class NNModel:
         self.state.seed = seed
 
     @property
-    def batch_size(self) -> int | None:
-        """The batch size if no hyperparameter sets it; None to use that of the dataset."""
-        return self.state.batch_size
-
-    @batch_size.setter
-    def batch_size(self, rows: int | None) -> None:
-        self.state.batch_size = rows
-
-    @property
-    def log(self) -> Log:
-        """The function that receives progress messages."""
-        return self.state.log
-
-    @log.setter
-    def log(self, log: Log) -> None:
-        self.state.log = log
-
-    @property
     def training(self) -> Training | None:
         """The training in progress, or None."""
         training = self._training
         return training if training is not None and training.going else None
 
     @property
-    def checkpoint(self) -> Checkpoint | None:
-        """The state after the last training, or None if the parameters have changed since."""
-        return self.state.checkpoint
-
-    @property
     def name(self) -> str:
         """The name of the model."""
-        return self.network.name
+        return self.state.network.name
 
     @property
     def source(self) -> str:
         """The source text of the model."""
-        return self.network.outline.document.source
+        return self.state.network.outline.document.source
 
     @property
     def warnings(self) -> list[Warning]:
         """The warnings found in the source text."""
-        return self.network.warnings
+        return self.state.network.warnings
 
     def inputs(self) -> list[str]:
         """Return the names of the inputs."""
-        return [vertex.block for vertex in self.network.inputs]
+        return [vertex.block for vertex in self.state.network.inputs]
 
     def outputs(self) -> list[str]:
         """Return the names of the outputs."""
-        return [output.name for output in self.network.outputs]
+        return [output.name for output in self.state.network.outputs]
 
     def params(self) -> list[Parameter]:
         """Return the parameters with their values, in the order of the source text."""
-        return self.parameters.list_parameters()
+        return self.state.parameters.list_parameters()
 
     def serialize(self) -> str:
         """Return the source text of the model in canonical form."""
         from webnnm.notation.formatter import format_document
 
-        return format_document(self.network.outline.document)
+        return format_document(self.state.network.outline.document)
 
     def summary(self) -> str:
         """Return a table of the layers with their shapes and parameter counts."""
-        return summary(self.network, self.backend.description)
+        return summary(self.state.network, self.backend.description)
 
     def _repr_html_(self) -> str:
         from webnnm.core.markup import html_table
 
-        told = f"{parameter_count(self.network)}, running on {self.backend.description}"
-        return html_table(layer_rows(self.network), f"{self.name or 'model'}: {told}")
+        told = f"{parameter_count(self.state.network)}, running on {self.backend.description}"
+        return html_table(layer_rows(self.state.network), f"{self.name or 'model'}: {told}")
 
     def __repr__(self) -> str:
-        told = parameter_count(self.network)
+        told = parameter_count(self.state.network)
         return f"<{type(self).__name__} {self.name or 'model'}: {told}>"
 
     def report(self) -> str:
@@ -348,8 +302,8 @@ class NNModel:
         """
         if isinstance(other, NNModel):
             other.state.occupancy.check()
-            other = other.parameters.values()
-        return self._took(self.parameters.take(other, names, mapping))
+            other = other.state.parameters.values()
+        return self._took(self.state.parameters.take(other, names, mapping))
 
     async def save(
         self,
@@ -372,7 +326,7 @@ class NNModel:
 
         running = self.training
         with nullcontext() if running else self.state.occupancy.by("a save"):
-            standing = await running.checkpoint() if running else self.checkpoint
+            standing = await running.checkpoint() if running else self.state.checkpoint
             return await store(path, snapshot(self.state, dtype, standing, training=optimizer))
 
     @classmethod
@@ -449,8 +403,8 @@ class NNModel:
 
     def _took(self, taken: Collection[str]) -> list[str]:
         self.state.trained = True
-        left = ", ".join(name for name in self.parameters.types if name not in taken)
-        self.log(f"loaded {len(taken)} parameters" + (f", not {left}" if left else ""))
+        left = ", ".join(name for name in self.state.parameters.types if name not in taken)
+        self.state.log(f"loaded {len(taken)} parameters" + (f", not {left}" if left else ""))
         return list(taken)
 
     def __reduce__(self) -> NoReturn:
@@ -471,7 +425,7 @@ class NNModel:
 
         A backend that was passed to `create` stays open; whoever opened it closes it.
         """
-        self.parameters.tensors = {}
+        self.state.parameters.tensors = {}
         self.state.closed = True
         self.state.backend.close()
 
@@ -484,12 +438,12 @@ class NNModel:
         from webnnm.runtime.inference.context import InferenceContext
 
         context = InferenceContext(
-            self.network,
+            self.state.network,
             self.state.backend,
-            self.parameters,
+            self.state.parameters,
             self.state.standardizations,
             batch_size=batch_size,
-            sequence=self.sequence,
+            sequence=self.state.sequence,
             seed=self.seed,
         )
         if sequence_length is not None:
@@ -507,7 +461,7 @@ class NNModel:
         context = await self.create_context(batch_size, sequence_length)
         found = await context.compile()
         self._predictor.keep(context)
-        self.log(str(found))
+        self.state.log(str(found))
         return found
 
     async def run(self, context: InferenceContext) -> InferenceContext:
@@ -529,7 +483,7 @@ class NNModel:
         Raises `DataError` NNM702, NNM706, NNM710, NNM711 or NNM713 if the data do not fit the
         model.
         """
-        return await self._predictor.predict(data, batch_size or self.batch_size, raw=raw)
+        return await self._predictor.predict(data, batch_size or self.state.batch_size, raw=raw)
 
     def arrays(self, *, trainable: bool = False, device: Any = None) -> dict[str, Any]:
         """Return the values of the parameters as arrays by name, for `apply`.
@@ -579,7 +533,7 @@ class NNModel:
 
     @cached_property
     def _function(self) -> Any:
-        return plugin("NetworkFunction")(self.network)
+        return plugin("NetworkFunction")(self.state.network)
 
     def export_stablehlo(
         self,
@@ -687,7 +641,7 @@ class NNModel:
         if not resume:
             settings = self._settings(given)
         else:
-            begun = self.checkpoint
+            begun = self.state.checkpoint
             if begun is None:
                 hint = "load a snapshot that was saved with optimizer=True"
                 raise DataError("NNM808", "there is no training to resume", hint=hint)
@@ -739,16 +693,16 @@ class NNModel:
         state.binding()
         with state.occupancy.by("scouting", changes=True):
             found = await scout(state, state.losses(), seeds, self.seed if seed is None else seed)
-        self.log(str(found))
+        self.state.log(str(found))
         return found
 
     def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all hyperparameters, taken from model and data if they are not given."""
         settings = resolve({"optimize_for": self.state.optimize_for} | written(given))
-        own = {"batch_size": self.batch_size, "seed": self.seed}
+        own = {"batch_size": self.state.batch_size, "seed": self.seed}
         settings |= {name: value for name, value in own.items() if settings[name] is None}
         dataset = self.state.binding().dataset if self.state.has_dataset else None
-        return settings_by_rows(self.network, dataset, given, settings)
+        return settings_by_rows(self.state.network, dataset, given, settings)
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset of its dataset: loss, accuracy, confusion matrix, …
@@ -764,11 +718,11 @@ class NNModel:
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):
-            self.state.sequence = {**self.sequence, **length}
+            self.state.sequence = {**self.state.sequence, **length}
         elif length is not None:
-            names = [vertex.features[0].sequence for vertex in self.network.inputs]
+            names = [vertex.features[0].sequence for vertex in self.state.network.inputs]
             known = {name: length for name in names if name is not None}
-            self.state.sequence = {**self.sequence, **known}
+            self.state.sequence = {**self.state.sequence, **known}
 
     if not TYPE_CHECKING:  # so that type checkers report unknown names
 

@@ -36,7 +36,7 @@ def signature(model: NNModel) -> str:
     known = model.state.known_data()
     found = {
         vertex.block: _input(vertex, known.form(vertex.block), known.inputs.get(vertex.block))
-        for vertex in model.network.inputs
+        for vertex in model.state.network.inputs
     }
     return json.dumps(found)
 
@@ -99,7 +99,7 @@ async def answer(model: NNModel, data: Any) -> str:
     if isinstance(found, Mapping):
         outputs = cast("Mapping[str, Any]", found)
     else:
-        outputs = {model.network.outputs[0].name: found}
+        outputs = {model.state.network.outputs[0].name: found}
     return json.dumps({name: _output(one) for name, one in outputs.items()})
 
 

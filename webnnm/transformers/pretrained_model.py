@@ -202,10 +202,10 @@ class PretrainedModel(NNModel):
         """
         model = await cls._opened(settings)
         try:
-            found = assign_tensors(tensors, model.parameters.types, names, hint=OTHER_MODEL)
+            found = assign_tensors(tensors, model.state.parameters.types, names, hint=OTHER_MODEL)
             values = {name: each.view for name, each in found.items()}
             if weights is None:
-                await model.parameters.begin(values.items())
+                await model.state.parameters.begin(values.items())
             else:
                 from webnnm.runtime.packed import begin_packed
 
@@ -243,7 +243,7 @@ class PretrainedModel(NNModel):
         most = self._longest
         if self.config.get("is_encoder_decoder"):  # only its tables limit positions
             most = None
-        return Generator(self.network, self.backend, self.parameters, max_length=most)
+        return Generator(self.state.network, self.backend, self.state.parameters, max_length=most)
 
     def generate(
         self,
@@ -558,7 +558,7 @@ class PretrainedModel(NNModel):
         from webnnm.transformers.training_texts import texts_dataset
 
         return texts_dataset(
-            self.network,
+            self.state.network,
             {**self.generation_config, **{k: v for k, v in self.config.items() if v is not None}},
             lambda text: self.tokenizer.encode(text),
             texts,
@@ -626,7 +626,7 @@ class PretrainedModel(NNModel):
         """
         from webnnm.transformers.adapting import add_lora
 
-        plain = self.network.outline.document
+        plain = self.state.network.outline.document
         found = await add_lora(self.state, targets, rank=rank, alpha=alpha, dropout=dropout)
         self._refitted(plain)
         return found
@@ -655,7 +655,7 @@ class PretrainedModel(NNModel):
         """
         from webnnm.transformers.adapting import load_lora
 
-        plain = self.network.outline.document
+        plain = self.state.network.outline.document
         found = await load_lora(self.state, self.origin(), source)
         self._refitted(plain)
         return found
@@ -764,7 +764,7 @@ class PretrainedModel(NNModel):
 
     @cached_property
     def _features(self) -> Features:
-        (vertex,) = (each for each in self.network.inputs if each.block == "input_features")
+        (vertex,) = (each for each in self.state.network.inputs if each.block == "input_features")
         return Features(self.backend, *vertex.features[0].sizes())
 
     def stop(self) -> None:

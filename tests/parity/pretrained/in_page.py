@@ -44,7 +44,7 @@ async def in_each_form(
             )
             async with model:
                 scores = HostArray.of((await model.forward(input_ids=ids))["logits"])
-                types = {n: t.type.dtype for n, t in model.parameters.tensors.items()}
+                types = {n: t.type.dtype for n, t in model.state.parameters.tensors.items()}
                 text = await model.generate_ids(ids, max_new_tokens=5)
             results.append({"scores": [*scores.values()], "tokens": text, "types": types})
     return results

@@ -289,14 +289,14 @@ async def train(run: Run, backend: str, seed: int) -> Outcome:
     try:
         initial = starts(run, seed)
         for name, values in initial.items():
-            model.parameters.set(
+            model.state.parameters.set(
                 name, HostArray.of(values, "float32", run.network.parameters[name])
             )
         losses = array("f")
         await model.train(
             **SILENT, **run.settings, on_batch=lambda record: losses.append(record.loss)
         )
-        final = {name: array("f", model.parameters.value(name).values()) for name in initial}
+        final = {name: array("f", model.state.parameters.value(name).values()) for name in initial}
     finally:
         model.close()
     return Outcome.of(run, seed, losses, final)

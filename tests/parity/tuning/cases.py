@@ -82,7 +82,7 @@ async def learnt(fixture: Fixture, folder: str | Path) -> Learnt:
 
 def arrays(model: PretrainedModel) -> dict[str, Any]:
     """Return the parameters of a model in float64."""
-    values = model.parameters.values()
+    values = model.state.parameters.values()
     return {name: np.array(array.values(), np.float64) for name, array in values.items()}
 
 
@@ -98,7 +98,7 @@ async def draw_adapter(model: PretrainedModel, targets: str) -> None:
     for parameter in model.params():
         if "_lora_b" in parameter.name:
             drawn = random.normal(size=parameter.shape).astype(np.float32) * 0.1
-            model.parameters.set(parameter.name, drawn)
+            model.state.parameters.set(parameter.name, drawn)
 
 
 def scores_apart(found: Any, wanted: Any, mask: Any) -> float:

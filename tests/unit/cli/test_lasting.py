@@ -349,7 +349,7 @@ async def test_saving_tells_what_failed_and_leaves_the_old_file(
     path = tmp_path / "m.safetensors"
     model = await NNModel.create(source=SOFTMAX, backend="numpy", log=lambda _: None)
     await model.save(path)
-    before, values = path.read_bytes(), model.parameters.value("w1").tolist()
+    before, values = path.read_bytes(), model.state.parameters.value("w1").tolist()
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -359,5 +359,5 @@ async def test_saving_tells_what_failed_and_leaves_the_old_file(
         await model.save(path)
     assert "free some space" in caught.value.hint and "file is unchanged" in caught.value.hint
     assert path.read_bytes() == before
-    assert model.parameters.value("w1").tolist() == values
+    assert model.state.parameters.value("w1").tolist() == values
     assert list(tmp_path.iterdir()) == [path]

@@ -16,11 +16,11 @@ TEXT = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softm
 async def test_every_row_is_tested_once_and_the_model_is_left_alone() -> None:
     rows = classes(30)
     model = await create(TEXT, rows)
-    before = model.parameters.value("w1").data
+    before = model.state.parameters.value("w1").data
     found = await cross_validate(model, 3, epochs=2)
     assert [result.samples for result in found.results] == [10, 10, 10]
-    assert model.parameters.value("w1").data == before
-    assert not model.trained
+    assert model.state.parameters.value("w1").data == before
+    assert not model.state.trained
     accuracy = found.score("accuracy")
     assert accuracy.mean == pytest.approx(sum(accuracy.values) / 3)
     deviation = sum((v - accuracy.mean) ** 2 for v in accuracy.values) / 2

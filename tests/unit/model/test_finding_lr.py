@@ -16,14 +16,14 @@ TEXT = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softm
 
 async def test_rates_rise_by_one_factor_and_the_model_is_left_alone() -> None:
     model = await create(TEXT, classes(60))
-    before = model.parameters.value("w1").data
+    before = model.state.parameters.value("w1").data
     found = await find_lr(model, low=1e-4, high=1.0, steps=40)
     factors = [b / a for a, b in zip(found.rates[1:], found.rates[2:], strict=False)]
     assert factors == pytest.approx([factors[0]] * len(factors), rel=1e-3)
     assert found.rates[0] == pytest.approx(1e-4) and found.rates[-1] <= 1.0 + 1e-6
     assert len(found.rates) == len(found.losses) >= 30
     assert found.rates[0] <= found.suggestion <= found.rates[-1] * 1.1
-    assert model.parameters.value("w1").data == before and not model.trained
+    assert model.state.parameters.value("w1").data == before and not model.state.trained
     again = await find_lr(model, low=1e-4, high=1.0, steps=40)
     assert again == found
     model.close()

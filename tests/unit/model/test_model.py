@@ -235,7 +235,7 @@ async def test_a_second_training_with_another_optimizer_really_uses_it() -> None
     again = await once.train(epochs=4, optimizer="sgdm", lr=0.05, restore_best=False)
     fresh = await iris()
     for name, value in middle.items():
-        fresh.parameters.set(name, value)
+        fresh.state.parameters.set(name, value)
     expected = await fresh.train(epochs=4, optimizer="sgdm", lr=0.05, restore_best=False)
     assert again.losses == expected.losses
     assert values(once) == values(fresh)

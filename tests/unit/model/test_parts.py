@@ -34,9 +34,9 @@ def values(model: NNModel) -> dict[str, Any]:
 def drawn(model: NNModel, rows: int = 5, length: int = 6) -> dict[str, Any]:
     draw = np.random.default_rng(3)
     found: dict[str, Any] = {}
-    for vertex in model.network.inputs:
+    for vertex in model.state.network.inputs:
         name = vertex.features[0].sequence
-        steps = [vertex.length or model.sequence.get(name, length)] if name else []
+        steps = [vertex.length or model.state.sequence.get(name, length)] if name else []
         shape = (rows, *steps, *vertex.features[0].sizes())
         if "int" in vertex.dtype:
             found[vertex.block] = draw.integers(0, 7, shape).astype(vertex.dtype)
@@ -76,7 +76,7 @@ async def check_parts(
 def places(model: NNModel) -> list[str]:
     """Return the words that stand once: where the model could be split."""
     found: list[str] = []
-    for block in model.network.outline.roots:
+    for block in model.state.network.outline.roots:
         layers = block.layers.layers if block.layers else ()
         words = [word for layer in layers for word in (layer.operator, layer.option("name"))]
         found += [block.name, *(str(getattr(word, "value", word)) for word in words if word)]
@@ -215,8 +215,9 @@ async def test_the_head_alone_is_replaced(tmp_path: Path) -> None:
     model, trunk, head = await check(MLP, "last")
     other, *_ = await check(MLP, "last")
     for name in values(other):
-        other.parameters.set(
-            name, np.random.default_rng(1).random(other.parameters.types[name].shape, "float32")
+        other.state.parameters.set(
+            name,
+            np.random.default_rng(1).random(other.state.parameters.types[name].shape, "float32"),
         )
     _, new = await split_model(other, "last")
     file = await new.save(tmp_path / "head.st")

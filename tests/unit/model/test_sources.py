@@ -170,7 +170,7 @@ async def test_calls_share_parameters_and_take_different_values() -> None:
 async def test_named_dimensions_go_through() -> None:
     text = TEXT.replace("backbone()", "backbone(at=active), globalAveragePool()")
     async with await created(text) as found:
-        (layer, *_) = found.network.layers
+        (layer, *_) = found.state.network.layers
         assert layer.features[0].names == ("channels", "height", "width")
         assert layer.features[0].sizes() == (40, 8, 8)
 

@@ -108,7 +108,7 @@ async def test_errors_change_nothing(settings: Any, code: str, words: str) -> No
     assert caught.value.code == code
     assert words in str(caught.value)
     assert values(model) == before
-    assert not model.trained
+    assert not model.state.trained
 
 
 async def test_two_values_of_one_parameter() -> None:

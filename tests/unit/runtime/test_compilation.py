@@ -47,7 +47,7 @@ async def test_parameters_are_constants_of_a_compiled_graph(
     model = await create()
     expected = (await model.predict(ROW)).tolist()
     logged: list[str] = []
-    model.log = logged.append
+    model.state.log = logged.append
     found = await model.compile()
     assert (found.batch_size, found.constants) == (1, 4 * (3 * 5 + 5 + 5 * 2 + 2))
     assert found.build > 0 and found.first > 0 and found.steady > 0
@@ -76,7 +76,7 @@ async def test_a_change_of_parameters_is_seen(how: str) -> None:
     elif how == "set":
         model.take_parameters({"b2": [3.0, -3.0]})
     else:
-        await model.parameters.initialise(99)
+        await model.state.parameters.initialise(99)
     after = (await model.predict(ROW)).tolist()
     assert after != before
     other = await create()
@@ -110,7 +110,7 @@ async def test_a_context_can_be_compiled() -> None:
 
 async def test_the_ledger_tells_what_memory_is_for() -> None:
     model = await create()
-    parameters = 4 * model.parameters.count
+    parameters = 4 * model.state.parameters.count
     assert model.memory().kinds == {"parameters": parameters}
     await model.predict(ROW)
     assert model.memory().kinds == {"parameters": parameters, "inference": 4 * (3 + 2)}

@@ -229,7 +229,7 @@ async def test_runs_take_the_present_parameters() -> None:
     made = await model.create_context()
     made.set_data([1, 2])
     for value in (1.0, 3.0):
-        model.parameters.set("w1", [[value], [value]])
+        model.state.parameters.set("w1", [[value], [value]])
         for _ in range(2):
             await model.run(made)
             assert (await made.output()).tolist() == [[3 * value]]

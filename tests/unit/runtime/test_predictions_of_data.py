@@ -233,7 +233,7 @@ async def test_rows_of_a_table(rows: Any, count: int) -> None:
     data = table()
     # The weights tell all three features apart.
     model = await create("m:input shape=[3]; m:output shape=[2]; m:layers matmul(w);", data)
-    model.parameters.set("w1", [[1, 2], [3, 4], [5, 6]])
+    model.state.parameters.set("w1", [[1, 2], [3, 4], [5, 6]])
     own = data.standardization["model"].apply(data.encode([[30, "red"], [20, "blue"]]))
     expected = (await model.predict(own, raw=True))[:count]
     for used in (model, await again(model)):

@@ -338,7 +338,7 @@ async def test_forged_files_are_refused_or_work(
     again = await NNModel.load(
         forged(dict(file.header), dict(file.metadata), bytes(file.body)), **QUIET
     )
-    assert again.checkpoint is not None, "forging itself is right"
+    assert again.state.checkpoint is not None, "forging itself is right"
     draw = random.Random(str(settings))
     told: dict[str, int] = {}
 
@@ -355,7 +355,7 @@ async def test_forged_files_are_refused_or_work(
             count(error.code)
             assert all(one.ledger() == Ledger(0, 0, 0) for one in opened_backends)
             continue
-        if any(tuple(v.features[0].sizes()) != (3,) for v in model.network.inputs):
+        if any(tuple(v.features[0].sizes()) != (3,) for v in model.state.network.inputs):
             count("a model of other data")
             continue
         await model.predict([[0.1, 0.2, 0.3]])
@@ -390,12 +390,12 @@ async def test_numbers_in_a_header_are_finite(whole: bytes, key: str, number: st
 async def test_sums_that_are_not_finite_are_kept() -> None:
     """An epoch may overflow before anybody looks; its snapshot can be loaded all the same."""
     model = await trained()
-    assert model.checkpoint is not None
-    totals = {**model.checkpoint.totals, "loss/m": float("inf")}
-    model.state.keep(replace(model.checkpoint, totals=totals))
+    assert model.state.checkpoint is not None
+    totals = {**model.state.checkpoint.totals, "loss/m": float("inf")}
+    model.state.keep(replace(model.state.checkpoint, totals=totals))
     again = await NNModel.load(await model.save(), **QUIET)
-    assert again.checkpoint is not None
-    assert math.isnan(again.checkpoint.totals["loss/m"])
+    assert again.state.checkpoint is not None
+    assert math.isnan(again.state.checkpoint.totals["loss/m"])
 
 
 # Each of these, if it were believed, would let a resumed training fail, or be another one.
@@ -487,9 +487,9 @@ async def test_losses_that_no_training_had_are_refused(whole: bytes, name: str, 
 @pytest.mark.parametrize("name", ["norm", "loss/m", "rows/m"])
 async def test_an_epoch_without_its_sums_is_not_resumed(name: str) -> None:
     model = await trained()
-    assert model.checkpoint is not None
-    totals = {n: value for n, value in model.checkpoint.totals.items() if n != name}
-    model.state.keep(replace(model.checkpoint, totals=totals))
+    assert model.state.checkpoint is not None
+    totals = {n: value for n, value in model.state.checkpoint.totals.items() if n != name}
+    model.state.keep(replace(model.state.checkpoint, totals=totals))
     again = await NNModel.load(await model.save(), dataset=rows(), **QUIET)
     before = values(again)
     with pytest.raises(DataError, match=name) as caught:
@@ -499,9 +499,9 @@ async def test_an_epoch_without_its_sums_is_not_resumed(name: str) -> None:
 
 async def test_the_best_parameters_are_all_there() -> None:
     model = await trained()
-    assert model.checkpoint is not None
-    best = {n: array for n, array in model.checkpoint.best.items() if n != "w2"}
-    model.state.keep(replace(model.checkpoint, best=best))
+    assert model.state.checkpoint is not None
+    best = {n: array for n, array in model.state.checkpoint.best.items() if n != "w2"}
+    model.state.keep(replace(model.state.checkpoint, best=best))
     again = await NNModel.load(await model.save(), dataset=rows(), **QUIET)
     with pytest.raises(DataError, match="w2") as caught:
         await again.train(resume=True)
@@ -539,8 +539,8 @@ async def test_weights_of_outputs_keep_their_outputs() -> None:
     again = await NNModel.load(await model.save(), **QUIET)
     found: list[dict[str, list[Any]]] = []
     for one in (model, again):
-        assert one.checkpoint is not None
-        state = one.checkpoint.state
+        assert one.state.checkpoint is not None
+        state = one.state.checkpoint.state
         found.append({n: list(state[n].values()) for n in state if n.startswith("task/s/")})
     assert found[0] == found[1] and found[0]["task/s/z"] != found[0]["task/s/a"]
 

@@ -159,7 +159,7 @@ async def test_what_does_not_fit_changes_nothing(name: str, change: str) -> None
         await model.load_params(stored(weights), names=NAMES)
     assert caught.value.code == ("NNM805" if change == "gone" else "NNM806")
     assert name in caught.value.message
-    assert values(model) == before and not model.trained
+    assert values(model) == before and not model.state.trained
 
 
 async def test_without_strict_something_has_to_fit() -> None:
@@ -193,7 +193,7 @@ async def test_loading_takes_little_more_memory_than_the_file(kind: str, tmp_pat
     try:
         # The values that the model has now are counted too: they make room for the new ones.
         for parameter in model.params():
-            model.parameters.set(parameter.name, bytes(4 * width * width))
+            model.state.parameters.set(parameter.name, bytes(4 * width * width))
         before, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
         await model.load_params(path, names={"w{n}": Transposed("l.{n-1}.weight")})

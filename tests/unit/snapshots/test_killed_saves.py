@@ -46,8 +46,8 @@ async def load(path: Path) -> NNModel:
 
 def content(model: NNModel) -> tuple[Any, ...]:
     """Return all that tells one of the models from the other, and a whole one from a part."""
-    assert model.checkpoint is not None
-    state = {name: bytes(array.data) for name, array in model.checkpoint.state.items()}
+    assert model.state.checkpoint is not None
+    state = {name: bytes(array.data) for name, array in model.state.checkpoint.state.items()}
     return {p.name: p.value.tobytes() for p in model.params()}, state, model.step
 
 

@@ -53,7 +53,7 @@ async def large(**hyperparameters: Any) -> NNModel:
 
 def own_bytes(model: NNModel) -> int:
     """Return what the parameters of a model take: on the device, and as they were read back."""
-    types = model.parameters.types.values()
+    types = model.state.parameters.types.values()
     return 2 * sum(byte_length(type.dtype, count(type.shape)) for type in types)
 
 

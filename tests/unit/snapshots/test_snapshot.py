@@ -70,7 +70,7 @@ async def test_a_saved_model_comes_back(tmp_path: Path) -> None:
     assert await model.save(path) == path
     found = await load(path)
     assert values(found) == values(model)
-    assert (found.name, found.step, found.trained) == ("small", model.step, True)
+    assert (found.name, found.step, found.state.trained) == ("small", model.step, True)
     assert found.serialize() == model.serialize()
     expected = await model.predict(ROWS)
     np.testing.assert_allclose(await found.predict(ROWS), expected, rtol=1e-5)
@@ -123,7 +123,7 @@ async def test_parameters_alone_go_into_a_model_that_exists() -> None:
 
 async def test_files_of_other_programs() -> None:
     model = await trained()
-    plain = {p.name: model.parameters.value(p.name) for p in model.params()}
+    plain = {p.name: model.state.parameters.value(p.name) for p in model.params()}
     data = b"".join(chunks(plain, {"format": "pt"}))
     other = await create(seed=7)
     await other.load_params(data)

@@ -49,7 +49,7 @@ def test_it_gives_what_awaiting_gives() -> None:
 
     assert history.losses == asyncio.run(awaited())
     again = sync.NNModel.load(file, backend="numpy", log=lambda _: None)
-    assert again.take_parameters(model.__wrapped__.parameters.values())
+    assert again.take_parameters(model.state.parameters.values())
     assert repr(again) == "<NNModel model: 30 parameters, 30 trainable>"
     again.close()
 
@@ -63,8 +63,8 @@ async def test_it_works_where_a_loop_is_running() -> None:
 def test_models_are_arguments_and_parts_of_results() -> None:
     model, other = create(), create()
     assert other.take_parameters(model) == [p.name for p in model.params()]
-    other.batch_size = 2
-    assert other.__wrapped__.batch_size == 2
+    other.seed = 2
+    assert other.__wrapped__.seed == 2
     context = model.create_context(2)
     context.randomize()
     model.run(context)
@@ -130,7 +130,7 @@ def test_an_interrupt_cancels_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         model.train({**SETTINGS, "epochs": 10**6}, on_epoch=interrupt)
-    assert model.step == model.checkpoint.step >= 3 * 4
+    assert model.step == model.state.checkpoint.step >= 3 * 4
     assert model.train(resume=True, epochs=10**6, on_epoch=lambda _: False).stopped == "callback"
 
 

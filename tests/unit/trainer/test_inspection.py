@@ -29,8 +29,8 @@ async def test_activations_are_those_of_predictions_and_gradients_those_of_the_l
     model = await model_of()
     found = await inspect_model(model)
     assert found.rows == 6
-    assert list(found.activations) == [layer.label for layer in model.network.layers]
-    last = found.activations[model.network.layers[-1].label]
+    assert list(found.activations) == [layer.label for layer in model.state.network.layers]
+    last = found.activations[model.state.network.layers[-1].label]
     assert last.shape == (6, 2)
     predicted = (await model.predict(ROWS)).tolist()
     assert last.tolist() == [pytest.approx(row) for row in predicted]
@@ -46,9 +46,9 @@ async def test_activations_are_those_of_predictions_and_gradients_those_of_the_l
             for change in (-1e-2, 1e-2):
                 moved = [*before[name]]
                 moved[place] += change
-                model.parameters.set(name, moved)
+                model.state.parameters.set(name, moved)
                 losses.append((await inspect_model(model)).loss)
-            model.parameters.set(name, before[name])
+            model.state.parameters.set(name, before[name])
             assert (losses[1] - losses[0]) / 2e-2 == pytest.approx(analytic, abs=1e-4)
 
 
@@ -65,7 +65,7 @@ async def test_a_training_can_be_looked_at_epoch_by_epoch() -> None:
     assert [*seen] == [1, 2, 3]
     weights = [found.weights["w1"].tolist() for found in seen.values()]
     assert weights[0] != weights[1] != weights[2]
-    assert weights[2] == model.parameters.value("w1").tolist()
+    assert weights[2] == model.state.parameters.value("w1").tolist()
     assert all(found.rows == 4 for found in seen.values())
 
 
@@ -91,7 +91,7 @@ async def test_the_first_rows_of_a_stream_are_taken() -> None:
     model = await model_of(stream)
     found = await inspect_model(model, rows=2)
     predicted = (await model.predict(ROWS[:2])).tolist()
-    last = found.activations[model.network.layers[-1].label]
+    last = found.activations[model.state.network.layers[-1].label]
     assert last.tolist() == [pytest.approx(row) for row in predicted]
 
 

@@ -62,8 +62,8 @@ def values(model: NNModel) -> dict[str, Any]:
 
 async def on_device(model: NNModel) -> dict[str, Any]:
     """Return the parameters that are computed with."""
-    names = list(model.parameters.tensors)
-    found = await model.backend.read(*model.parameters.tensors.values())
+    names = list(model.state.parameters.tensors)
+    found = await model.backend.read(*model.state.parameters.tensors.values())
     return {name: array.tolist() for name, array in zip(names, found, strict=True)}
 
 
@@ -131,7 +131,7 @@ async def test_cancelled_at_any_moment_it_stands_at_a_known_step_and_goes_on(
         stood.add(model.step)
         assert model.memory() == before, moment
         assert await on_device(model) == values(model), moment
-        standing = model.checkpoint
+        standing = model.state.checkpoint
         if standing is None:  # before the first step
             assert model.step == 0
             continue
@@ -331,7 +331,7 @@ async def test_nobody_scores_a_model_whose_training_is_not_awaited() -> None:
     data = rows((20, 5, 5))
     model = await create(data)
     lines: list[str] = []
-    model.log = lines.append
+    model.state.log = lines.append
     context = await model.create_context(1)
     context.set_data([[1, 2, 3]])
     training = model.train(SETTINGS)
@@ -374,8 +374,8 @@ async def test_setters_are_refused_while_a_training_runs() -> None:
         lambda: setattr(model, "batch_size", 3),
         lambda: setattr(model, "seed", 3),
         lambda: setattr(model, "sequence", {}),
-        lambda: model.parameters.set("w1", one),
-        lambda: model.parameters.take({"w1": one}),
+        lambda: model.state.parameters.set("w1", one),
+        lambda: model.state.parameters.take({"w1": one}),
         lambda: model.take_parameters(other),
         lambda: other.take_parameters(model),
         lambda: model.train(SETTINGS),
@@ -388,7 +388,7 @@ async def test_setters_are_refused_while_a_training_runs() -> None:
     history = await training
     assert history.losses == (await course(data))[0].losses
     model.set_dataset(data)
-    model.batch_size = 3
+    model.state.batch_size = 3
     assert model.take_parameters(other)
 
 

@@ -197,8 +197,8 @@ async def test_a_stream_goes_on_in_the_middle_of_its_rows() -> None:
     course = await whole.train(given)
     part = await create(dataset=await stream())
     await part.train(given, **until(0, 130))
-    assert part.checkpoint is not None
-    assert (part.checkpoint.epoch, part.checkpoint.batch) == (0, 130)
+    assert part.state.checkpoint is not None
+    assert (part.state.checkpoint.epoch, part.state.checkpoint.batch) == (0, 130)
     again = await load(await part.save(), dataset=await stream())
     same_course(course, await again.train(resume=True))
     same(whole, again)
@@ -246,8 +246,8 @@ async def test_a_training_is_saved_while_it_runs_and_goes_on_undisturbed() -> No
     same(whole, model)
     for data in saved:
         again = await load(data)
-        assert again.checkpoint is not None
-        assert not again.checkpoint.restored
+        assert again.state.checkpoint is not None
+        assert not again.state.checkpoint.restored
         same_course(course, await again.train(resume=True))
         same(whole, again)
 
@@ -295,8 +295,8 @@ async def test_a_paused_training_can_be_saved() -> None:
 async def test_the_file_for_inference_has_what_the_training_would_leave() -> None:
     model = await create()
     await model.train({**SETTINGS, "epochs": 12, "lr": 0.3, "schedule": "constant"})
-    assert model.checkpoint is not None
-    assert model.checkpoint.best_epoch < 12
+    assert model.state.checkpoint is not None
+    assert model.state.checkpoint.best_epoch < 12
     whole, lean = read(await model.save()), read(await model.save(optimizer=False))
     assert {name.partition("/")[0] for name in lean.tensors} == {"param", "state"}
     assert f"{KEY}cursor" not in lean.metadata
@@ -452,11 +452,11 @@ async def test_autosave_writes_on_the_way_and_at_the_end(tmp_path: Path) -> None
     seen: set[int] = set()
     async for _ in training:
         if path.exists():
-            found = (await load(path)).checkpoint
+            found = (await load(path)).state.checkpoint
             assert found is not None
             seen.add(found.epoch)
     assert len(seen) > 2
-    found = (await load(path)).checkpoint
+    found = (await load(path)).state.checkpoint
     assert found is not None
     assert (found.epoch, found.restored) == (40, True)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
@@ -499,7 +499,7 @@ async def test_a_model_with_a_scalar_parameter_is_saved_with_its_training(tmp_pa
     assert not history.warnings
     again = await load(await model.save())
     same(model, again)
-    assert again.parameters.value("s").shape == ()
+    assert again.state.parameters.value("s").shape == ()
 
 
 def test_an_array_has_no_truth() -> None:
@@ -522,7 +522,7 @@ async def test_a_schedule_that_gets_another_end_is_told() -> None:
     assert "not 6" in told
     assert "schedule_epochs=6" in told
     jumped = longer.epochs[0].lr
-    assert f"{again.checkpoint.settings['epochs']}" == "12"
+    assert f"{again.state.checkpoint.settings['epochs']}" == "12"
     kept = await load(file)
     flat = await kept.train(resume=True, epochs=12, schedule_epochs=6)
     assert not flat.warnings
@@ -545,4 +545,4 @@ async def test_a_training_that_fails_refuses_to_tell_where_it_stands() -> None:
     assert caught.value.code == "NNM808"
     with pytest.raises(DataError, match="NNM708"):
         await training
-    assert model.checkpoint is None
+    assert model.state.checkpoint is None

@@ -103,5 +103,5 @@ async def test_best_and_interrupted_states_are_whole(
         training.cancel()
         await asyncio.wait([training])
         assert training.cancelled(), "this is what the test is about"
-        await model.train(resume=model.checkpoint is not None, **SETTINGS)
+        await model.train(resume=model.state.checkpoint is not None, **SETTINGS)
         assert values(model) == values(whole), f"stopped after {turns} turns"

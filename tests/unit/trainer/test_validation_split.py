@@ -53,7 +53,7 @@ async def test_a_resumed_training_holds_the_same_rows_back() -> None:
     again = await type(begun).load(await begun.save(), dataset=rows, backend="numpy", log=print)
     rest = (await again.train(resume=True, on_epoch=None)).epochs
     assert [r.val_loss for r in rest] == [r.val_loss for r in course[3:]]
-    assert again.parameters.value("w1").data == whole.parameters.value("w1").data
+    assert again.state.parameters.value("w1").data == whole.state.parameters.value("w1").data
     for model in (whole, begun, again):
         model.close()
 

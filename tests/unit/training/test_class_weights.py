@@ -71,7 +71,7 @@ async def test_one_step_weighs_every_row_by_its_class(form: str) -> None:
         rate = 0.3 * (len(x) / len(repeated[0]) if weighted is None else 1) ** -1
         settings = {**PLAIN, "lr": rate, "epochs": 1, "batch_size": len(a)}
         await model.train(settings | ({"class_weight": weighted} if weighted else {}))
-        ends.append(model.parameters.value("w1").values())
+        ends.append(model.state.parameters.value("w1").values())
         model.close()
     assert list(ends[0]) == pytest.approx(list(ends[1]), rel=1e-4)
 
@@ -87,7 +87,7 @@ async def test_a_resumed_training_has_the_same_weights() -> None:
     again = await type(begun).load(await begun.save(), dataset=data, backend="numpy", log=print)
     history = await again.train(resume=True, on_epoch=None)
     assert history.loss_settings["m"]["class_weights"][1] > 1
-    assert again.parameters.value("w1").data == whole.parameters.value("w1").data
+    assert again.state.parameters.value("w1").data == whole.state.parameters.value("w1").data
     for model in (whole, begun, again):
         model.close()
 
@@ -117,7 +117,7 @@ async def test_weights_of_several_labels_are_those_of_yes(weights: Any) -> None:
     settings = {**PLAIN, "lr": 1.0, "epochs": 1, "batch_size": 4, "class_weight": weights}
     history = await model.train(settings, progress="off")
     assert history.epochs[0].loss == pytest.approx(1.207803726, rel=1e-5)
-    change = [-value for value in model.parameters.value("b1").values()]
+    change = [-value for value in model.state.parameters.value("b1").values()]
     assert change == pytest.approx([-0.034475408, -0.143687040, -0.039894238], abs=1e-6)
     model.close()
 

@@ -113,7 +113,7 @@ async def test_the_model_works_afterwards() -> None:
     await diverged(model, epochs=3, lr=0.5)
     after = model.memory()
     assert (after.tensors, after.bytes) == (before.tensors, before.bytes)
-    model.parameters.set("w1", [[1.0]])
+    model.state.parameters.set("w1", [[1.0]])
     history = await model.train(PLAIN, epochs=1, lr=1e-3)
     assert history.stopped == "epochs"
     assert math.isfinite(history.losses[0])

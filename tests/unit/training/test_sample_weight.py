@@ -179,7 +179,7 @@ async def test_losses_of_pytorch() -> None:
     model = await create(text, data)
     history = await model.train(settings)
     assert history.epochs[0].loss == pytest.approx(0.581557810, rel=1e-5)
-    change = [-value for value in model.parameters.value("b1").values()]
+    change = [-value for value in model.state.parameters.value("b1").values()]
     assert change == pytest.approx([0.112882651, -0.187701523, 0.074818866], abs=1e-6)
     model.close()
 

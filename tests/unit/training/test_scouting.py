@@ -48,7 +48,7 @@ async def drawn(number: int, seed: int, text: str = IRIS) -> dict[str, Any]:
     """Return the parameters of a candidate, from their streams."""
     model = await create(text, classes(), seed=seed)
     if number:
-        await model.parameters.initialise(seed, Purpose.SCOUTING, number)
+        await model.state.parameters.initialise(seed, Purpose.SCOUTING, number)
     return values(model)
 
 

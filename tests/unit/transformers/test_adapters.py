@@ -38,28 +38,28 @@ def apart(one: Any, other: Any) -> float:
 
 
 def bits(model: PretrainedModel) -> dict[str, bytes]:
-    return {name: bytes(array.data) for name, array in model.parameters.values().items()}
+    return {name: bytes(array.data) for name, array in model.state.parameters.values().items()}
 
 
 async def on_device(model: PretrainedModel) -> dict[str, bytes]:
-    tensors = model.parameters.tensors
+    tensors = model.state.parameters.tensors
     arrays = await model.backend.read(*tensors.values())
     return {name: bytes(array.data) for name, array in zip(tensors, arrays, strict=True)}
 
 
 async def test_an_adapter_changes_nothing_before_it_is_trained(tmp_path: Path) -> None:
     model = await loaded(tmp_path)
-    before, text, tensors = await logits(model), model.source, dict(model.parameters.tensors)
+    before, text, tensors = await logits(model), model.source, dict(model.state.parameters.tensors)
     names = await model.add_lora(rank=3)
     assert names == [f"w{word}{layer}" for layer in (1, 2) for word in "qkvo"]
     assert "lora(weight=wq, a=wq_lora_a, b=wq_lora_b, size=12" in model.source
     assert await logits(model) == before
-    assert all(model.parameters.tensors[name] is each for name, each in tensors.items())
+    assert all(model.state.parameters.tensors[name] is each for name, each in tensors.items())
     drawn = [p for p in model.params() if "_lora_a" in p.name]
     assert len(drawn) == 8 and all(HostArray.of(p.value).values()[0] for p in drawn)
     await model.remove_lora()
     assert model.source == text and await logits(model) == before
-    assert dict(model.parameters.tensors) == tensors
+    assert dict(model.state.parameters.tensors) == tensors
 
 
 async def test_only_the_adapter_is_trained(tmp_path: Path) -> None:

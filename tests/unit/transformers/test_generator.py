@@ -62,10 +62,13 @@ PROMPTS = [[1, 2, 3, 4, 5], [7] * 20, [9, 8]]
 
 async def create(source: str = LLAMA) -> tuple[NNModel, Generator]:
     model = await NNModel.create(source=source, backend="numpy", seed=3, log=lambda _: None)
-    for name, type in model.parameters.types.items():  # the first ones give one token for ever
+    for (
+        name,
+        type,
+    ) in model.state.parameters.types.items():  # the first ones give one token for ever
         draw = np.random.default_rng(len(name)).normal(size=type.shape)
-        model.parameters.set(name, (draw * 0.4).astype("float32"))
-    return model, Generator(model.network, model.backend, model.parameters)
+        model.state.parameters.set(name, (draw * 0.4).astype("float32"))
+    return model, Generator(model.state.network, model.backend, model.state.parameters)
 
 
 async def whole(generator: Generator, rows: list[list[int]], count: int, **given: Any) -> Any:
@@ -80,7 +83,7 @@ async def without_cache(model: NNModel, row: list[int], count: int) -> list[int]
     """Return the most likely tokens, each from all that come before it."""
     text = list(row)
     context = await model.create_context(1, sequence_length=len(row) + count)
-    inputs = [vertex.block for vertex in model.network.inputs]
+    inputs = [vertex.block for vertex in model.state.network.inputs]
     while len(text) < len(row) + count:
         padded = text + [0] * (len(row) + count - len(text))
         given = {"attention_mask": [1] * len(padded), "position_ids": [*range(len(padded))]}
@@ -125,7 +128,7 @@ async def test_a_conversation_adds_only_what_is_new() -> None:
 async def test_other_parameters_leave_nothing_of_a_conversation() -> None:
     model, generator = await create()
     await whole(generator, [[1, 2, 3]], 5)
-    model.parameters.set("table", model.parameters.value("table").tolist()[::-1])
+    model.state.parameters.set("table", model.state.parameters.value("table").tolist()[::-1])
     found = await whole(generator, [[1, 2, 3]], 20)
     assert generator.speed.prompt_tokens == 3
     assert found == [await without_cache(model, [1, 2, 3], 20)]
@@ -133,7 +136,7 @@ async def test_other_parameters_leave_nothing_of_a_conversation() -> None:
     graphs = model.backend.ledger().graphs
     assert await whole(generator, [[1, 2, 3]], 20) == found
     assert model.backend.ledger().graphs == graphs + 1
-    model.parameters.set("table", model.parameters.value("table").tolist()[::-1])
+    model.state.parameters.set("table", model.state.parameters.value("table").tolist()[::-1])
     assert await whole(generator, [[1, 2, 3]], 20) != found
     assert model.backend.ledger().graphs == graphs
 
@@ -245,7 +248,7 @@ async def test_what_does_not_generate_is_refused(
 ) -> None:
     model = await NNModel.create(source=change(GPT), backend="numpy", log=lambda _: None)
     with pytest.raises(Exception, match=words) as caught:
-        await whole(Generator(model.network, model.backend, model.parameters), [[1]], 2)
+        await whole(Generator(model.state.network, model.backend, model.state.parameters), [[1]], 2)
     assert caught.value.code == code  # type: ignore[attr-defined]
 
 

@@ -91,8 +91,8 @@ async def test_a_step_is_that_of_the_texts_in_rows_of_their_own(kind: str, tmp_p
             TEXTS, packing=packing, length=length, batch_size=2 if packing else 4, **STEP
         )
         losses.append(history.epochs[0].loss)
-        after.append(model.parameters.values())
-    before = (await loaded(tmp_path, kind)).parameters.values()
+        after.append(model.state.parameters.values())
+    before = (await loaded(tmp_path, kind)).state.parameters.values()
     assert abs(losses[0] - losses[1]) < 1e-5 * losses[0]
     for name, start in before.items():
         rows = zip(start.values(), after[0][name].values(), after[1][name].values(), strict=True)

@@ -91,12 +91,12 @@ async def test_a_model_learns_to_write_targets(tmp_path: Path) -> None:
 
 async def test_adapters_of_encoder_and_decoder_are_trained_alone(tmp_path: Path) -> None:
     model = await loaded(tmp_path)
-    before = {name: bytes(array.data) for name, array in model.parameters.values().items()}
+    before = {name: bytes(array.data) for name, array in model.state.parameters.values().items()}
     assert len(await model.add_lora(rank=2)) == 12
     history = await model.train_on(PAIRS, held_back=0.25, epochs=4, lr=0.05, **QUIET)
     assert history.epochs[-1].loss < history.epochs[0].loss
     assert history.epochs[-1].val_loss is not None
-    after = {name: bytes(array.data) for name, array in model.parameters.values().items()}
+    after = {name: bytes(array.data) for name, array in model.state.parameters.values().items()}
     assert {name: after[name] for name in before} == before
     assert all(any(after[name]) for name in after.keys() - before)
 

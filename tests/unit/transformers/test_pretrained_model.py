@@ -50,9 +50,9 @@ def test_a_model_tells_what_it_is(tmp_path: Path) -> None:
     with_lines: list[str] = []
     model = loaded(write(tmp_path), log=with_lines.append)
     assert "layer(repeat=2)" in model.source and model.config["hidden_size"] == 12
-    assert model.parameters.count == 31 * 12 + 2 * (24 + 12 * (12 + 6 + 6 + 12 + 60)) + 12
+    assert model.state.parameters.count == 31 * 12 + 2 * (24 + 12 * (12 + 6 + 6 + 12 + 60)) + 12
     assert "parameters" in with_lines[0] and "NumPy" in model.report()
-    assert model.memory() and model.trained
+    assert model.memory() and model.state.trained
     model.close()
 
 

@@ -66,30 +66,30 @@ async def test_matrices_take_fewer_bits_and_compute_nearly_the_same(
     async with await loaded(tmp_path, weights=weights) as model:
         assert await logits(model) == found
         assert len(await model.generate_ids([5, 3], max_new_tokens=3)) == 5
-        values = model.parameters.value("wq1")
+        values = model.state.parameters.value("wq1")
         assert (values.dtype, values.shape) == ("float32", (64, 64))
 
 
 async def test_float32_comes_back_with_what_was_rounded(tmp_path: Path) -> None:
     async with await loaded(tmp_path, weights="int8") as model:
-        found, value = await logits(model), model.parameters.value("up2").tolist()
+        found, value = await logits(model), model.state.parameters.value("up2").tolist()
         assert await model.quantize(None) == []
-        assert model.parameters.value("up2").tolist() == value
+        assert model.state.parameters.value("up2").tolist() == value
         assert away(await logits(model), found) < 1e-6
         await model.quantize("int8")
-        assert model.parameters.value("up2").tolist() == value
+        assert model.state.parameters.value("up2").tolist() == value
 
 
 async def test_a_snapshot_keeps_them_packed(tmp_path: Path) -> None:
     async with await loaded(tmp_path, weights="int4") as model:
         expected, file = await logits(model), await model.save()
-        plain = model.parameters.values()
+        plain = model.state.parameters.values()
     assert len(file) < sum(len(array.data) for array in plain.values()) / 3
     async with await NNModel.load(file, backend="numpy", log=lambda _: None) as again:
-        assert {n: a.tolist() for n, a in again.parameters.values().items()} == {
+        assert {n: a.tolist() for n, a in again.state.parameters.values().items()} == {
             n: a.tolist() for n, a in plain.items()
         }
-        assert again.parameters.tensors["wq1/whole"].type.dtype == "uint4"
+        assert again.state.parameters.tensors["wq1/whole"].type.dtype == "uint4"
         assert "wq1 int4[64, 64]" in again.summary()
         context = await again.create_context(2, sequence_length=4)
         ids = {"input_ids": HostArray.of(IDS, "int32")}
@@ -126,7 +126,7 @@ async def test_a_processor_may_hold_float32_of_what_the_host_keeps_packed(tmp_pa
     backend = await webnnm.backend("numpy")
     backend.unpacks = True
     async with await loaded(tmp_path, backend=backend, weights="int4") as model:
-        assert model.parameters.tensors["wq1"].type.dtype == "float32"
+        assert model.state.parameters.tensors["wq1"].type.dtype == "float32"
         assert model.memory().stored < model.memory().kinds["parameters"] / 5
         assert away(await logits(model), expected) < 1e-6
         assert "wq1 int4[64, 64]" in model.summary()
@@ -140,7 +140,7 @@ async def test_a_processor_may_hold_float32_of_what_the_host_keeps_packed(tmp_pa
 
 
 async def on_device(model: PretrainedModel) -> dict[str, HostArray]:
-    tensors = model.parameters.tensors
+    tensors = model.state.parameters.tensors
     return dict(zip(tensors, await model.backend.read(*tensors.values()), strict=True))
 
 
@@ -149,7 +149,7 @@ async def test_packed_parameters_are_neither_trained_nor_set(tmp_path: Path) -> 
         with pytest.raises(ModelError, match=r"NNM605.*stored as int8(.|\n)*add_lora"):
             await model.train_on(TEXTS, epochs=1, **QUIET)
         with pytest.raises(DataError, match=r'NNM704.*"wq1" is packed'):
-            model.parameters.set("wq1", [[0.0] * 64] * 64)
+            model.state.parameters.set("wq1", [[0.0] * 64] * 64)
         for wrong in ({"weights": "int3"}, {"weights": "int8", "block": 0}):
             with pytest.raises(DataError, match=r"NNM704"):
                 await model.quantize(**wrong)
@@ -182,7 +182,7 @@ async def test_models_compute_in_float16(tmp_path: Path) -> None:
     backend = await webnnm.backend("numpy")
     backend.unpacks = True  # as a processor: what graphs read as it is, stays
     async with await NNModel.load(file, backend=backend, log=lambda _: None) as again:
-        types = {tensor.type.dtype for tensor in again.parameters.tensors.values()}
+        types = {tensor.type.dtype for tensor in again.state.parameters.tensors.values()}
         assert types == {"float16", "float32"}
         context = await again.create_context(2, sequence_length=4)
         ids = {"input_ids": HostArray.of(IDS, "int32")}

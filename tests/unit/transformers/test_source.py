@@ -59,10 +59,10 @@ def sources(name: str) -> dict[str, Any]:
 async def create(name: str) -> tuple[NNModel, Generator]:
     source = {"translates": TRANSLATES, "describes": DESCRIBES}[name]
     model = await NNModel.create(source=source, backend="numpy", seed=3, log=lambda _: None)
-    for name, type in model.parameters.types.items():
+    for name, type in model.state.parameters.types.items():
         draw = np.random.default_rng(crc32(name.encode())).normal(size=type.shape)
-        model.parameters.set(name, (draw * 0.6).astype("float32"))
-    return model, Generator(model.network, model.backend, model.parameters)
+        model.state.parameters.set(name, (draw * 0.6).astype("float32"))
+    return model, Generator(model.state.network, model.backend, model.state.parameters)
 
 
 async def whole(generator: Generator, rows: list[list[int]], count: int, **given: Any) -> Any:
@@ -142,7 +142,7 @@ async def test_the_encoder_runs_once_for_each_source(monkeypatch: pytest.MonkeyP
     assert await whole(generator, longer, COUNT, source=other) != first
     assert sum(ran) == 2
     assert generator.speed.prompt_tokens == 11  # its keys were about the other source
-    model.parameters.set("table", model.parameters.value("table").tolist()[::-1])
+    model.state.parameters.set("table", model.state.parameters.value("table").tolist()[::-1])
     await whole(generator, [[1]], 2, source=other)
     assert sum(ran) == 3
 
@@ -191,7 +191,7 @@ async def changed(old: str, new: str) -> Generator:
     assert old in TRANSLATES
     text = TRANSLATES.replace(old, new)
     model = await NNModel.create(source=text, backend="numpy", log=lambda _: None)
-    return Generator(model.network, model.backend, model.parameters)
+    return Generator(model.state.network, model.backend, model.state.parameters)
 
 
 async def test_tokens_see_all_of_a_source() -> None:
