@@ -98,7 +98,7 @@ def pictures(model, look):
     from webnnm.graph.elaboration.vertices import InputVertex, ParameterVertex
 
     found = []
-    for layer in model.network.order:
+    for layer in model.state.network.order:
         if layer.operator.name != "conv2d":
             continue
         sees, filters = (source.vertex for source in layer.operands[:2])

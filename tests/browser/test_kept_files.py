@@ -182,7 +182,8 @@ model = await NNModel.create(source=source, backend="webnn", log=lambda _: None)
 await model.save(name)
 again = await NNModel.load(name, backend="webnn", log=lambda _: None)
 same = all(
-    bytes(model.state.parameters.value(p.name).data) == bytes(again.state.parameters.value(p.name).data)
+    bytes(model.state.parameters.value(p.name).data)
+    == bytes(again.state.parameters.value(p.name).data)
     for p in model.params()
 )
 from webnnm.backends.browser_files import drop_file, read_kept_file
