@@ -31,8 +31,6 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 Arrays = Mapping[str, Any]
-LAYING = frozenset({"expand", "reshape", "reverse", "slice", "transpose"})
-"""Operators of one operand whose results only rearrange its elements."""
 AXIS = "batch"
 """The one axis of the mesh, along which devices share the rows of a batch."""
 PRECISION = "highest"
@@ -391,7 +389,7 @@ def _powers_under_logs(graph: Graph) -> set[int]:
             while x is not None and isinstance(x.node, OperatorNode):
                 if x.node.operator.name == "pow":
                     powers.add(x.number)
-                if x.node.operator.name not in LAYING:
+                if "rearranging" not in x.node.operator.traits:
                     break
                 (x,) = x.node.operands
     return powers

@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 
 APART = 1 << 20
 """Constants of at least this size are passed next to the model, which is limited to 2 GB."""
-REARRANGED = frozenset(
-    {"conv1d", "conv2d", "convTranspose2d", "gru", "gruCell", "lstm", "lstmCell"}
-)
-"""Operators that are faster with weights that ONNX Runtime has rearranged when it built the graph.
-Others compute as fast with weights that stay inputs, of which all graphs share one copy."""
 IMAGE_OPERATORS = frozenset({"Conv", "MaxPool", "AveragePool", "GlobalAveragePool"})
 ERRORS = 3
 """The level of messages that ONNX Runtime itself prints: only errors."""
@@ -127,7 +122,11 @@ class OnnxRuntimeBackend(KernelBackend):
 
     def _select_constants(self, graph: Graph, constants: Constants) -> dict[str, HostArray]:
         """Return the values that become constants: small ones, and those of some operators."""
-        rearranged = _find_operand_inputs(graph, REARRANGED)
+        # These are faster with weights that ONNX Runtime has rearranged when it built the graph.
+        # Others compute as fast with weights that stay inputs, of which all graphs share one copy.
+        rearranged = _find_operand_inputs(
+            graph, graph.names(lambda o: not o.traits.isdisjoint({"convolution", "recurrent"}))
+        )
         return {
             name: value
             if isinstance(value, HostArray)
@@ -218,7 +217,7 @@ def _find_operand_inputs(graph: Graph, operators: Collection[str]) -> set[str]:
             node = pending.pop().node
             if isinstance(node, InputNode):
                 names.add(node.name)
-            elif isinstance(node, OperatorNode) and node.operator.name in ("reshape", "transpose"):
+            elif isinstance(node, OperatorNode) and "moving" in node.operator.traits:
                 pending += [operand for operand in node.operands if operand is not None]
     return names
 

@@ -27,37 +27,6 @@ WHOLE: Mapping[DataType, DataType] = {"int4": "int8", "uint4": "uint8"}
 
 WHY = "because the browser does not support"
 
-CHOOSING = frozenset(
-    {
-        "clamp",
-        "concat",
-        "expand",
-        "gather",
-        "gatherElements",
-        "gatherND",
-        "identity",
-        "max",
-        "maxPool2d",
-        "min",
-        "reduceMax",
-        "reduceMin",
-        "reshape",
-        "reverse",
-        "scatterElements",
-        "scatterND",
-        "slice",
-        "split",
-        "tile",
-        "transpose",
-        "triangular",
-        "where",
-    }
-)
-"""Operators whose results are elements of their operands, 0 or bounds of their type.
-
-These stay within four bits.
-"""
-
 
 def held(limits: Limits, type: TensorType) -> TensorType:
     """Return the type of the tensors that hold a type: its bytes if nothing computes with it.
@@ -195,7 +164,7 @@ def _whole(x: Operand, note: Note) -> Operand:
 
 def _within(node: OperatorNode, result: Operand, dtype: DataType) -> Operand:
     """Return the result of an operator, wrapped to four bits."""
-    if node.operator.name in CHOOSING:
+    if "choosing" in node.operator.traits:  # these stay within four bits
         return result
     source = node.operands[0]
     if node.operator.name in ("cast", "quantizeLinear") and source and is_float(source.dtype):

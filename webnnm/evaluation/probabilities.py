@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from webnnm.data.classes import SUM_TOLERANCE
-from webnnm.training.losses import PROBABILITY_FLOOR
+from webnnm.training.losses import LOSSES, PROBABILITY_FLOOR
 
 Scale = Literal["probability", "logit", "logProbability"]
 """What a model outputs: p itself, the logits of softmax or sigmoid, or ln p."""
@@ -21,9 +21,6 @@ THRESHOLDS: dict[Scale, float] = {
 }
 """The threshold from which a single score means yes: where p = 0.5."""
 
-LOGIT_LOSSES = frozenset({"BCEL", "CCEL", "SCE", "HIL"})
-"""Losses that take a linear output as logits; the others compare its numbers with the labels."""
-
 
 def scale_of(activation: str, loss: str) -> Scale:
     """Return what an output is under a loss.
@@ -33,7 +30,7 @@ def scale_of(activation: str, loss: str) -> Scale:
     >>> scale_of("sigmoid", "BCE"), scale_of("linear", "SCE"), scale_of("linear", "MSE")
     ('probability', 'logit', 'probability')
     """
-    if activation == "linear" and loss in LOGIT_LOSSES:
+    if activation == "linear" and loss in LOSSES and LOSSES[loss].logits:
         return "logit"
     return "logProbability" if activation == "logSoftmax" else "probability"
 

@@ -9,7 +9,7 @@ from typing import Literal
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE
 from webnnm.core.naming import camel_case
-from webnnm.graph.elaboration.loss_words import LOSSES as LOSS_WORDS
+from webnnm.graph.elaboration.loss_words import LOSSES
 from webnnm.language.contexts import Context, context_at, words
 from webnnm.language.names import Names, collect_names
 from webnnm.language.signatures import (
@@ -19,7 +19,7 @@ from webnnm.language.signatures import (
     common_words,
     signature,
 )
-from webnnm.language.words import INITIALISERS, LOSSES, PROPERTIES, TENSOR_OPTIONS
+from webnnm.language.words import INITIALISERS, PROPERTIES, TENSOR_OPTIONS
 from webnnm.ops.declare.activation import is_activation
 from webnnm.ops.declare.operator import AnyOperator
 from webnnm.ops.declare.values import BOOLEANS
@@ -178,9 +178,9 @@ def _tensors(_place: Context, _names: Names) -> Iterator[Completion]:
 
 
 def _losses(_place: Context, _names: Names) -> Iterator[Completion]:
-    for loss in LOSS_WORDS:
+    for loss in LOSSES:
         for name in (loss.name, *loss.aliases):
-            yield _completion(name, "loss", help=LOSSES[loss.name])
+            yield _completion(name, "loss", help=loss.summary)
 
 
 _COMPLETERS: Mapping[str, Callable[[Context, Names], Iterator[Completion]]] = {

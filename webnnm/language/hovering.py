@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webnnm import ops
-from webnnm.graph.elaboration.loss_words import loss_name
+from webnnm.graph.elaboration.loss_words import loss_name, loss_summary
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, Source, result_type
 from webnnm.language.contexts import Context, Word, context_at, words
 from webnnm.language.names import Names, collect_names
 from webnnm.language.problems import elaborate_text
 from webnnm.language.signatures import Argument, arguments, common_arguments, signature
-from webnnm.language.words import INITIALISERS, LOSSES, PROPERTIES, TENSOR_OPTIONS
+from webnnm.language.words import INITIALISERS, PROPERTIES, TENSOR_OPTIONS
 
 _SHOWN = 4
 """The number of expansions of a layer that are listed at most."""
@@ -107,7 +107,7 @@ def _document(word: Word, names: Names, network: Network | None) -> _Documentati
         return (f"{context.block}:{name}", PROPERTIES.get(name, ""), [])
     if context.role == "loss":
         loss = loss_name(name)
-        return (name, LOSSES[loss], []) if loss else _NOTHING
+        return (name, loss_summary(loss), []) if loss else _NOTHING
     if context.role == "layer":
         return _layer(word, names, network)
     if context.role == "argument" and word.following == "=":

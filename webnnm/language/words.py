@@ -53,18 +53,3 @@ INITIALISERS = {
     "glorot": "uniform by fan-in and fan-out",
     "glorotNormal": "normal by fan-in and fan-out",
 }
-
-LOSSES = {
-    "MSE": "mean squared error",
-    "MAE": "mean absolute error",
-    "HUL": "Huber loss: squared near the target, absolute far from it",
-    "BCE": "binary cross-entropy of probabilities",
-    "BCEL": "binary cross-entropy of logits",
-    "CCE": "cross-entropy of probabilities over classes",
-    "CCEL": "cross-entropy of logits over classes",
-    "SCE": "cross-entropy over classes given by their numbers",
-    "HIL": "hinge loss",
-    "KLD": "Kullback–Leibler divergence of distributions",
-    "FOL": "focal loss: easy examples count less",
-}
-"""By the short names of the losses."""

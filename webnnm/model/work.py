@@ -69,12 +69,12 @@ def multiplications(graph: Graph) -> float:
 def _multiplications(node: OperatorNode) -> float:
     shapes: Sequence[Sequence[int]] = [x.shape for x in node.operands if x is not None]
     size = float(count(node.types[0].shape))
-    name = node.operator.name
-    if name in ("matmul", "gemm"):
-        return size * shapes[0][0 if node.options.get("a_transpose") else -1]
-    if name in ("conv2d", "convTranspose2d"):
+    traits = node.operator.traits
+    if "convolution" in traits:
         layout: str = node.options["input_layout"]
         return size / node.types[0].shape[layout.index("c")] * count(shapes[1])
-    if name in ("lstm", "gru"):
-        return float(shapes[0][0] * shapes[0][1] * (count(shapes[1]) + count(shapes[2])))
+    if "product" in traits:
+        return size * shapes[0][0 if node.options.get("a_transpose") else -1]
+    if "recurrent" in traits:  # of all steps, or as a cell of a single one
+        return float(count(shapes[0][:-1]) * (count(shapes[1]) + count(shapes[2])))
     return 0.0

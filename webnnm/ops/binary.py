@@ -24,8 +24,9 @@ SAMPLES = (
 )
 
 
-LINEAR: frozenset[Trait] = frozenset({"linear"})
-ADDITIVE: frozenset[Trait] = frozenset({"linear", "additive"})
+ADD: frozenset[Trait] = frozenset({"arithmetic", "linear", "additive"})
+SCALING: frozenset[Trait] = frozenset({"arithmetic", "linear", "scaling"})
+CHOOSING: frozenset[Trait] = frozenset({"choosing"})
 
 
 def _binary(
@@ -119,7 +120,7 @@ add = _binary(
     lambda b, g, y, x, z: [g, g],
     "additive",
     folds=True,
-    traits=ADDITIVE,
+    traits=ADD,
 )
 sub = _binary(
     "sub",
@@ -128,7 +129,7 @@ sub = _binary(
     lambda h, a, b: h.subtract(a, b),
     lambda b, g, y, x, z: [g, -g],
     "zeros",
-    traits=ADDITIVE,
+    traits=SCALING | ADD,
 )
 mul = _binary(
     "mul",
@@ -138,7 +139,7 @@ mul = _binary(
     lambda b, g, y, x, z: [g * z, g * x],
     "ones",
     folds=True,
-    traits=LINEAR,
+    traits=SCALING,
 )
 div = _binary(
     "div",
@@ -147,7 +148,7 @@ div = _binary(
     lambda h, a, b: h.divide(a, b),
     lambda b, g, y, x, z: [g / z, -g * y / z],
     "ones",
-    traits=LINEAR,
+    traits=SCALING,
     samples=[sample(*s.shapes, low=0.5) for s in SAMPLES],
 )
 max = _binary(
@@ -158,6 +159,7 @@ max = _binary(
     _choose("greater_or_equal"),
     "zeros",
     folds=True,
+    traits=CHOOSING,
 )
 min = _binary(
     "min",
@@ -167,6 +169,7 @@ min = _binary(
     _choose("lesser_or_equal"),
     "zeros",
     folds=True,
+    traits=CHOOSING,
 )
 pow = _binary(
     "pow",

@@ -61,7 +61,7 @@ def _stablehlo(h: Any, x: Any, *, type: DataType) -> Any:
 
 cast = Operator(
     name="cast",
-    traits=frozenset({"passing", "linear"}),
+    traits=frozenset({"passing", "linear", "copying"}),
     summary="change of data type; floats truncate to the nearest value of an integer type",
     operands=(Slot(name="input"),),
     options={"type": Option(REQUIRED, checks.data_type, positional=True)},

@@ -85,6 +85,7 @@ clamp = Composite(
         shape=same_shape,
         build=build_unary,
     ),
+    traits=frozenset({"choosing"}),
     samples=(
         sample((2, 3), min_value=-1.0, max_value=0.5, kinks=(-1.0, 0.5)),
         sample((4,), min_value=0, kinks=(0.0,)),

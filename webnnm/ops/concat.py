@@ -134,5 +134,6 @@ concat = Operator(
         build=_build,
         many=True,
     ),
+    traits=frozenset({"choosing"}),
     samples=(sample((2, 3), (4, 3), axis=0), sample((2, 1), (2, 3), (2, 2), axis=1)),
 )

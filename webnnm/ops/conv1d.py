@@ -210,7 +210,7 @@ def _fans(shape: Shape, options: Mapping[str, Any]) -> tuple[int, int]:
 
 conv1d = Composite(
     name="conv1d",
-    traits=frozenset({"product", "convolution", "windowed"}),
+    traits=frozenset({"product", "convolution", "windowed", "sequential"}),
     summary="convolution along one dimension",
     operands=(
         Slot(name="input", dtypes=FLOAT, ranks=(3, 3)),

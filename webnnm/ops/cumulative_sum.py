@@ -87,6 +87,7 @@ cumulative_sum = Operator(
         shape=same_shape,
         build=_build,
     ),
+    traits=frozenset({"sequential"}),
     samples=(
         sample((2, 3), axis=1),
         sample((4, 2), axis=0, exclusive=True),

@@ -62,6 +62,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         build=_build,
         own_type=True,
     ),
+    traits=("lookup",),
     samples=(
         sample((3,), (4, 2), values=([3, 0, 3],), dtypes=("int32", "float32")),
         sample((2, 2), (3, 5), values=([[0, 2], [1, 1]],), dtypes=("uint8", "float32")),

@@ -85,7 +85,7 @@ def _stablehlo(h: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
 
 expand = Operator(
     name="expand",
-    traits=frozenset({"linear"}),
+    traits=frozenset({"linear", "rearranging", "choosing"}),
     summary="repetition of size-1 dimensions",
     operands=(Slot(name="input"),),
     options={"new_shape": Option(REQUIRED, checks.integers(1), positional=True)},

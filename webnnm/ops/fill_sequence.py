@@ -89,6 +89,7 @@ fill_sequence = Composite(
         build=_build,
         starts=True,
     ),
+    traits=frozenset({"sequential"}),
     samples=(
         sample(type="float32", shape=(2, 3)),
         sample(type="int32", shape=(4,), start=5, delta=-2),

@@ -40,7 +40,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 flatten = Composite(
     name="flatten",
-    traits=frozenset({"passing", "linear"}),
+    traits=frozenset({"passing", "linear", "rearranging", "moving"}),
     aliases=("flattenTo2d",),
     summary="two dimensions: everything before an axis, and everything from it on",
     operands=(Slot(name="input"),),

@@ -286,6 +286,7 @@ gather = Operator(
         shape=_shape,
         build=_build,
     ),
+    traits=frozenset({"choosing", "lookup"}),
     samples=(
         sample((4, 3), (2,), values=(None, [1, 3]), dtypes=("float32", "int32")),
         sample(

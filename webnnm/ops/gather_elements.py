@@ -61,6 +61,7 @@ gather_elements = Composite(
     stablehlo=_stablehlo,
     batch="axes",
     layer=gather_elements_rules,
+    traits=frozenset({"choosing", "lookup"}),
     samples=(
         sample((4,), (2,), values=(None, [3, -3]), dtypes=("float32", "int32")),
         sample(

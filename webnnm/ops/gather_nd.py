@@ -44,6 +44,7 @@ gather_nd = Composite(
     reference=_reference,
     stablehlo=_stablehlo,
     layer=gather_nd_rules,
+    traits=frozenset({"choosing", "lookup"}),
     samples=(
         sample(
             (3, 2), (3, 2), values=(None, [[0, 1], [2, -1], [0, 1]]), dtypes=("float32", "int32")

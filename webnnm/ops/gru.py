@@ -202,7 +202,7 @@ SLOTS = (
 
 gru = Composite(
     name="gru",
-    traits=frozenset({"recurrent"}),
+    traits=frozenset({"recurrent", "sequential"}),
     summary="gated recurrent unit over the steps of a sequence",
     operands=SLOTS,
     options={

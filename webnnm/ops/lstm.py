@@ -191,7 +191,7 @@ SLOTS = (
 
 lstm = Composite(
     name="lstm",
-    traits=frozenset({"recurrent"}),
+    traits=frozenset({"recurrent", "sequential"}),
     summary="long short-term memory over the steps of a sequence",
     operands=SLOTS,
     options={

@@ -50,7 +50,7 @@ def _layer(alpha: float, beta: float) -> LayerRules:
 
 linear = Composite(
     name="linear",
-    traits=frozenset({"linear"}),
+    traits=frozenset({"linear", "scaling"}),
     summary="α·x + β",
     operands=_OPERANDS,
     options={"alpha": Option(1.0, checks.number), "beta": Option(0.0, checks.number)},

@@ -372,4 +372,5 @@ max_pool2d = _pool(
     _maximum,
     partial(_lower, "maximum"),
     dtypes=ANY,
+    traits=frozenset({"pooling", "windowed", "choosing"}),
 )

@@ -86,6 +86,7 @@ def _rows(b: Builder, operands: Sequence[Any], length: int, base: float = BASE) 
         shape=_embedding_shape,
         build=_build,
     ),
+    traits=("positional",),
     samples=(sample((2, 3), (2, 3)), sample((2, 3, 4), (5, 4))),
 )
 def positional_embedding(b: Builder, x: Tensor, table: Tensor) -> Tensor:
@@ -108,6 +109,7 @@ def positional_embedding(b: Builder, x: Tensor, table: Tensor) -> Tensor:
     ranks=(2, None),
     checks={"base": checks.positive},
     layer=LayerRules(shape=_shape, build=_build),
+    traits=("positional",),
     samples=(sample((3, 4)), sample((2, 3, 5), base=100)),
 )
 def positional_encoding(b: Builder, x: Tensor, *, base: float = BASE) -> Tensor:

@@ -215,6 +215,9 @@ def _samples(**fields: Any) -> tuple[Sample, ...]:
 LINEAR: frozenset[Trait] = frozenset({"linear"})
 
 
+REDUCTION: frozenset[Trait] = frozenset({"reduction"})
+
+
 def _reduce(
     name: str,
     summary: str,
@@ -252,7 +255,7 @@ def _reduce(
         samples=tuple(samples or _samples()),
         hazards=hazards,
         decompose=decompose,
-        traits=traits,
+        traits=traits | REDUCTION,
     )
 
 
@@ -364,6 +367,7 @@ reduce_max = _reduce(
     lambda h, x, axes: h.reduce("maximum", x, axes),
     dtypes=ANY,
     neutral="lowest",
+    traits=frozenset({"choosing"}),
 )
 reduce_min = _reduce(
     "reduceMin",
@@ -373,6 +377,7 @@ reduce_min = _reduce(
     lambda h, x, axes: h.reduce("minimum", x, axes),
     dtypes=ANY,
     neutral="highest",
+    traits=frozenset({"choosing"}),
 )
 reduce_product = _reduce(
     "reduceProduct",
@@ -398,6 +403,7 @@ reduce_variance: AnyOperator = Composite(
     options={**OPTIONS, "keep_dimensions": Option(True, checks.boolean)},
     decompose=_variance,
     layer=_rules("mean", keep=True),
+    traits=frozenset({"reduction"}),
     samples=_samples(),
     hazards=WIDE_INSIDE,
 )

@@ -109,7 +109,7 @@ def _stablehlo(h: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:
 
 reshape = Operator(
     name="reshape",
-    traits=frozenset({"passing", "linear"}),
+    traits=frozenset({"passing", "linear", "rearranging", "moving", "choosing"}),
     summary="same elements, other shape",
     operands=(Slot(name="input"),),
     options={"new_shape": Option(REQUIRED, _check, positional=True)},

@@ -53,5 +53,6 @@ reverse = Operator(
         shape=same_shape,
         build=_build,
     ),
+    traits=frozenset({"rearranging", "choosing", "sequential"}),
     samples=(sample((2, 3)), sample((2, 3, 4), axes=(0, 2))),
 )

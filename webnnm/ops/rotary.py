@@ -147,6 +147,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     ranks=(2, None),
     checks={"base": checks.positive, "heads": checks.integer(1)},
     layer=LayerRules(shape=_shape, build=_build),
+    traits=("positional",),
     samples=(
         sample((3, 4)),
         sample((2, 3, 8), heads=2, base=100),

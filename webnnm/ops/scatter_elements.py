@@ -90,6 +90,7 @@ scatter_elements = Composite(
     stablehlo=_stablehlo,
     batch="axes",
     layer=scatter_elements_rules,
+    traits=frozenset({"choosing"}),
     samples=(
         sample((4,), (3,), (3,), values=(None, [3, 0, 3]), dtypes=("float32", "int32", "float32")),
         sample(

@@ -87,6 +87,7 @@ scatter_nd = Composite(
     stablehlo=_stablehlo,
     batch="scatterND",
     layer=scatter_nd_rules,
+    traits=frozenset({"choosing"}),
     samples=(
         sample(
             (3, 2),

@@ -121,7 +121,7 @@ slice_ = slice
 
 slice = Operator(
     name="slice",
-    traits=frozenset({"linear"}),
+    traits=frozenset({"linear", "rearranging", "choosing"}),
     summary="a box cut out, with strides",
     operands=(Slot(name="input"),),
     options={

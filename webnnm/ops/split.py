@@ -138,7 +138,7 @@ def _build(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
 
 split = Composite(
     name="split",
-    traits=frozenset({"linear"}),
+    traits=frozenset({"linear", "rearranging", "choosing"}),
     summary="a tensor split along an axis, into equal parts or parts of given sizes",
     operands=(Slot(name="input", ranks=(1, None)),),
     options={

@@ -116,7 +116,7 @@ def _unsqueeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 squeeze = Composite(
     name="squeeze",
-    traits=frozenset({"passing", "linear"}),
+    traits=frozenset({"passing", "linear", "rearranging"}),
     summary="dimensions of size 1 removed",
     operands=(Slot(name="input"),),
     options={"axes": Option(None, _single)},
@@ -131,7 +131,7 @@ squeeze = Composite(
 
 unsqueeze = Composite(
     name="unsqueeze",
-    traits=frozenset({"passing", "linear"}),
+    traits=frozenset({"passing", "linear", "rearranging"}),
     summary="dimensions of size 1 inserted",
     operands=(Slot(name="input"),),
     options={"axes": Option(REQUIRED, _new)},

@@ -49,7 +49,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
 
 tile = Composite(
     name="tile",
-    traits=frozenset({"linear"}),
+    traits=frozenset({"linear", "rearranging", "choosing"}),
     summary="repetition along every axis",
     operands=(Slot(name="input"),),
     options={"repetitions": Option(REQUIRED, checks.per_axis(1, 1), positional=True)},

@@ -84,7 +84,7 @@ def _stablehlo(h: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
 
 transpose = Operator(
     name="transpose",
-    traits=frozenset({"passing", "linear"}),
+    traits=frozenset({"passing", "linear", "rearranging", "moving", "choosing"}),
     summary="another order of dimensions",
     operands=(Slot(name="input"),),
     options={"permutation": Option(None, checks.permutation)},

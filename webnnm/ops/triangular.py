@@ -74,6 +74,7 @@ triangular = Operator(
         shape=_shape,
         build=_build,
     ),
+    traits=frozenset({"choosing"}),
     samples=(
         sample((3, 4)),
         sample((2, 3, 3), upper=False),

@@ -131,7 +131,7 @@ identity = _unary(
     lambda b, g, y, x: [g],
     lambda h, x: x,
     dtypes=ANY,
-    traits=("passing", "linear"),
+    traits=("passing", "linear", "copying", "rearranging", "choosing"),
 )
 log = _unary(
     "log",
@@ -141,6 +141,7 @@ log = _unary(
     lambda h, x: h.log(x),
     samples=_within(0.5, 3),
     hazards=frozenset({"overflow", "wide"}),
+    traits=("positive",),
 )
 neg = _unary(
     "neg",
@@ -168,7 +169,7 @@ relu = _unary(
     lambda h, x: h.maximum(x, 0),
     dtypes=SIGNED,
     samples=_kink(0.0),
-    traits=("activation", "rectifying"),
+    traits=("activation", "rectifying", "choosing"),
     bounds=NOT_NEGATIVE,
     silent_below=0.0,
 )
@@ -214,6 +215,7 @@ sqrt = _unary(
     chain(lambda b, y, x: 0.5 / y),
     lambda h, x: h.sqrt(x),
     samples=_within(0.5, 3),
+    traits=("positive",),
     bounds=NOT_NEGATIVE,
 )
 tan = _unary(

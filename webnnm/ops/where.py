@@ -51,6 +51,7 @@ where = Operator(
         build=_build,
         condition=True,
     ),
+    traits=frozenset({"choosing"}),
     samples=(
         sample((2, 3), (2, 3), (2, 3), dtypes=("uint8", "float32", "float32")),
         sample((2, 1), (3,), (), dtypes=("uint8", "float32", "float32")),

@@ -231,7 +231,7 @@ def _conversion(
         _fail(f"{loss.name} needs labels −1 and 1, {where} has {_described(labels)}", hint)
     if numbers:
         return "onehot"
-    if form == "distribution" or loss.name in ("BCE", "BCEL", "FOL"):
+    if form == "distribution" or "sigmoid" in loss.fused:
         limit = math.inf if form == "distribution" else 1
         if labels.minimum < 0 or labels.maximum > limit:
             least = "from 0" if limit > 1 else "from 0 to 1"
@@ -351,7 +351,7 @@ def reference_loss(
     ln C for C classes, ln 2 for yes and no, the variance of the labels for MSE and HUL, their mean
     absolute deviation for MAE; 1 for other losses, and for labels that are unknown or constant.
     """
-    if loss.name in ("BCE", "BCEL") or (loss.name == "FOL" and activation == "sigmoid"):
+    if "sigmoid" in loss.fused and (loss.labels == "same" or activation == "sigmoid"):
         return math.log(2)
     if loss.labels in ("distribution", "classes"):
         return math.log(features[-1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elaboration.loss_words import LOSSES as WORDS
+from webnnm.graph.elaboration.loss_words import loss_parameters
 from webnnm.graph.node import Operand
 from webnnm.training.output_activation import ActivatedOutput, OutputActivation
 
@@ -76,16 +76,35 @@ class Loss:
     float32[8]
 
     `sequence` says that axis 1 of the output is a sequence, each position of which is a row.
-    `labels` is the form of the targets; losses over classes also take int32 class numbers.
-    `parameters` are the names that the notation can set. A loss that reduces itself has
-    `total(b, activation, target, weights)`, the weighted mean of all rows, instead of ℓ.
+    A loss that reduces itself has `total(b, activation, target, weights)`, the weighted mean of
+    all rows, instead of ℓ. Its names and parameters are in `LossWord`.
+
+    - `labels` is the form of the targets; losses over classes also take int32 class numbers.
+    - `fused`: the output activations with which it is computed together, from their operands (spec
+      D.2). `unfitting`: those for which it is not made, with a `remedy` in words.
+    - `logits`: a linear output is taken as logits, or as a score whose threshold is 0;
+      `of_probabilities` names the same loss of probabilities, which it is after an activation.
+    - `smoothed`: label smoothing applies. `measured`: targets are measurements; `robust`: of which
+      outliers count less than squared.
     """
 
     name: str
     labels: Labels
     rows: Rows
-    parameters: tuple[str, ...] = ()
+    fused: tuple[OutputActivation, ...] = ()
+    unfitting: tuple[OutputActivation, ...] = ()
+    remedy: str = ""
+    logits: bool = False
+    of_probabilities: str = ""
+    smoothed: bool = False
+    measured: bool = False
+    robust: bool = False
     total: Total | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The numbers that the notation can set."""
+        return loss_parameters(self.name)
 
 
 def own_loss(given: Any, output: str) -> str:
@@ -100,7 +119,9 @@ def own_loss(given: Any, output: str) -> str:
 
 def is_of_labels(loss: str, features: Sequence[int]) -> bool:
     """Return whether an output with this loss says yes or no to each of several labels."""
-    return loss in ("BCE", "BCEL") and len(features) > 0 and features[-1] > 1
+    record = LOSSES.get(loss)
+    decides = record is not None and record.labels == "same" and "sigmoid" in record.fused
+    return decides and len(features) > 0 and features[-1] > 1
 
 
 # Shared by several losses.
@@ -267,33 +288,112 @@ def _pair(b: GraphBuilder, alpha: Alpha | None, features: tuple[int, ...]) -> tu
     return b.constant(alpha, "float32"), b.constant([1 - value for value in alpha], "float32")
 
 
-_ROWS: Mapping[str, tuple[Labels, Rows]] = {
-    "MSE": ("same", _squared),
-    "MAE": ("same", _absolute),
-    "HUL": ("same", _huber),
-    "BCE": ("same", _binary_cross_entropy(logits=False)),
-    "BCEL": ("same", _binary_cross_entropy(logits=True)),
-    "CCE": ("distribution", _cross_entropy(lambda kind: False)),
-    "CCEL": ("distribution", _cross_entropy(lambda kind: True)),
-    # SCE takes an output without activation as logits (spec D.1), a sigmoid as probabilities.
-    "SCE": ("classes", _cross_entropy(lambda kind: kind == "linear")),
-    "HIL": ("signs", _hinge),
-    "KLD": ("distribution", _divergence),
-    "FOL": ("distribution", _focal),
-}
+_CLASSES: tuple[OutputActivation, ...] = ("softmax", "logSoftmax")
+_QUANTITY = "Use CCE for classes; leave softmax() out for quantities."
+_DISTRIBUTION = "End the model in softmax()."
 
-LOSSES: Mapping[str, Loss] = {
-    word.name: Loss(
-        name=word.name,
-        labels=_ROWS[word.name][0],
-        rows=_ROWS[word.name][1],
-        parameters=word.parameters,
-    )
-    for word in WORDS
-}
+_ALL = (
+    Loss(
+        name="MSE",
+        labels="same",
+        rows=_squared,
+        unfitting=_CLASSES,
+        remedy=_QUANTITY,
+        measured=True,
+    ),
+    Loss(
+        name="MAE",
+        labels="same",
+        rows=_absolute,
+        unfitting=_CLASSES,
+        remedy=_QUANTITY,
+        measured=True,
+        robust=True,
+    ),
+    Loss(
+        name="HUL",
+        labels="same",
+        rows=_huber,
+        unfitting=_CLASSES,
+        remedy=_QUANTITY,
+        measured=True,
+        robust=True,
+    ),
+    Loss(
+        name="BCE",
+        labels="same",
+        rows=_binary_cross_entropy(logits=False),
+        fused=("sigmoid",),
+        unfitting=("linear", *_CLASSES),
+        remedy="End it in sigmoid() if outputs are yes or no; use CCE for one class of several.",
+        smoothed=True,
+    ),
+    Loss(
+        name="BCEL",
+        labels="same",
+        rows=_binary_cross_entropy(logits=True),
+        fused=("sigmoid",),
+        logits=True,
+        of_probabilities="BCE",
+        smoothed=True,
+    ),
+    Loss(
+        name="CCE",
+        labels="distribution",
+        rows=_cross_entropy(lambda kind: False),
+        fused=_CLASSES,
+        unfitting=("linear", "sigmoid"),
+        remedy=_DISTRIBUTION,
+        smoothed=True,
+    ),
+    Loss(
+        name="CCEL",
+        labels="distribution",
+        rows=_cross_entropy(lambda kind: True),
+        fused=_CLASSES,
+        logits=True,
+        of_probabilities="CCE",
+        smoothed=True,
+    ),
+    Loss(
+        name="SCE",
+        labels="classes",
+        # It takes an output without activation as logits (spec D.1), a sigmoid as probabilities.
+        rows=_cross_entropy(lambda kind: kind == "linear"),
+        fused=_CLASSES,
+        logits=True,
+        smoothed=True,
+    ),
+    Loss(
+        name="HIL",
+        labels="signs",
+        rows=_hinge,
+        unfitting=("sigmoid", *_CLASSES),
+        remedy="End it without an activation, or use BCE after sigmoid(), CCE after softmax().",
+        logits=True,
+    ),
+    Loss(
+        name="KLD",
+        labels="distribution",
+        rows=_divergence,
+        fused=_CLASSES,
+        unfitting=("linear", "sigmoid"),
+        remedy=_DISTRIBUTION,
+        smoothed=True,
+    ),
+    Loss(
+        name="FOL",
+        labels="distribution",
+        rows=_focal,
+        fused=(*_CLASSES, "sigmoid"),
+        smoothed=True,
+    ),
+)
+
+LOSSES: Mapping[str, Loss] = {loss.name: loss for loss in _ALL}
 """Every loss by its short name."""
 
-SMOOTHED = ("BCE", "BCEL", "CCE", "CCEL", "SCE", "KLD", "FOL")
+SMOOTHED = tuple(loss.name for loss in _ALL if loss.smoothed)
 """The losses to which label smoothing applies."""
 
 DEFAULTS: Mapping[OutputActivation, str] = {
@@ -303,13 +403,6 @@ DEFAULTS: Mapping[OutputActivation, str] = {
     "linear": "MSE",
 }
 """The default loss of an output activation (spec D.4)."""
-
-_FUSED: Mapping[OutputActivation, tuple[str, ...]] = {
-    "softmax": ("CCE", "CCEL", "SCE", "KLD", "FOL"),
-    "logSoftmax": ("CCE", "CCEL", "SCE", "KLD", "FOL"),
-    "sigmoid": ("BCE", "BCEL", "FOL"),
-    "linear": (),
-}
 
 
 def default_loss(activation: ActivatedOutput) -> Loss:
@@ -323,4 +416,4 @@ def is_fused(loss: Loss, kind: OutputActivation) -> bool:
     >>> is_fused(LOSSES["CCE"], "softmax"), is_fused(LOSSES["MSE"], "softmax")
     (True, False)
     """
-    return loss.name in _FUSED[kind]
+    return kind in loss.fused

@@ -39,7 +39,7 @@ def output_layers(network: Network) -> set[str]:
         vertex = output.source.vertex
         while isinstance(vertex, LayerVertex):
             found.add(vertex.label)
-            if vertex.operator.name not in ("cast", "identity"):
+            if not vertex.has("copying"):
                 break
             vertex = vertex.operands[0].vertex
     return found

@@ -43,8 +43,6 @@ IDS, START, COUNT = "ids", "start", "count"
 number of them in each row `[batch]`."""
 SCORES = "scores"
 """The scores from which the host chooses, if it does: float32 `[batch, vocabulary]`."""
-MIXING = frozenset({"conv1d", "gru", "lstm", "reverse", "cumulativeSum", "fillSequence"})
-"""Layers that read other tokens, but have no cache for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +101,7 @@ class Language:
         if along != self.sequence:
             return
         axes: list[Any] = [layer.options.get("axis"), *_to_list(layer.options.get("axes"))]
-        if operator in MIXING or "sequence" in axes or self.sequence in axes:
+        if layer.has("sequential") or "sequence" in axes or self.sequence in axes:
             raise _not_generative(f'layer "{layer.label}" reads other tokens')
 
     def _limit(self, sequence: str | None, rows: int) -> None:

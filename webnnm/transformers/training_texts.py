@@ -24,9 +24,6 @@ from webnnm.transformers.training_pairs import (
 Example = Text | tuple[Text, Text]
 """A text, or a prompt and its continuation; either may be tokens, too."""
 
-PLACED = {"positionalEmbedding", "positionalEncoding"}
-"""Layers whose positions are indices in a row."""
-
 
 class _Row(NamedTuple):
     """Tokens, and how many of them are the prompt, which is not a target."""
@@ -158,10 +155,14 @@ def _pack_rows(rows: Sequence[_Row], size: int) -> list[list[_Row]]:
 
 def _check_packing(network: Network) -> None:
     """Raise NNM704 for networks in which texts of one row would attend to each other."""
-    words = {layer.operator.name for layer in network.order}
+    # Rotary embeddings depend on the distance of two tokens alone.
+    counts_positions = any(
+        layer.has("positional") and layer.operator.name != "rotaryEmbedding"
+        for layer in network.order
+    )
     mixing = [layer for layer in network.order if layer.operator.name == "attend"]
     apart = all("segments" in layer.tensors for layer in mixing)
-    if reads_pairs(network) or not apart or words & PLACED:
+    if reads_pairs(network) or not apart or counts_positions:
         raise DataError(
             "NNM704",
             "packing=True puts several texts into a row, which this model does not keep apart",

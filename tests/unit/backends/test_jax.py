@@ -270,7 +270,8 @@ def test_logarithms_of_negative_powers_are_nan() -> None:
     x, exponent = b.input("x", "float32", [2, 2]), b.input("n", "float32", [])
     power = b.pow(x, exponent)
     moved = b.reshape(b.transpose(power), new_shape=[4])
-    graph = b.build({"y": b.log(power), "z": b.log(moved)})
+    tiled = b.tile(b.split(power, 2, axis=0)[0], repetitions=[1, 2])
+    graph = b.build({"y": b.log(power), "z": b.log(moved), "tiled": b.log(tiled)})
     feeds = {
         "x": HostArray.of([[-2.0, 1.0], [1.0, -1.0]], "float32"),
         "n": HostArray.of(1.0, "float32"),
@@ -278,6 +279,7 @@ def test_logarithms_of_negative_powers_are_nan() -> None:
     found = JaxBackend().compute(graph, feeds)
     assert np.isnan(np.asarray(found["y"])).tolist() == [[True, False], [False, True]]
     assert np.isnan(np.asarray(found["z"])).tolist() == [True, False, False, True]
+    assert np.isnan(np.asarray(found["tiled"])).tolist() == [[True, False, True, False]]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

@@ -15,6 +15,12 @@ LSTM = (
 )
 
 
+CELL = (
+    "m:input shape=[3]; h:input shape=[5]; c:input shape=[5]; m:output shape=[5];"
+    "m:layers lstmCell(w, r, h, c, hiddenSize=5);"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -25,6 +31,7 @@ LSTM = (
             36 * 27 + 108 * 2,
         ),
         (LSTM, 7 * 20 * (3 + 5) + 10),
+        (CELL, 20 * (3 + 5)),
     ],
 )
 def test_products_are_counted(text: str, expected: int) -> None:

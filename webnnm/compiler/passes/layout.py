@@ -33,17 +33,7 @@ LAST = order("nhwc", "nchw")
 """The permutation that turns an image with channels last into one in `nchw`."""
 
 FILTERS = {"conv2d": FILTER_LAYOUTS, "convTranspose2d": TRANSPOSED_FILTER_LAYOUTS}
-LAYOUTS = {
-    **dict.fromkeys(("averagePool2d", "l2Pool2d", "maxPool2d"), "layout"),
-    **dict.fromkeys(FILTERS, "input_layout"),
-}
-"""Operators on images, and their layout option."""
-
-REDUCTIONS = frozenset(
-    f"reduce{word}"
-    for word in "L1 L2 LogSum LogSumExp Max Mean Min Product Sum SumSquare".split()  # noqa: SIM905
-)
-SMALLER = REDUCTIONS | {"slice", "split"}
+"""Convolutions, and the layouts of filters that they have for images in `nhwc`."""
 
 
 def channels_last(graph: Graph) -> Graph:
@@ -59,7 +49,7 @@ def channels_last(graph: Graph) -> Graph:
     Without operators on images, only the transposes are moved. Takes time linear in the
     size of the graph.
     """
-    if not graph.uses(_SOURCES):
+    if not graph.names(is_source):
         return graph
     nodes = graph.nodes()
     walk = _Walk(_carrying(graph, nodes))
@@ -75,7 +65,20 @@ def channels_last(graph: Graph) -> Graph:
     return Graph(outputs, inputs)
 
 
-_SOURCES = LAYOUTS.keys() | {"transpose"}
+def _layout_option(operator: AnyOperator) -> str | None:
+    """Return the option with the layout of images, None for other operators."""
+    if operator.name in FILTERS:
+        return "input_layout"
+    return "layout" if operator.traits >= {"pooling", "windowed"} else None
+
+
+def is_source(operator: AnyOperator) -> bool:
+    """Return whether an operator is the reason to look at the order of dimensions."""
+    return operator.name == "transpose" or _layout_option(operator) is not None
+
+
+def _is_reduction(operator: AnyOperator) -> bool:
+    return "reduction" in operator.traits
 
 
 def _carrying(graph: Graph, nodes: Sequence[Node]) -> set[int]:
@@ -87,11 +90,11 @@ def _carrying(graph: Graph, nodes: Sequence[Node]) -> set[int]:
     leading: set[int] = set()
     given = {operand.number for operand in graph.outputs.values()}
     for node in reversed(nodes):
-        if not isinstance(node, OperatorNode) or node.operator.name in REDUCTIONS:
+        if not isinstance(node, OperatorNode) or _is_reduction(node.operator):
             continue
-        name, operands = node.operator.name, [o.number for o in node.operands if o is not None]
+        operands = [o.number for o in node.operands if o is not None]
         neutral = takes_any_order(node.operator)
-        if name in _SOURCES or (neutral and node.number in leading):
+        if is_source(node.operator) or (neutral and node.number in leading):
             leading.update(operands)
         elif not neutral or node.number in given:
             given.update(operands)
@@ -112,19 +115,24 @@ class _Walk:
             return self.builder.adopt(node)
         given = [o and self.values[o.number][o.index] for o in node.operands]
         name = node.operator.name
-        if name in LAYOUTS:
-            return self._image(node, given)
+        if (option := _layout_option(node.operator)) is not None:
+            return self._image(node, given, option)
         if name == "transpose" and given[0] is not None:
             return (transposed(given[0], node.options["permutation"]),)
         if any(isinstance(value, PendingTranspose) for value in given):
             if name == "reshape" and isinstance(given[0], PendingTranspose):
                 return self._reshaped(node, given[0])
-            carries = name in SMALLER or node.number in self._carrying
+            carries = self._carries(node)
             if carries and takes_any_order(node.operator):
                 found = self._neutral(node, given)
                 if found is not None:
                     return found
         return self._made(node, [None if value is None else plain(value) for value in given])
+
+    def _carries(self, node: OperatorNode) -> bool:
+        """Return whether to carry transposes through an operator: past smaller results always."""
+        smaller = _is_reduction(node.operator) or node.operator.name in ("slice", "split")
+        return smaller or node.number in self._carrying
 
     def _made(
         self,
@@ -151,16 +159,18 @@ class _Walk:
             return made
         return tuple(transposed(x, p) for x, p in zip(made, permutations, strict=True))
 
-    def _image(self, node: OperatorNode, given: Sequence[Value | None]) -> tuple[Value, ...]:
+    def _image(
+        self, node: OperatorNode, given: Sequence[Value | None], option: str
+    ) -> tuple[Value, ...]:
         """An operator on images in `nchw` → the same in `nhwc`."""
         name = node.operator.name
         operands = [None if value is None else plain(value) for value in given]
         options: dict[str, Any] = {}
         permutations: tuple[Permutation, ...] = ()
         image = given[0]
-        if image is not None and node.options[LAYOUTS[name]] == "nchw":
+        if image is not None and node.options[option] == "nchw":
             operands[0] = stored(image, LAST)
-            options[LAYOUTS[name]], permutations = "nhwc", (LAST,)
+            options[option], permutations = "nhwc", (LAST,)
         if name in FILTERS and isinstance(kernel := given[1], PendingTranspose):
             places = inverse(kernel.permutation)
             letters: str = "".join(node.options["filter_layout"][k] for k in places)
@@ -184,7 +194,7 @@ class _Walk:
         self, node: OperatorNode, given: Sequence[Value | None]
     ) -> tuple[Value, ...] | None:
         """An operator that does not depend on the order of dimensions; None if it does not pay."""
-        name, options = node.operator.name, node.options
+        options = node.options
         # Elements with a pending transpose, by permutation, and others, which would need one.
         sizes: Counter[Permutation] = Counter()
         others = 0
@@ -197,16 +207,16 @@ class _Walk:
         others += sizes.total() - most
         if others > most or len(p) != max(len(v.shape) for v in given if v is not None):
             return None
-        after, rule = p, _OPTIONS.get(name)
+        after, rule = p, _options_rule(node.operator)
         new: Options | None = rule(options, p) if rule else {}
         if new is None:
             return None
-        if name in REDUCTIONS and not options["keep_dimensions"]:
+        if _is_reduction(node.operator) and not options["keep_dimensions"]:
             kept = [p[k] for k in range(len(p)) if k not in options["axes"]]
             after = tuple(sorted(kept).index(k) for k in kept)
         elif len(p) != len(node.types[0].shape):
             return None
-        small = name in ("batchNormalization", "instanceNormalization")
+        small = "normalization" in node.operator.traits
         operands = [
             None if v is None else plain(v) if small and k else stored(v, p)
             for k, v in enumerate(given)
@@ -247,7 +257,6 @@ def _per_dimension(*names: str) -> Callable[[Options, Permutation], Options]:
 
 
 _OPTIONS: dict[str, Callable[[Options, Permutation], Options | None]] = {
-    **dict.fromkeys(REDUCTIONS, _axes),
     **dict.fromkeys(
         ("batchNormalization", "concat", "cumulativeSum", "logSoftmax", "softmax", "split"), _axis
     ),
@@ -261,6 +270,12 @@ _OPTIONS: dict[str, Callable[[Options, Permutation], Options | None]] = {
 """The options for operands that are stored in another order: `rule(options, permutation)`."""
 
 
+def _options_rule(
+    operator: AnyOperator,
+) -> Callable[[Options, Permutation], Options | None] | None:
+    return _axes if _is_reduction(operator) else _OPTIONS.get(operator.name)
+
+
 def takes_any_order(operator: AnyOperator) -> bool:
     """Return whether an operator takes its operands in any order of dimensions."""
-    return operator.elementwise or operator.name in _OPTIONS
+    return operator.elementwise or _options_rule(operator) is not None

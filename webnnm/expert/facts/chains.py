@@ -81,6 +81,6 @@ def outputs_that_flow_on(network: Network) -> dict[str, str]:
 
 def _behind(vertex: Vertex) -> Vertex:
     """Return what a value is before casts."""
-    while isinstance(vertex, LayerVertex) and vertex.operator.name in ("cast", "identity"):
+    while isinstance(vertex, LayerVertex) and vertex.has("copying"):
         vertex = vertex.operands[0].vertex
     return vertex

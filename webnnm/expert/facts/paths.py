@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 
 from webnnm.expert.facts.profile import heavy_in
-from webnnm.expert.facts.structure import LOOKUPS, flowing, numbers
+from webnnm.expert.facts.structure import flowing, numbers
 from webnnm.graph.elaboration.vertices import (
     InputVertex,
     LayerVertex,
@@ -18,15 +18,10 @@ from webnnm.graph.elaboration.vertices import (
 )
 from webnnm.ops.declare.traits import Trait
 
-ARITHMETIC = ("add", "sub", "mul", "div")
-POOLS = frozenset({f"reduce{word}" for word in ("Mean", "Sum", "Max", "Min", "L2")})
-MOVING = ("reshape", "flatten", "transpose")
-"""Operators that pass values on to other places."""
-
 
 def keeps_places(layer: LayerVertex) -> bool:
     """Return whether a layer leaves a number at its place."""
-    return layer.has("passing", "activation") or layer.operator.name in ARITHMETIC
+    return layer.has("passing", "activation", "arithmetic")
 
 
 def _slides_along(layer: LayerVertex) -> bool:
@@ -37,11 +32,9 @@ def _slides_along(layer: LayerVertex) -> bool:
 def _takes_each(layer: LayerVertex) -> bool:
     """Return whether a layer does the same at every position of a sequence, whatever the others
     contain."""
-    name = layer.operator.name
-    if layer.has("activation", "normalization"):
+    if layer.has("activation", "normalization", "lookup", "arithmetic", "scaling", "additive"):
         return True
-    others = (*LOOKUPS, *ARITHMETIC, "linear", "residual")
-    return name in others or (layer.has("passing") and name not in MOVING)
+    return layer.has("passing") and not layer.has("moving")
 
 
 def tail(output: Output) -> list[LayerVertex]:
@@ -182,7 +175,7 @@ def _rank(vertex: Vertex) -> int:
 def _pools(layer: LayerVertex) -> bool:
     """Return whether a layer combines all positions, and leaves none of them."""
     before = layer.operands[0]
-    if layer.operator.name not in POOLS:
+    if not layer.has("reduction"):
         return False
     if before.features.sequence:
         return not layer.features[0].sequence
@@ -247,12 +240,12 @@ def _channel(vertex: Vertex) -> int:
 def _everywhere(layer: LayerVertex) -> bool:
     """Return whether a layer combines all places of a picture, channel by channel."""
     before = layer.operands[0].vertex
-    name, sizes = layer.operator.name, before.features[0].sizes()
-    if name not in POOLS and not layer.has("pooling"):
+    sizes = before.features[0].sizes()
+    if not layer.has("reduction", "pooling"):
         return False
     if before.features[0].sequence:
         return not layer.features[0].sequence
-    if name in POOLS and layer.options["axes"] is not None:
+    if layer.has("reduction") and layer.options["axes"] is not None:
         return {axis % len(sizes) for axis in layer.options["axes"]} == (
             {*range(len(sizes))} - {_channel(before)}
         )

@@ -11,10 +11,6 @@ from webnnm.core.shapes import count
 from webnnm.graph.elaboration.annotate import depths
 from webnnm.graph.elaboration.vertices import LayerVertex, Network
 
-RISKY = frozenset({"pow", "reciprocal", "reduceSumSquare", "reduceL2"})
-"""Operators that leave the range of float16, besides those with hazards of their own (spec
-E203)."""
-
 HIGH = {"depth": 15, "width": 512, "heavy_ops": 8, "parameters_per_sample": 10}
 """The limits from which on a network has high capacity (spec F.1)."""
 
@@ -127,9 +123,7 @@ def profile(
         trainable_count=sum(size for size, trainable in sizes if trainable),
         input_features=max((count(v.features[0].sizes()) for v in network.inputs), default=0),
         risky_float16=tuple(
-            layer.label
-            for layer in layers
-            if layer.dtype == "float16" and (layer.operator.hazards or layer.operator.name in RISKY)
+            layer.label for layer in layers if layer.dtype == "float16" and layer.operator.hazards
         ),
         outputs=outputs,
         training_samples=training_samples,
@@ -140,7 +134,7 @@ def profile(
 def joins(layer: LayerVertex) -> bool:
     """Return whether a layer adds two values: an explicit shortcut, as in highways."""
     values = [source for source in layer.operands if isinstance(source.vertex, LayerVertex)]
-    return layer.operator.name in ("add", "sub") and len(values) > 1
+    return layer.has("additive") and layer.has("arithmetic") and len(values) > 1
 
 
 def heavy_in(layer: LayerVertex) -> int:

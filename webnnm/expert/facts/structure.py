@@ -37,19 +37,14 @@ def tensor_bytes(network: Network, batch: int, length: int) -> Iterator[tuple[st
             yield layer.label, byte_length(dtype, rows * count(features.sizes()))
 
 
-LOOKUPS = ("embedding", "gather")
-"""Operators that look numbers up in a table."""
-
-
 def looks_up(layer: LayerVertex) -> bool:
     """Return whether a layer looks numbers up in a table."""
-    return layer.operator.name in LOOKUPS
+    return layer.has("lookup")
 
 
 def scales(layer: LayerVertex) -> bool:
     """Return whether a layer scales numbers, or looks them up: its inputs need no scaling."""
-    scaling = layer.operator.name in ("mul", "div", "sub", "linear")
-    return scaling or layer.has("normalization") or looks_up(layer)
+    return layer.has("scaling", "normalization", "lookup")
 
 
 def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:

@@ -20,6 +20,7 @@ from webnnm.expert.facts.learning import (
     unlike_losses,
 )
 from webnnm.expert.rules.rule import Hit, after, grouped
+from webnnm.training.losses import LOSSES
 
 RISEN, WORSE = 2, 1.25
 """A validation loss this many times the best one has risen, or is worse to keep."""
@@ -68,7 +69,7 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     robust = {
         o.name
         for o in facts.outputs
-        if o.loss in ("MAE", "HUL") and o.labels is not None and o.labels.outliers
+        if o.loss in LOSSES and LOSSES[o.loss].robust and o.labels is not None and o.labels.outliers
     }
     for name in history.predictions:
         if name not in robust and (other := skill_by_heart(history, name)) is not None:

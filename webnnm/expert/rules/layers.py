@@ -36,7 +36,6 @@ MANY_FEATURES = 32
 NARROW = 4
 """A layer is a bottleneck if it is at most a fourth as wide as what precedes it and as the
 classes."""
-POSITIONS = frozenset({"positionalEmbedding", "positionalEncoding", "rotaryEmbedding"})
 LARGE_WINDOW, FEW_PIXELS = 3, 16
 """Convolutions are usually pooled in windows of 2 × 2; in a picture of 16 pixels, figures are a few
 pixels large."""
@@ -99,7 +98,7 @@ def negative_logarithm(facts: Facts) -> Hit | None:
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
-        if layer.operator.name not in ("log", "sqrt"):
+        if not layer.has("positive"):
             continue
         vertex = origin(layer.operands[0].vertex)
         if isinstance(vertex, InputVertex):
@@ -185,15 +184,15 @@ def attention_without_order(facts: Facts) -> Hit | None:
         if layer.operator.name != "attend" or layer.options["rope"] or layer.options["causal"]:
             continue
         before = list(ancestors(layer))
-        words = {one.operator.name for one in before}
+        embedded = any(one.operator.name == "embedding" for one in before)
         table = any(
             isinstance(source.vertex, ParameterVertex) and len(source.features.sizes()) > 1
             for one in before
             if one.operator.name == "add"
             for source in one.operands[1:]
         )
-        told = table or any(one.has("recurrent", "convolution") for one in before)
-        if "embedding" in words and not words & POSITIONS and not told:
+        told = table or any(one.has("recurrent", "convolution", "positional") for one in before)
+        if embedded and not told:
             found[layer.label] = f"{layer.label} does not know the order of its tokens"
     bag = facts.data.suspicions.get("E319")
     if bag is not None:
@@ -524,7 +523,8 @@ def averaged_first(facts: Facts) -> Hit | None:
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
-        if layer.operator.name not in ("reduceMean", "reduceSum", "reduceL1"):
+        sums = layer.has("reduction") and (layer.has("linear") or layer.operator.name == "reduceL1")
+        if not sums:
             continue
         before = layer.operands[0]
         if before.features.sequence and not layer.features[0].sequence:

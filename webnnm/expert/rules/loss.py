@@ -225,7 +225,7 @@ def fused(facts: Facts) -> Hit | None:
     return grouped(
         {
             o.node: f"{o.activation} and {o.loss} of {o.name}"
-            + f", which means {o.loss[:-1]} here" * (o.loss in ("CCEL", "BCEL"))
+            + (f", which means {same} here" if (same := LOSSES[o.loss].of_probabilities) else "")
             for o in facts.outputs
             if o.loss in LOSSES and not o.problem and is_fused(LOSSES[o.loss], o.activation)
         },

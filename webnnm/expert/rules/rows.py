@@ -273,9 +273,11 @@ def padded(facts: Facts) -> Hit | None:
     sequence = known.evidence["sequence"] or any(
         vertex.features[0].sequence for vertex in facts.network.inputs
     )
-    together = ("attend", "reduceMean", "reduceSum", "globalAveragePool")
     mixed = known.evidence["words"] and any(
-        layer.has("recurrent") or layer.operator.name in together for layer in facts.network.layers
+        layer.has("recurrent")
+        or layer.operator.name == "attend"
+        or (layer.has("reduction", "pooling") and layer.has("linear"))
+        for layer in facts.network.layers
     )
     return _suspected(facts, "E623") if sequence or mixed else None
 

@@ -135,7 +135,7 @@ def states_averaged(facts: Facts) -> Hit | None:
     """
     found: dict[str, str] = {}
     for layer in facts.network.order:
-        if layer.operator.name in ("reduceMean", "reduceSum") and not layer.features[0].sequence:
+        if layer.has("reduction") and layer.has("linear") and not layer.features[0].sequence:
             before = layer.operands[0].vertex
             if isinstance(before, LayerVertex) and before.has("recurrent"):
                 found[layer.label] = (

@@ -7,30 +7,11 @@ import math
 from webnnm import ops
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
-from webnnm.expert.rules.loss import SOFTMAX, of_outputs
+from webnnm.expert.rules.loss import of_outputs
 from webnnm.expert.rules.rule import Hit, grouped, rule
 from webnnm.ops.declare.operator import UNBOUNDED
 from webnnm.training.loss_choice import LabelFacts
-
-UNFITTING = {
-    "BCE": ("linear", *SOFTMAX),
-    "CCE": ("linear", "sigmoid"),
-    "KLD": ("linear", "sigmoid"),
-    "MSE": SOFTMAX,
-    "MAE": SOFTMAX,
-    "HUL": SOFTMAX,
-    "HIL": ("sigmoid", *SOFTMAX),
-}
-"""Output activations for which a loss is not made."""
-FITTING = {
-    "BCE": "End it in sigmoid() if outputs are yes or no; use CCE for one class of several.",
-    **dict.fromkeys(("CCE", "KLD"), "End the model in softmax()."),
-    **dict.fromkeys(
-        ("MSE", "MAE", "HUL"), "Use CCE for classes; leave softmax() out for quantities."
-    ),
-    "HIL": "End it without an activation, or use BCE after sigmoid(), CCE after softmax().",
-}
-"""How to make the loss and the end of the model fit together."""
+from webnnm.training.losses import LOSSES
 
 SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
 """Targets are well scaled with a deviation between the first two and a mean within the third."""
@@ -46,11 +27,13 @@ SIGNS = (
     "and end in tanh()."
 )
 
-MEASURED = ("MSE", "MAE", "HUL")
-"""Losses of measurements."""
-
 MOST_NUMBERS = 20
 """Whole numbers from 0 or 1 up to this may be classes; counts and years are larger."""
+
+
+def _is_measured(output: OutputFacts) -> bool:
+    """Return whether the loss of an output is for measurements."""
+    return output.loss in LOSSES and LOSSES[output.loss].measured
 
 
 def _bounds(output: OutputFacts) -> tuple[float, float]:
@@ -89,10 +72,14 @@ def unfitting_activation(facts: Facts) -> Hit | None:
 
     Ignore it where calibrated probabilities matter more than the predicted class (Brier score).
     """
-    found = [o for o in facts.outputs if o.written and o.activation in UNFITTING.get(o.loss, ())]
+    found = [
+        o
+        for o in facts.outputs
+        if o.written and o.loss in LOSSES and o.activation in LOSSES[o.loss].unfitting
+    ]
     return grouped(
         {o.node: f"{o.loss} on the {o.activation} output {o.name}" for o in found},
-        remedy=" ".join({FITTING[o.loss]: None for o in found}),
+        remedy=" ".join({LOSSES[o.loss].remedy: None for o in found}),
     )
 
 
@@ -248,7 +235,7 @@ def numbered(facts: Facts) -> Hit | None:
         low, high = round(labels.raw_minimum), round(labels.raw_maximum)
         whole = labels.raw_whole and low in (0, 1) and count(labels.shape) == 1
         few = high - low >= 2 and high <= MOST_NUMBERS
-        measured = output.loss in MEASURED and labels.kind in ("continuous", "classes")
+        measured = _is_measured(output) and labels.kind in ("continuous", "classes")
         if not (whole and few and measured):
             return None
         declared.append(labels.declared)
@@ -285,7 +272,7 @@ def squared(facts: Facts) -> Hit | None:
     """
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
-        if output.loss not in MEASURED or not labels.binary or labels.std == 0:
+        if not _is_measured(output) or not labels.binary or labels.std == 0:
             return None
         kind = "one-hot rows" if labels.single else "0 and 1"
         return f"{output.loss} on {kind} of {output.name}, which {output.operator or 'it'} delivers"

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from webnnm.graph.elaboration.sourced import SourcedBlock
 
 
-MERGING = ("add", "concat", "max", "min", "mul")
-"""Operators whose operands may be a list, in which the previous result is not contained."""
-
-
 @pause_garbage_collection()
 def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     """Turn a document into a network whose shapes and types are all known.
@@ -180,7 +176,7 @@ def _find_dropper(layers: list[LayerVertex], kept: Collection[int]) -> LayerVert
     """Return the layer written after one that no output needs, if it has a list of operands."""
     for before, layer in pairwise(layers):
         lost = id(before) not in kept and id(layer) in kept
-        if lost and before.chain == layer.chain and layer.operator.name in MERGING:
+        if lost and before.chain == layer.chain and (layer.rules.folds or layer.operator.variadic):
             return layer
     return None
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import LayerVertex, Network
 
-INDEXED = ("embedding", "gather", "gatherElements", "gatherND")
-"""Operators whose operands may be row indices, which float16 cannot represent."""
-
 
 def half_network(network: Network) -> Network:
     """Return the network with float16 inputs, except those with a written type and indices."""
     indices = {
         source.vertex
         for layer in network.layers
-        if layer.operator.name in INDEXED
+        if layer.has("lookup")  # float16 cannot represent the numbers of rows
         for source in layer.sources()
         if not isinstance(source.vertex, LayerVertex)
     }

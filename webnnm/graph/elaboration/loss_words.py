@@ -12,25 +12,46 @@ from webnnm.notation.syntax import Items, LossParameter, Number, Value
 
 @dataclass(frozen=True)
 class LossWord:
-    """A loss by its short name, its other names, and its parameters."""
+    """A loss by its short name, its other names, what it is, and its parameters."""
 
     name: str
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...]
+    summary: str
     parameters: tuple[str, ...] = ()
 
 
 LOSSES = (
-    LossWord("MSE", ("meanSquaredError",)),
-    LossWord("MAE", ("meanAbsoluteError",)),
-    LossWord("HUL", ("huber", "huberLoss"), ("delta",)),
-    LossWord("BCE", ("binaryCrossEntropy",)),
-    LossWord("BCEL", ("binaryCrossEntropyWithLogits",)),
-    LossWord("CCE", ("categoricalCrossEntropy",)),
-    LossWord("CCEL", ("categoricalCrossEntropyWithLogits", "cceWithLogits")),
-    LossWord("SCE", ("sparseCategoricalCrossEntropy",)),
-    LossWord("HIL", ("hinge", "hingeLoss")),
-    LossWord("KLD", ("kullbackLeibler", "klDivergence")),
-    LossWord("FOL", ("FL", "focal", "focalLoss"), ("gamma", "alpha")),
+    LossWord("MSE", ("meanSquaredError",), "mean squared error"),
+    LossWord("MAE", ("meanAbsoluteError",), "mean absolute error"),
+    LossWord(
+        "HUL",
+        ("huber", "huberLoss"),
+        "Huber loss: squared near the target, absolute far from it",
+        ("delta",),
+    ),
+    LossWord("BCE", ("binaryCrossEntropy",), "binary cross-entropy of probabilities"),
+    LossWord("BCEL", ("binaryCrossEntropyWithLogits",), "binary cross-entropy of logits"),
+    LossWord("CCE", ("categoricalCrossEntropy",), "cross-entropy of probabilities over classes"),
+    LossWord(
+        "CCEL",
+        ("categoricalCrossEntropyWithLogits", "cceWithLogits"),
+        "cross-entropy of logits over classes",
+    ),
+    LossWord(
+        "SCE",
+        ("sparseCategoricalCrossEntropy",),
+        "cross-entropy over classes given by their numbers",
+    ),
+    LossWord("HIL", ("hinge", "hingeLoss"), "hinge loss"),
+    LossWord(
+        "KLD", ("kullbackLeibler", "klDivergence"), "Kullback–Leibler divergence of distributions"
+    ),
+    LossWord(
+        "FOL",
+        ("FL", "focal", "focalLoss"),
+        "focal loss: easy examples count less",
+        ("gamma", "alpha"),
+    ),
 )
 
 _BY_WORD = {word: loss for loss in LOSSES for word in (loss.name, *loss.aliases)}
@@ -43,6 +64,16 @@ def loss_name(name: str) -> str | None:
     'CCE'
     """
     return _BY_WORD[name].name if name in _BY_WORD else None
+
+
+def loss_summary(name: str) -> str:
+    """Return what a loss is, for editors."""
+    return _BY_WORD[name].summary
+
+
+def loss_parameters(name: str) -> tuple[str, ...]:
+    """Return the numbers that the notation can set for a loss; none for one that is a function."""
+    return _BY_WORD[name].parameters if name in _BY_WORD else ()
 
 
 def loss_numbers(block: Block) -> dict[str, float | tuple[float, ...]]:

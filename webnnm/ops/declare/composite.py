@@ -27,6 +27,7 @@ from webnnm.ops.declare.operator import (
 )
 from webnnm.ops.declare.signature import Ranks, Types, read_signature
 from webnnm.ops.declare.tensors import Builder, OperatorError
+from webnnm.ops.declare.traits import Trait
 
 
 class Declaration(TypedDict, total=False):
@@ -53,6 +54,7 @@ class Declaration(TypedDict, total=False):
     layer: LayerRules | None
     samples: Sequence[Sample]
     hazards: Collection[str]
+    traits: Collection[Trait]
     native: str
     covers: Callable[..., bool]
     infer: Infer
@@ -101,6 +103,7 @@ def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decom
             samples=tuple(declaration.get("samples", ())),
             aliases=tuple(aliases),
             hazards=frozenset(declaration.get("hazards", ())),
+            traits=frozenset(declaration.get("traits", ())),
             # With a rule of its own it has to stay one node of the graph, as if WebNN had a
             # method of its name; backends detect that there is none, and decompose it.
             native=native or (name if any(rules) else ""),

@@ -7,16 +7,27 @@ from typing import Literal
 Trait = Literal[
     "activation",
     "additive",
+    "arithmetic",
+    "choosing",
     "convolution",
+    "copying",
     "linear",
+    "lookup",
+    "moving",
     "normalization",
     "passing",
     "pooling",
+    "positional",
+    "positive",
     "probabilistic",
     "product",
+    "rearranging",
     "recurrent",
     "rectifying",
+    "reduction",
     "saturating",
+    "scaling",
+    "sequential",
     "windowed",
 ]
 """What an operator is or does:
@@ -30,7 +41,16 @@ Trait = Literal[
 - `normalization`: the result has the same scale, whatever that of the operand.
 - `pooling`: combines places of a picture, channel by channel; `windowed`: takes windows of nearby
   places, as convolutions do.
-- `passing`: hands its operand on, at most in another shape, type or order, or with gaps.
-- `additive`: the operand plus or minus something.
+- `passing`: hands its operand on, at most in another shape, type or order, or with gaps; `copying`:
+  in the same shape and order; `moving`: to other positions.
+- `choosing`: each element of the result is one of an operand, 0, or a bound of its type;
+  `rearranging`: of the only operand, and options alone say which one.
+- `lookup`: rows or elements of a table, by their indices.
+- `arithmetic`: one of the four operations of numbers; `additive`: the operand plus or minus
+  something; `scaling`: changes the scale or the centre of numbers.
+- `reduction`: combines the elements along axes.
+- `positional`: tells the positions of tokens apart; `sequential`: a layer that reads several tokens
+  of a sequence, whatever its options are.
+- `positive`: is not defined for operands below 0.
 - `linear`: linear in its first operand, where the others are parameters or constants.
 """

@@ -11,14 +11,18 @@ from tests.unit.compiler.passes.graphs import names, random_graph, same
 from tests.unit.ops.cases import CASES, Case, build, np
 from tests.work import draws
 from webnnm import GraphBuilder
-from webnnm.compiler.passes.layout import LAYOUTS, channels_last, takes_any_order
+from webnnm.compiler.passes.layout import channels_last, is_source, takes_any_order
 from webnnm.compiler.passes.pending_transposes import inverse
 from webnnm.graph.node import Operand
 
 TURNING = [
     case
     for case in CASES
-    if (takes_any_order(case.operator) or case.operator.name in LAYOUTS.keys() | {"reshape"})
+    if (
+        takes_any_order(case.operator)
+        or is_source(case.operator)
+        or case.operator.name == "reshape"
+    )
     and case.sample.shapes[0]
     and len(case.sample.shapes[0]) > 1
 ]
