@@ -432,7 +432,7 @@ async def kept(request):
         await release(request)
     standing = found.state.checkpoint
     found.close()
-    epochs = standing.settings["epochs"] if standing else 0
+    epochs = standing.settings.epochs if standing else 0
     if not standing or standing.epoch >= epochs:
         return "{}"
     return json.dumps({"epoch": standing.epoch + (standing.batch > 0), "epochs": epochs})

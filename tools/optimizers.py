@@ -7,8 +7,8 @@ from pathlib import Path
 from tools.common import ROOT
 from tools.operators import table
 from webnnm.core.markup import tag
-from webnnm.training.hyperparameters import HYPERPARAMETERS
 from webnnm.training.optimizers import OPTIMIZERS, Optimizer
+from webnnm.training.settings import Settings
 
 DEFAULTS = ROOT / "docs" / "defaults.md"
 FORMULAS = ROOT / "docs" / "specification" / "e-training.md"
@@ -65,7 +65,7 @@ def _tabulate_formulas() -> str:
 
 
 def _list_options() -> str:
-    default = HYPERPARAMETERS["optimizer"].default
+    default = Settings().optimizer
     names = sorted((o.name for o in RECORDS), key=lambda name: name != default)
     return "".join(f"    {tag('option', name)}\n" for name in names)
 

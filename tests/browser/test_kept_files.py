@@ -57,7 +57,7 @@ from webnnm import DataError, NNModel
 
 try:
     model = await NNModel.load(name, backend="webnn", log=lambda _: None)
-    found = [model.step, model.state.checkpoint.settings["optimizer"]]
+    found = [model.step, model.state.checkpoint.settings.optimizer]
     model.close()
 except DataError as error:
     found = [error.code, ""]

@@ -25,6 +25,7 @@ from webnnm.evaluation.result import TestResult
 from webnnm.model.searching import Search, Trial
 from webnnm.trainer.progress_screens import Notebook
 from webnnm.trainer.review import Review
+from webnnm.training.settings import Settings
 
 Producer = Callable[[str], str]
 
@@ -110,7 +111,9 @@ HTML: Mapping[str, Producer] = {
     )._repr_html_(),
     "search": lambda name: Search(name, [(1, 1)], [Trial(0, {name: name}, [0.5])]).to_html(),
     "review": lambda name: Review(
-        findings=history(name).findings, settings={name: name}, origins={name: name}
+        findings=history(name).findings,
+        settings=Settings(silence=(name,)),
+        origins={"silence": name},
     ).to_html(),
     "progress": notebook_bar,
     "folder": folder_list,

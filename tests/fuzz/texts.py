@@ -24,8 +24,8 @@ from webnnm.notation.formatter import format_document
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.testing.objectives import objectives
 from webnnm.trainer.decisions import update_settings
-from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import FinalSettings, Settings
 from webnnm.training.step import target_type, training_step
 from webnnm.training.step_settings import StepSettings
 
@@ -89,16 +89,22 @@ def _step(network: Network, sequence: Mapping[str, int]) -> Graph:
             steps=1,
             sequence=sequence,
             losses=losses,
-            optimizer=OPTIMIZERS[settings["optimizer"]],
+            optimizer=OPTIMIZERS[settings.optimizer],
             update=update_settings(network, settings),
         ),
     ).graph
 
 
 @functools.cache
-def _settings() -> Mapping[str, Any]:
-    found = resolve({"optimizer": "adam", "gradient_clipping": "global", "gradient_scaling": "on"})
-    return found | {"regularization": "L1+L2", "lambda1": 1e-5, "lambda2": 1e-4}
+def _settings() -> FinalSettings:
+    return Settings(
+        optimizer="adam",
+        gradient_clipping="global",
+        gradient_scaling="on",
+        regularization="L1+L2",
+        lambda1=1e-5,
+        lambda2=1e-4,
+    ).finish_without_data()
 
 
 def _check_types(graph: Graph) -> None:

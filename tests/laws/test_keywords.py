@@ -13,9 +13,9 @@ from webnnm.evaluation.epoch import BatchRecord, EpochRecord
 from webnnm.model.creation import SETTINGS
 from webnnm.model.keywords import CreateSettings, Hyperparameters
 from webnnm.trainer.progress import DISPLAYS, Progress
-from webnnm.training.hyperparameters import HYPERPARAMETERS
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import SCHEDULES
+from webnnm.training.settings import HYPERPARAMETERS
 
 NAMES = {each.__name__: each for each in (AnyDataset, Backend, BatchRecord, EpochRecord, Progress)}
 

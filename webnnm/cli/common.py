@@ -29,7 +29,7 @@ from webnnm.snapshots.kinds import (
     recognise_file,
 )
 from webnnm.snapshots.safetensors import parse_json
-from webnnm.training.hyperparameters import HYPERPARAMETERS
+from webnnm.training.settings import HYPERPARAMETERS
 
 if TYPE_CHECKING:
     from webnnm.graph.elaboration.outline import Warning

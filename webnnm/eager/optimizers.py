@@ -19,8 +19,8 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph, Operand
 from webnnm.training.clipping import CLIP_STATE
-from webnnm.training.hyperparameters import given, resolve
 from webnnm.training.optimizers import OPTIMIZERS, SlotShape
+from webnnm.training.settings import FinalSettings, parse_settings
 from webnnm.training.step_settings import RATE
 from webnnm.training.units import product_units
 from webnnm.training.update import CLOCK, SLOT, UpdateSettings, moved
@@ -79,19 +79,16 @@ def optimizer(
     Raises `DataError` NNM703 for settings that the optimizer does not have, NNM704 for values out
     of range.
     """
-    options = given({"optimizer": name, **settings})
-    declaration = OPTIMIZERS[options["optimizer"]]
-    if lr is not None and not callable(lr) and not isinstance(lr, Array):
-        options |= given({"lr": lr})
-    allowed = [*COMMON, *declaration.defaults]
-    for setting in options.keys() - {"optimizer"}:
-        if setting not in allowed:
-            hint = f"it has {', '.join(allowed)}"
-            raise DataError(
-                "NNM703", f'"{declaration.name}" has no "{setting}" by itself', hint=hint
-            )
-    complete = resolve(options)
-    rate = lr if callable(lr) or isinstance(lr, Array) else complete["lr"]
+    is_fixed = lr is not None and not callable(lr) and not isinstance(lr, Array)
+    parsed = parse_settings({"optimizer": name, **settings, **({"lr": lr} if is_fixed else {})})
+    chosen = OPTIMIZERS[parsed.optimizer]
+    accepted = [*COMMON, *chosen.defaults]
+    for setting in parsed.explicit - {"optimizer"}:
+        if setting not in accepted:
+            hint = f"it has {', '.join(accepted)}"
+            raise DataError("NNM703", f'"{chosen.name}" has no "{setting}" by itself', hint=hint)
+    complete = parsed.finish_without_data()
+    rate = lr if callable(lr) or isinstance(lr, Array) else complete.lr
     return ContainerOptimizer(complete, rate, decays, multipliers)
 
 
@@ -103,12 +100,10 @@ class ContainerOptimizer:
     None where a parameter has none of a kind.
     """
 
-    def __init__(
-        self, settings: Mapping[str, Any], rate: Rate, decays: Any, multipliers: Any
-    ) -> None:
+    def __init__(self, settings: FinalSettings, rate: Rate, decays: Any, multipliers: Any) -> None:
         self._settings, self._rate = settings, rate
         self._decays, self._multipliers = decays, multipliers
-        self._optimizer = OPTIMIZERS[settings["optimizer"]]
+        self._optimizer = OPTIMIZERS[settings.optimizer]
         self._graphs: dict[Any, tuple[Graph, list[_Slot]]] = {}
 
     def init(self, params: Any) -> dict[str, Any]:
@@ -167,7 +162,7 @@ class ContainerOptimizer:
     def _statistics(self) -> list[str]:
         """The state that it keeps for all parameters together."""
         clocks = [CLOCK + name for name in self._optimizer.clocks]
-        return clocks + [*CLIP_STATE] * (self._settings["gradient_clipping"] == "global")
+        return clocks + [*CLIP_STATE] * (self._settings.gradient_clipping == "global")
 
     def _compile(self, structure: Structure, shapes: Sequence[Shape]) -> tuple[Graph, list[_Slot]]:
         """Return the graph of one update of parameters of these shapes, and their slots."""
@@ -204,15 +199,15 @@ class ContainerOptimizer:
         update = UpdateSettings(
             multipliers=dict(zip(names, factors, strict=True)),
             decays=dict(zip(names, decaying, strict=True)),
-            numbers={name: s[name] for name in self._optimizer.defaults},
-            weight_decay=s["weight_decay"],
-            clipping=s["gradient_clipping"],
-            clip_alpha=s["clip_alpha"],
-            clip_epsilon=s["clip_epsilon"],
-            agc_lambda=s["agc_lambda"],
+            numbers={name: getattr(s, name) for name in self._optimizer.defaults},
+            weight_decay=s.weight_decay,
+            clipping=s.gradient_clipping,
+            clip_alpha=s.clip_alpha,
+            clip_epsilon=s.clip_epsilon,
+            agc_lambda=s.agc_lambda,
             units={name: _units(shape) for name, shape in zip(names, shapes, strict=True)},
-            lambda1=s["lambda1"] if "L1" in s["regularization"] else 0.0,
-            lambda2=s["lambda2"] if "L2" in s["regularization"] else 0.0,
+            lambda1=s.lambda1 if "L1" in s.regularization else 0.0,
+            lambda2=s.lambda2 if "L2" in s.regularization else 0.0,
         )
         moved(b, weights, slopes, b.input(RATE, "float32", []), self._optimizer, update, state)
         return b.build(state)

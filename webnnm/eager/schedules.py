@@ -14,8 +14,8 @@ from webnnm.eager.elementwise import clip
 from webnnm.eager.manipulation import take
 from webnnm.eager.scopes import TRACES
 from webnnm.eager.types import astype
-from webnnm.training.hyperparameters import resolve
 from webnnm.training.schedules import Schedule
+from webnnm.training.settings import parse_settings
 
 
 def schedule(
@@ -52,7 +52,7 @@ def schedule(
             'a schedule "plateau" depends on losses, not on the step alone',
             hint="pass the rate: optimizer.update(gradients, state, params, lr=rate)",
         )
-    settings = resolve(
+    settings = parse_settings(
         {
             "schedule": kind,
             "lr": lr,
@@ -62,10 +62,10 @@ def schedule(
             "step_epochs": step_epochs,
             "step_factor": step_factor,
         }
-    )
+    ).finish_without_data()
     if batches < 1:
         raise DataError("NNM704", f"an epoch of {batches} batches", hint="it has at least one")
-    return LearningRate(Schedule.of(settings, batches))
+    return LearningRate(settings.make_schedule(batches))
 
 
 class LearningRate:

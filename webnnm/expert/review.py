@@ -13,7 +13,7 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.registry import RULES
 from webnnm.expert.rules.rule import Hit, Rule
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.trainer.review import Review, origin_of
+from webnnm.trainer.review import Review, origins_of
 from webnnm.training.automatic import default_strengths, without_rules
 
 PROVEN = 0.95
@@ -25,44 +25,78 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
 
     >>> from webnnm.graph.elaboration.elaborate import elaborate
     >>> from webnnm.notation import parse
+    >>> from webnnm.training.settings import Settings
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers dropout(0.8), matmul(w);"
-    >>> settings = {"optimizer": "rlion", "lr": 0.01, "gradient_clipping": "auto"}
-    >>> print(review(Facts(network=elaborate(parse(text)), settings=settings)))
-    Capacity
-      warning E404 line 1, column 49: dropout1 drops 80%
-        → Drop 10 to 50 %.
-    Settings
-      lr 0.01 (default of rlion)
-      default: optimizer rlion, gradient_clipping off
+    >>> found = review(Facts(network=elaborate(parse(text)), settings=Settings(optimizer="rlion")))
+    >>> print(found.finding("E404"))
+    warning E404 line 1, column 49: dropout1 drops 80%
+      → Drop 10 to 50 %.
+    >>> found.settings.gradient_clipping, found.origins["lr"]
+    ('off', 'default of rlion')
 
     Raises `DataError` NNM703 for an unknown rule.
     """
     for id in off:
         if id not in RULES:
             raise DataError("NNM703", f'there is no rule "{id}"', hint=suggestion(id, RULES))
-    given = {name for name, value in facts.given.items() if value != "auto"}
-    given |= {f"{output.name}:loss" for output in facts.outputs if output.written}
-    settings = without_rules(facts.settings)
-    settings |= {f"{output.name}:loss": output.loss for output in facts.outputs if output.loss}
-    optimizer, rows = facts.settings.get("optimizer"), facts.data.training
-    origins = {name: origin_of(name, given, optimizer, rows) for name in settings}
-    if settings.get("batch_size", 0) is None and facts.data.sizes:
-        settings["batch_size"] = facts.data.batch_size
-        origins["batch_size"] = "default of the dataset"
+    decisions = _Decisions(facts)
     findings: list[Finding] = []
     place = _places(facts.network)
     for rule in RULES.about(facts):
         if rule.id not in off:
-            decide = partial(_decide, rule.id, given=given, settings=settings, origins=origins)
-            findings += _apply(rule, facts, place, decide)
-    _strengths(settings, origins)
+            findings += _apply(rule, facts, place, partial(decisions.decide, rule.id))
+    decisions.add_strengths()
     findings = consistent(tried(_merged(findings, facts), facts))
     return Review(
         findings=findings,
-        settings=settings,
-        origins=origins,
+        settings=decisions.settings,
+        origins=decisions.origins,
+        losses=decisions.losses,
         examined=facts.data.examined,
     )
+
+
+class _Decisions:
+    """The settings and losses of a training, as the rules decide them one after the other.
+
+    `origins` are as in `Review`.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self.settings = without_rules(facts.settings)
+        self.origins = origins_of(self.settings, facts.data.training)
+        self.losses = {output.name: output.loss for output in facts.outputs if output.loss}
+        if self.settings.batch_size is None and facts.data.sizes:
+            self.settings = replace(self.settings, batch_size=facts.data.batch_size)
+            self.origins["batch_size"] = "default of the dataset"
+        for output in facts.outputs:
+            if output.loss:
+                self.origins[f"{output.name}:loss"] = "given" if output.written else "default"
+
+    def decide(self, id: str, changes: Mapping[str, Any]) -> list[str]:
+        """Apply a rule's changes to what the user did not decide; return what was done."""
+        done: list[str] = []
+        for name, value in changes.items():
+            earlier = self.origins.get(name, "")
+            if earlier == "given":
+                continue
+            self.origins[name] = id
+            if name.endswith(":loss"):
+                self.losses[name.removesuffix(":loss")] = value
+            else:
+                before = self.settings.regularization
+                if name == "regularization" and earlier in RULES and before != "off":
+                    value, self.origins[name] = f"{value}+{before}", f"{earlier}, {id}"
+                self.settings = replace(self.settings, **{name: value})
+            done.append(f"{name}={value!r}")
+        return done
+
+    def add_strengths(self) -> None:
+        """Give a regularization that is on its λ where that is 0 (spec E.1)."""
+        strengths = default_strengths(self.settings)
+        self.settings = replace(self.settings, **strengths)
+        origin = self.origins["regularization"].replace("given", "default")
+        self.origins |= dict.fromkeys(strengths, origin)
 
 
 def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -> list[Finding]:
@@ -141,35 +175,6 @@ def consistent(findings: Sequence[Finding]) -> list[Finding]:
         if not any(rule.contradicts(RULES[other.id]) for other in kept):
             kept.append(finding)
     return [finding for finding in findings if finding.failed or finding in kept]
-
-
-def _decide(
-    id: str,
-    changes: Mapping[str, Any],
-    given: Collection[str],
-    settings: dict[str, Any],
-    origins: dict[str, str],
-) -> list[str]:
-    """Apply a rule's decisions to settings that the user did not give; return what was done."""
-    done: list[str] = []
-    for name, value in changes.items():
-        if name in given:
-            continue
-        earlier = origins.get(name, "")
-        if name == "regularization" and earlier in RULES and settings[name] != "off":
-            value, origins[name] = f"{value}+{settings[name]}", f"{earlier}, {id}"
-        else:
-            origins[name] = id
-        settings[name] = value
-        done.append(f"{name}={value!r}")
-    return done
-
-
-def _strengths(settings: dict[str, Any], origins: dict[str, str]) -> None:
-    """Give a regularization that is on its λ where that is 0 (spec E.1)."""
-    for name, strength in default_strengths(settings).items():
-        settings[name] = strength
-        origins[name] = origins["regularization"].replace("given", "default")
 
 
 def _finding(rule: Rule, hit: Hit, done: Sequence[str], place: Callable[[str], Any]) -> Finding:

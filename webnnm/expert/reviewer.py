@@ -29,9 +29,8 @@ from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.trainer.review import Review, given_settings
 from webnnm.trainer.row_settings import settings_by_rows
-from webnnm.training.hyperparameters import given as written
-from webnnm.training.hyperparameters import resolve
 from webnnm.training.output_activation import activation_of
+from webnnm.training.settings import Settings, parse_settings
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -138,7 +137,7 @@ class Reviewer:
         # At this point, findings about an output concern written losses only.
         if any(output.block.loss for output in network.outputs):
             aims = _aims(network, sequence, None, lambda: objectives(network, sequence, None))
-        known = gather_facts(network, None, None, aims[0], given={}, settings={})
+        known = gather_facts(network, None, None, aims[0], settings=Settings())
         for finding in apply_rules(_with_refused(known, sequence, aims[1])).findings:
             if finding.severity in ("error", "warning"):
                 self._told.append(str(finding))
@@ -147,8 +146,7 @@ class Reviewer:
 
     def facts(
         self,
-        given: Mapping[str, Any],
-        settings: Mapping[str, Any],
+        settings: Settings,
         scouting: ScoutingFacts | None = None,
         network: Network | None = None,
     ) -> Facts:
@@ -169,7 +167,6 @@ class Reviewer:
             model.backend,
             binding,
             {name: aim for name, aim in possible.items() if name not in problems},
-            given=given,
             settings=settings,
             data=self._data,
             scouting=scouting,
@@ -180,8 +177,7 @@ class Reviewer:
 
     def review(
         self,
-        given: Mapping[str, Any],
-        settings: Mapping[str, Any],
+        settings: Settings,
         scouting: Mapping[str, Any] | None = None,
         history: History | None = None,
     ) -> Review:
@@ -191,19 +187,19 @@ class Reviewer:
         `scouting` is the table of a seed search, as `Scouting.to_dict` returns it. If the inputs
         become float16, the model is reviewed once more with float16 inputs.
         """
-        off = settings.get("silence", ())
-        if settings["optimize_for"] == "edge":  # requested, perhaps when the model was created
-            given = {"optimize_for": "edge", **given}
+        off = settings.silence
+        if settings.optimize_for == "edge":  # requested, perhaps when the model was created
+            settings = replace(settings, explicit=settings.explicit | {"optimize_for"})
         table = scouting if history is None else history.scouting
         measured: ScoutingFacts | None = None
         if table:
             from webnnm.expert.facts.hindsight import scouting_facts
 
             measured = scouting_facts(table)
-        found = apply_rules(self._of(history, given, settings, measured), off=off)
-        if found.settings.get("compute_type") == "float16":
+        found = apply_rules(self._of(history, settings, measured), off=off)
+        if found.settings.compute_type == "float16":
             half = half_network(self._model.network)
-            found = apply_rules(self._of(history, given, settings, measured, half), off=off)
+            found = apply_rules(self._of(history, settings, measured, half), off=off)
         if history is not None:
             # Findings reported then may not apply to a model that is trained now.
             ids = {*off, *(finding.id for finding in found.findings)}
@@ -223,8 +219,9 @@ class Reviewer:
         With `early` it is still running.
         """
         assert self._reviewed is not None
-        off = history.settings.get("silence", ())
-        found = hindsight(with_history(self._reviewed, history), off=off, early=early)
+        facts = with_history(self._reviewed, history)
+        off = () if facts.history is None else facts.history.settings.silence
+        found = hindsight(facts, off=off, early=early)
         return sorted(consistent(found), key=lambda finding: finding.rank)
 
     def failure(self, error: Exception) -> Finding:
@@ -327,7 +324,7 @@ def review(
     >>> found = review(text, epochs=50, gradient_clipping="global")
     >>> [str(finding).splitlines()[0] for finding in found.findings if finding.id == "E404"]
     ['warning E404 line 1, column 49: dropout1 drops 80%']
-    >>> found.settings["gradient_clipping"], found.origins["gradient_clipping"]
+    >>> found.settings.gradient_clipping, found.origins["gradient_clipping"]
     ('global', 'given')
 
     - `model`: a text, a syntax tree or an `NNModel`. For texts no backend is opened, so findings
@@ -346,9 +343,9 @@ def review(
     fit, NNM703 or NNM704 for invalid hyperparameters.
     """
     hint = "name them, as in review(model, epochs=20)"
-    given = written(merge_keywords(hyperparameters, more, "webnnm.review", hint))
+    settings = parse_settings(merge_keywords(hyperparameters, more, "webnnm.review", hint))
     if history is not None:
-        given = given_settings(history) | given
+        settings = parse_settings(given_settings(history) | settings.explicit_values())
     if isinstance(model, str):
         model = parse(model)
     subject: Reviewed
@@ -365,13 +362,14 @@ def review(
         subject = model if isinstance(model, Draft) else model.state
         if dataset is not None:
             subject = Draft(subject.network, dataset)
-    settings = resolve({"optimize_for": subject.optimize_for} | given)
-    settings["batch_size"] = settings["batch_size"] or subject.batch_size
+    settings = settings.with_defaults(
+        optimize_for=subject.optimize_for, batch_size=subject.batch_size
+    ).resolve()
     refused = subject.refused if isinstance(subject, Draft) else {}
     reviewer = Reviewer(subject, refused)
     data = subject.binding().dataset if subject.has_dataset else None
-    settings = settings_by_rows(subject.network, data, given, settings)
-    return reviewer.review(given, settings, history=history)
+    settings = settings_by_rows(subject.network, data, settings)
+    return reviewer.review(settings, history=history)
 
 
 def _aims(

@@ -26,9 +26,8 @@ from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.decisions import chosen_losses, loss_weights, update_settings
-from webnnm.training.hyperparameters import given as written
-from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import parse_settings
 from webnnm.training.step_settings import StepSettings
 
 Lengths = int | Mapping[str, int | None] | None
@@ -143,18 +142,18 @@ def _training(
     state: ModelState, hyperparameters: Mapping[str, Any]
 ) -> tuple[Network, StepSettings]:
     """Return the network and the settings of a training step, "auto" settled by a review."""
-    given = written(hyperparameters)
-    settings = resolve({"optimize_for": state.optimize_for} | given)
-    settings |= Reviewer(state).review(given, settings).settings
-    half: bool = settings["compute_type"] == "float16"
+    settings = parse_settings(hyperparameters).with_defaults(optimize_for=state.optimize_for)
+    review = Reviewer(state).review(settings.resolve())
+    settings = review.settings.finish_without_data()
+    half = settings.compute_type == "float16"
     network = half_network(state.trained_network) if half else state.trained_network
     return network, StepSettings(
         batch=0,
         rows=0,
         steps=1,
         sequence={},
-        losses=chosen_losses(state, settings),
-        optimizer=OPTIMIZERS[settings["optimizer"]],
+        losses=chosen_losses(state, settings, review.losses),
+        optimizer=OPTIMIZERS[settings.optimizer],
         weights=loss_weights(settings),
         update=update_settings(network, settings),
     )

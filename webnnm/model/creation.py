@@ -10,7 +10,7 @@ from webnnm.core.naming import snake_case
 from webnnm.core.plugins import plugin
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document, ModelFile
-from webnnm.training.hyperparameters import given as written
+from webnnm.training.settings import parse_settings
 
 SETTINGS = (
     "source",
@@ -54,7 +54,7 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         found[name] = value
     for name in ("seed", "batch_size"):
         if found.get(name) is not None:
-            found |= written({name: found[name]})
+            found |= parse_settings({name: found[name]}).explicit_values()
     if not isinstance(found.get("files") or {}, Mapping):
         hint = "give a dict, name in the text → path, URL or bytes"
         raise DataError("NNM704", f"files is {found['files']!r}"[:60], hint=hint)
@@ -65,7 +65,7 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         hint = "review=False leaves out the expert system"
         raise DataError("NNM704", f"review is {found['review']!r}"[:60], hint=hint)
     if found.get("optimize_for") is not None:
-        found |= written({"optimize_for": found["optimize_for"]})
+        found |= parse_settings({"optimize_for": found["optimize_for"]}).explicit_values()
         if found["optimize_for"] == "edge" and not found.get("device_type"):
             found["device_type"] = "npu"
     return found

@@ -41,7 +41,7 @@ async def cross_validate(
     Raises `DataError` NNM704 for fewer than two folds or more folds than rows, and for datasets
     that are not a `Dataset`; NNM714 without a dataset; and what `train` raises.
     """
-    given = read_hyperparameters(
+    settings = read_hyperparameters(
         hyperparameters, more, "cross_validate", "cross_validate(model, epochs=20)"
     )
     state = model.state
@@ -55,9 +55,9 @@ async def cross_validate(
     results: list[TestResult] = []
     with state.occupancy.by("a cross-validation"):
         for number, fold in enumerate(dataset.folds(k, subset=subset, seed=state.seed), 1):
-            settings = {**fold_settings(state), "dataset": fold}
-            async with await type(model).create(settings) as copy:
-                await copy.train({"progress": "off", **given})
+            config = {**fold_settings(state), "dataset": fold}
+            async with await type(model).create(config) as copy:
+                await copy.train({"progress": "off", **settings.explicit_values()})
                 results.append(await copy.test())
             state.log(f"fold {number} of {k}: {results[-1]}")
     return CrossValidation(tuple(results))

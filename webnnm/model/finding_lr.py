@@ -49,7 +49,7 @@ async def find_lr(
     Raises `DataError` NNM704 for invalid bounds or fewer than ten steps, NNM714 without a
     dataset, and what `train` raises.
     """
-    given = read_hyperparameters(hyperparameters, more, "find_lr", "find_lr(model, epochs=20)")
+    settings = read_hyperparameters(hyperparameters, more, "find_lr", "find_lr(model, epochs=20)")
     state = model.state
     dataset = state.binding().dataset
     if not 0 < low < high < math.inf or steps < FEWEST:
@@ -68,16 +68,17 @@ async def find_lr(
         curve = smooth(losses)[FEWEST - 1 :]  # averages of fewer batches say little
         return not curve or curve[-1] <= DIVERGED * min(curve)
 
-    batch = given.get("batch_size") or state.batch_size or dataset.batch_size
+    batch = settings.batch_size or state.batch_size or dataset.batch_size
     epochs = -(-steps // -(-dataset.size("training") // batch))
-    settings = {**fold_settings(state), "dataset": dataset}
+    config = {**fold_settings(state), "dataset": dataset}
+    explicit = settings.explicit_values()
     course = {"lr": low, "min_lr": high, "schedule": "exponential", "epochs": epochs + 1}
     kept = {"seeds": 0, "restore_best": False, "validation_split": 0.0, "progress": "off"}
     with state.occupancy.by("a range test"):
-        async with await type(model).create(settings) as copy:
+        async with await type(model).create(config) as copy:
             copy.take_parameters(state.parameters.values())
             try:
-                await copy.train({**given, **course, **kept, "on_batch": watch})
+                await copy.train({**explicit, **course, **kept, "on_batch": watch})
             except DataError as error:
                 if error.code != "NNM708" or len(losses) < FEWEST:  # as far as it got
                     raise

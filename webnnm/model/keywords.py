@@ -1,6 +1,6 @@
 """The keyword arguments of `NNModel.create` and `NNModel.train` with their types, for editors.
 
-`creation.SETTINGS` and `training.hyperparameters` define the values and meaning of each.
+`creation.SETTINGS` and `training.settings.Settings` define the values and meaning of each.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from webnnm.core.keywords import merge_keywords
-from webnnm.training.hyperparameters import given as written
+from webnnm.training.settings import Settings, parse_settings
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -115,10 +115,10 @@ class Hyperparameters(TypedDict, total=False):
 
 def read_hyperparameters(
     config: Mapping[str, Any] | None, more: Mapping[str, Any], call: str, example: str
-) -> dict[str, Any]:
-    """Return the hyperparameters of a call, given as a dict or by keyword, in canonical form.
+) -> Settings:
+    """Return the settings that a call has, as a dict or by keyword.
 
     `example` is a call with a keyword argument.
     """
     hint = f"pass keyword arguments, as in {example}"
-    return written(merge_keywords(config, more, call, hint))
+    return parse_settings(merge_keywords(config, more, call, hint))

@@ -29,8 +29,7 @@ from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.review import given_settings
 from webnnm.trainer.row_settings import settings_by_rows
-from webnnm.training.hyperparameters import given as written
-from webnnm.training.hyperparameters import resolve
+from webnnm.training.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -615,8 +614,8 @@ class NNModel:
 
         The hyperparameters are those of table E.1 of the specification, in snake_case or camelCase:
         `epochs`, `batch_size`, `optimizer`, `lr`, `weight_decay`, `schedule`, `patience`, …
-        docs/training.md lists them by purpose, `webnnm.training.hyperparameters.HYPERPARAMETERS`
-        the values that each can take.
+        docs/training.md lists them by purpose, `webnnm.training.settings.Settings` has
+        the default and meaning of each.
 
         - `resume`: continue a training that was stopped or loaded, with its original
           hyperparameters; only a few, such as `epochs`, `patience` and callbacks, can be changed.
@@ -632,27 +631,27 @@ class NNModel:
         """
         from webnnm.trainer.training import Training
 
-        given = read_hyperparameters(
+        written = read_hyperparameters(
             hyperparameters, more, "NNModel.train", "model.train(epochs=20)"
         )
         self.state.occupancy.check()
         begun: Checkpoint | None = None
         self.state.binding()
         if not resume:
-            settings = self._settings(given)
+            settings = self._complete(written)
         else:
             begun = self.state.checkpoint
             if begun is None:
                 hint = "load a snapshot that was saved with optimizer=True"
                 raise DataError("NNM808", "there is no training to resume", hint=hint)
-            given = settings = begun.resume_settings(given)
+            settings = begun.resume_settings(written)
         saving = None
         if autosave:
             from webnnm.trainer.autosave import Autosave
 
             saving = partial(Autosave, self.save, autosave, autosave_seconds, on_autosave)
         reviewer = self._reviewer if self.state.review else None
-        self._training = Training(self.state, reviewer, given, dict(settings), begun, saving)
+        self._training = Training(self.state, reviewer, settings, begun, saving)
         return self._training
 
     def review(
@@ -672,15 +671,15 @@ class NNModel:
         history = None
         if isinstance(hyperparameters, History):
             history, hyperparameters = hyperparameters, given_settings(hyperparameters)
-        given = read_hyperparameters(
+        written = read_hyperparameters(
             hyperparameters, more, "NNModel.review", "model.review(epochs=20)"
         )
-        reviewed = self._reviewer.review(given, self._settings(given), history=history)
+        reviewed = self._reviewer.review(self._complete(written), history=history)
         return Findings(reviewed.findings)
 
     def profile(self) -> Any:
         """Return key figures of the model: depth, width, heavy operators and more (spec F.1)."""
-        return self._reviewer.facts({}, resolve({})).profile
+        return self._reviewer.facts(Settings().resolve()).profile
 
     async def scout(self, seeds: int = 100, seed: int | None = None) -> Scouting:
         """Try several random seeds for initialisation and keep the best parameters (spec E.4).
@@ -696,13 +695,13 @@ class NNModel:
         self.state.log(str(found))
         return found
 
-    def _settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all hyperparameters, taken from model and data if they are not given."""
-        settings = resolve({"optimize_for": self.state.optimize_for} | written(given))
-        own = {"batch_size": self.state.batch_size, "seed": self.seed}
-        settings |= {name: value for name, value in own.items() if settings[name] is None}
+    def _complete(self, settings: Settings) -> Settings:
+        """Return settings with what the user left out taken from optimizer, model and data."""
+        settings = settings.with_defaults(
+            optimize_for=self.state.optimize_for, batch_size=self.state.batch_size, seed=self.seed
+        )
         dataset = self.state.binding().dataset if self.state.has_dataset else None
-        return settings_by_rows(self.state.network, dataset, given, settings)
+        return settings_by_rows(self.state.network, dataset, settings.resolve())
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset of its dataset: loss, accuracy, confusion matrix, …

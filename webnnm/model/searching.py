@@ -24,7 +24,7 @@ from webnnm.snapshots import storage
 from webnnm.snapshots.safetensors import parse_json
 from webnnm.trainer.progress import Reporter, display
 from webnnm.training.automatic import by_rows
-from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
+from webnnm.training.settings import HYPERPARAMETERS, parse_settings
 
 WORD = re.compile(r"\$(\w+)")
 HELD_BACK = 0.2
@@ -226,7 +226,7 @@ async def search(
     Raises `DataError` NNM704 for an invalid space, number or file, and what `NNModel.create` and
     `train` raise, except for trainings that diverge.
     """
-    fixed = given(settings)
+    fixed = parse_settings(settings).explicit_values()
     _check(source, space, fixed, trials, eta)
     if epochs is None:
         epochs = _usual_epochs(dataset, fixed)
@@ -337,12 +337,13 @@ def _is_range(choices: Any) -> bool:
 
 
 def _usual_epochs(dataset: AnyDataset, fixed: Mapping[str, Any]) -> int:
-    settings = resolve(fixed)
-    batch = settings["batch_size"] or dataset.batch_size
+    settings = parse_settings(fixed).resolve()
+    batch = settings.batch_size or dataset.batch_size
     rows = dataset.size("training")
     divisible = isinstance(dataset, Dataset)
-    found = by_rows(settings, fixed, rows=rows, batch_size=batch, parameters=0, divisible=divisible)
-    return found["epochs"]
+    settings = by_rows(settings, rows=rows, batch_size=batch, parameters=0, divisible=divisible)
+    assert settings.epochs is not None
+    return settings.epochs
 
 
 async def _read(path: str | os.PathLike[str]) -> Any:

@@ -9,11 +9,10 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.evaluation.history import plain
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.training.hyperparameters import resolve
 from webnnm.training.schedules import Schedule
+from webnnm.training.settings import HYPERPARAMETERS, FinalSettings, Settings
 
 RESUMABLE = (
     *("epochs", "schedule_epochs", "patience", "silence", "progress", "on_epoch", "on_batch"),
@@ -34,8 +33,8 @@ LATEST = "loss"
 class Checkpoint:
     """A training between two of its steps.
 
-    - `given`, `settings`: the hyperparameters as written and as resolved; `losses`: output → loss
-      and its numbers; `schedule`: kind, T, W and lr of spec E.3.
+    - `settings`: without what ends with the process; `losses`: output → loss and its numbers;
+      `schedule`: kind, T, W and lr of spec E.3.
     - `state`: what steps carry over, by their names for it: parameters, moments, statistics.
     - `best`: the parameters of the best epoch, by name, empty before there is one; `best_epoch`
       and `best_loss` are that epoch. `restored`: the model has taken these.
@@ -44,8 +43,7 @@ class Checkpoint:
       its trainings.
     """
 
-    given: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    settings: FinalSettings
     schedule: Mapping[str, Any]
     losses: Mapping[str, Mapping[str, Any]]
     state: Mapping[str, HostArray]
@@ -78,7 +76,7 @@ class Checkpoint:
     @property
     def batches(self) -> int:
         """The number of batches of an epoch."""
-        return self.schedule["T"] // (self.settings["schedule_epochs"] or self.settings["epochs"])
+        return self.schedule["T"] // (self.settings.schedule_epochs or self.settings.epochs)
 
     def check(self, types: Mapping[str, TensorType], steps: int, sums: Collection[str]) -> None:
         """Raise `DataError` NNM808 unless the state fits a step with states of these types.
@@ -140,34 +138,22 @@ class Checkpoint:
             f"schedule_epochs={before.epochs} keeps the earlier end"
         )
 
-    def resume_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the resolved hyperparameters of a training that resumes from here.
+    def resume_settings(self, changes: Settings) -> FinalSettings:
+        """Return the settings of a training that resumes from here, all of them explicit.
 
-        They are those of the earlier training, except for what `given` changes: more or fewer
+        They are those of the earlier training, except for what the user changes: more or fewer
         epochs, patience, callbacks. Raises `DataError` NNM808 for anything else, because it would
         not be the same training.
         """
-        for name, value in given.items():
+        for name, value in changes.explicit_values().items():
             if name in RESUMABLE:
                 continue
-            before = self.settings.get(name)
+            before = getattr(self.settings, name)
             if value != before:
                 raise DataError(
                     "NNM808",
                     f"the training had {name} {before!r}, it cannot continue with {value!r}",
                     hint=f"leave {name} out, or train without resume=True from these parameters",
                 )
-        return {**resolve({}), **self.settings, "seeds": 0, **given}
-
-
-def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hyperparameters as a checkpoint keeps them, without objects of the process.
-
-    >>> lasting({"epochs": 3, "progress": "off", "on_epoch": print})
-    {'epochs': 3, 'progress': 'off'}
-    >>> lasting({"epochs": 3, "progress": object()})
-    {'epochs': 3}
-    """
-    shown = settings.get("progress")
-    left = ("loss",) if shown is None or isinstance(shown, str) else ("loss", "progress")
-    return plain({name: value for name, value in settings.items() if name not in left})
+        values: dict[str, Any] = {"seeds": 0, **changes.explicit_values()}
+        return replace(self.settings, **values, explicit=frozenset(HYPERPARAMETERS))

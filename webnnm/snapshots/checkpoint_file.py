@@ -12,13 +12,14 @@ from webnnm.core.errors import DataError
 from webnnm.evaluation.history import plain
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.runtime.checkpoint import RESUMABLE, Checkpoint
+from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.snapshots.safetensors import invalid
+from webnnm.training.automatic import AUTOMATIC
 from webnnm.training.clipping import CLIP_STATE
-from webnnm.training.hyperparameters import HYPERPARAMETERS
 from webnnm.training.optimizers import OPTIMIZERS, Optimizer, SlotShape, same_shape
 from webnnm.training.scaling import SCALE_STATE
-from webnnm.training.schedules import DROPS, Schedule
+from webnnm.training.schedules import DROPS
+from webnnm.training.settings import HYPERPARAMETERS, FinalSettings
 from webnnm.training.step_settings import ROWS
 from webnnm.training.update import SLOT, SUM, TASK_WEIGHT
 
@@ -26,10 +27,6 @@ BEST, TASKS = "best/", "task/s"
 SUMS = f"{SLOT}sum/"
 """Tensors with the gradients accumulated so far."""
 CLIP = dict(zip(("mean", "deviation", "count"), CLIP_STATE, strict=True))
-SETTLED = tuple(
-    name for name, h in HYPERPARAMETERS.items() if h.default == "auto" and name not in RESUMABLE
-)
-"""Hyperparameters that are no longer "auto" once a training runs."""
 COUNTS = ("overflows", "clipped", "streak")
 MAX_FLOAT32 = 3.4028234e38
 """Larger numbers are infinite in float32."""
@@ -55,23 +52,23 @@ def build_metadata(checkpoint: Checkpoint) -> dict[str, Any]:
     numbers = {n: a.values()[0] for n, a in c.state.items() if _is_number(n, a)}
     scale = {name: numbers.pop(name) for name in SCALE_STATE if name in numbers}
     clip = {key: numbers.pop(name) for key, name in CLIP.items() if name in numbers}
-    settings = c.settings
+    given, resolved = c.settings.explicit_values(), c.settings.to_dict()
     return {
         "epoch": c.epoch,
-        "hyperparameters": {"given": c.given, "resolved": settings},
+        "hyperparameters": {"given": plain(given), "resolved": plain(resolved)},
         "schedule": {**c.schedule, "t": c.step, "numbers": plain(numbers)},
         "loss": c.losses,
-        "rng": {"seed": settings["seed"], "shuffling": c.epoch, "dropout": c.step},
+        "rng": {"seed": c.settings.seed, "shuffling": c.epoch, "dropout": c.step},
         "cursor": {
             "epoch": c.epoch,
             "batch": c.batch,
-            "seed": settings["seed"],
+            "seed": c.settings.seed,
             "totals": plain(c.totals),
         },
         "best": {
             "epoch": c.best_epoch,
             "value": c.best_loss if c.best_epoch else None,
-            "patience": settings["patience"] - (c.epoch - c.best_epoch),
+            "patience": c.settings.patience - (c.epoch - c.best_epoch),
             "restored": c.restored,
         },
         **({"scale": scale} if scale else {}),
@@ -105,7 +102,7 @@ def read_checkpoint(
         raise invalid(f"its training state is invalid: {error!r}") from error
     state = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
     trained = [name for name in outputs if name in checkpoint.losses]
-    optimizer = OPTIMIZERS[checkpoint.settings["optimizer"]]
+    optimizer = OPTIMIZERS[checkpoint.settings.optimizer]
     state |= _optimizer_state(tensors, types, trained, optimizer)
     for name, array in best.items():
         _check(BEST + PARAMETER_PREFIX + name, name, array, types)
@@ -122,7 +119,7 @@ def _read(
 ) -> Checkpoint:
     """Return a checkpoint from its metadata, with only the single numbers in its state so far."""
     cursor, seen = content["cursor"], content["best"]
-    settings = _settings(content["hyperparameters"]["resolved"])
+    settings = _settings(content["hyperparameters"])
     _check_settled(settings, outputs)
     step, schedule = _count(content["schedule"]["t"]), _schedule(content["schedule"], settings)
     losses = {name: _loss(entry) for name, entry in content["loss"].items()}
@@ -130,7 +127,6 @@ def _read(
         raise ValueError(f"losses are for {list(losses)}, not {list(outputs)}")
     state = _numbers(content)
     return Checkpoint(
-        given=_settings(content["hyperparameters"]["given"]),
         settings=settings,
         schedule=schedule,
         losses=losses,
@@ -204,33 +200,39 @@ def _check(
         )
 
 
-def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return hyperparameters as they were written. Raises `ValueError` for unknown names."""
-    settings: dict[str, Any] = {}
-    for name, value in values.items():
-        free = (name, value) == ("loss_weights", "uncertainty")
-        settings[name] = value if free else HYPERPARAMETERS[name].read(value)
-    return settings
+def _settings(entry: Mapping[str, Any]) -> FinalSettings:
+    """Return settings as they were written. Raises `ValueError`, `KeyError` for unknown ones."""
+    # Earlier versions had fewer hyperparameters.
+    resolved: dict[str, Any] = {**AUTOMATIC, **_read_values(entry["resolved"])}
+    return FinalSettings(**resolved, explicit=frozenset(_read_values(entry["given"])))
 
 
-def _check_settled(settings: Mapping[str, Any], outputs: Sequence[str]) -> None:
-    """Raise `ValueError` if a training could not have run with these hyperparameters."""
-    optimizer = OPTIMIZERS[settings["optimizer"]]
+def _read_values(entry: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in entry.items():
+        is_decided = (name, value) == ("loss_weights", "uncertainty")  # which nobody writes
+        values[name] = value if is_decided else HYPERPARAMETERS[name].read(value)
+    return values
+
+
+def _check_settled(settings: FinalSettings, outputs: Sequence[str]) -> None:
+    """Raise `ValueError` if a training could not have run with these settings."""
+    optimizer = OPTIMIZERS[settings.optimizer]
     needed = ("batch_size", "epochs", "seed", "lr", "weight_decay", *optimizer.defaults)
-    unknown = [name for name in needed if settings[name] is None]
-    unknown += [name for name in SETTLED if settings.get(name) == "auto"]
+    unknown = [name for name in needed if getattr(settings, name) is None]
+    unknown += [name for name in AUTOMATIC if getattr(settings, name) == "auto"]
     if unknown:
         raise ValueError(f"{', '.join(unknown)} are not set, although training has begun")
-    weights: Any = settings.get("loss_weights")
-    if isinstance(weights, dict) and not {*cast("dict[str, Any]", weights)} <= {*outputs}:
+    weights = settings.loss_weights
+    if isinstance(weights, Mapping) and not {*weights} <= {*outputs}:
         raise ValueError(f"loss weights are {weights}, the outputs {list(outputs)}")
 
 
-def _schedule(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _schedule(entry: Mapping[str, Any], settings: FinalSettings) -> dict[str, Any]:
     """Return kind, T, W and lr. Raises `ValueError` if the hyperparameters contradict them."""
     total = _count(entry["T"])
-    batches, rest = divmod(total, settings["schedule_epochs"] or settings["epochs"])
-    expected = Schedule.of(settings, max(1, batches), entry).to_dict()
+    batches, rest = divmod(total, settings.schedule_epochs or settings.epochs)
+    expected = settings.make_schedule(max(1, batches), entry).to_dict()
     schedule = {name: entry[name] for name in ("kind", "T", "W", "lr")}
     schedule |= {name: _count(entry[name]) for name in DROPS if name in expected}
     if rest or not batches:

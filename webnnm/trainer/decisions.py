@@ -23,6 +23,7 @@ from webnnm.training.forward import OutputLoss, label_forms
 from webnnm.training.freezing import multipliers
 from webnnm.training.losses import own_loss
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import FinalSettings, Settings
 from webnnm.training.step_settings import StepSettings
 from webnnm.training.units import clipped_units
 from webnnm.training.update import UpdateSettings
@@ -43,7 +44,7 @@ class Decided:
     parameters were not changed.
     """
 
-    settings: Mapping[str, Any]
+    settings: FinalSettings
     review: Review
     findings: Sequence[Finding]
     network: Network
@@ -69,55 +70,46 @@ class Decided:
         }
 
 
-def decide(
-    state: ModelState,
-    reviewer: Reviewer | None,
-    given: Mapping[str, Any],
-    settings: Mapping[str, Any],
-) -> Decided:
-    """Review a training and resolve its settings; `given` are those set by the user."""
-    settings = dict(settings)
-    _check_weights(state, settings["loss_weights"])
-    if "seeds" not in given and (
+def decide(state: ModelState, reviewer: Reviewer | None, settings: Settings) -> Decided:
+    """Review a training and decide those of its settings that are "auto"."""
+    _check_weights(state, settings.loss_weights)
+    if "seeds" not in settings.explicit and (
         state.trained
-        or settings["freeze"] > 0
+        or settings.freeze > 0
         or state.binding().streams
         or not state.parameters.drawn
     ):
-        settings["seeds"] = 0
+        settings = replace(settings, seeds=0)
     if reviewer is None:
-        review = resolve_without_review(given, settings, state.binding().dataset)
+        review = resolve_without_review(settings, state.binding().dataset)
     else:
-        review = reviewer.review(given, settings)
-    settings |= {name: value for name, value in review.settings.items() if name in settings}
-    half: bool = settings["compute_type"] == "float16"
+        review = reviewer.review(settings)
+    decided = review.settings.finish()
+    half = decided.compute_type == "float16"
     return Decided(
-        settings=settings,
+        settings=decided,
         review=review,
         findings=review.findings,
         network=half_network(state.trained_network) if half else state.trained_network,
-        losses=chosen_losses(state, settings),
+        losses=chosen_losses(state, decided),
     )
 
 
-async def scouted(
-    state: ModelState, reviewer: Reviewer | None, given: Mapping[str, Any], decided: Decided
-) -> Decided:
+async def scouted(state: ModelState, reviewer: Reviewer | None, decided: Decided) -> Decided:
     """Try other initial parameters, keep the best, and review the measurements."""
     from webnnm.trainer.scout import scout, seeds_within_budget
 
-    settings = dict(decided.settings)
-    settings["seeds"] = seeds_within_budget(settings["seeds"], state.parameters.count)
-    found = await scout(state, decided.losses, settings["seeds"], settings["seed"])
+    seeds = seeds_within_budget(decided.settings.seeds, state.parameters.count)
+    settings = replace(decided.settings, seeds=seeds)
+    found = await scout(state, decided.losses, seeds, settings.seed)
     if reviewer is None:
         return replace(decided, settings=settings, scouting=found)
-    again = reviewer.review(given, settings, scouting=found.to_dict())
-    changed = {k: v for k, v in again.settings.items() if k.endswith(":loss")}
+    again = reviewer.review(settings, scouting=found.to_dict())
     return replace(
         decided,
         settings=settings,
         findings=[*decided.findings, *again.news(decided.review)],
-        losses=chosen_losses(state, changed | settings),
+        losses=chosen_losses(state, settings, again.losses),
         scouting=found,
     )
 
@@ -127,22 +119,24 @@ async def feed_of(state: ModelState, decided: Decided) -> Feed:
     settings = decided.settings
     dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
     # Callbacks, validation and a plateau schedule run after every epoch.
-    asked: Any = settings["on_epoch"] or settings["on_batch"] or settings["schedule"] == "plateau"
+    asked = settings.on_epoch or settings.on_batch or settings.schedule == "plateau"
     alone = not asked and not state.binding().dataset.size("validation")
     return await training_feed(
         state.binding(),
         label_forms(decided.losses),
-        settings["batch_size"],
+        settings.batch_size,
         dtypes,
-        settings["epochs"] if alone else 1,
+        settings.epochs if alone else 1,
         state.backend.budget,
     )
 
 
-def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, OutputLoss]:
-    """Return the loss of every output, as chosen by the settings."""
+def chosen_losses(
+    state: ModelState, settings: Settings, names: Mapping[str, str] = {}
+) -> dict[str, OutputLoss]:
+    """Return the loss of every output; `names` are those that a review chose."""
     objectives = state.objectives()
-    wanted = settings.get("class_weight")
+    wanted = settings.class_weight
 
     def weights(name: str) -> tuple[float, ...] | None:
         if wanted is None:
@@ -157,26 +151,25 @@ def chosen_losses(state: ModelState, settings: Mapping[str, Any]) -> dict[str, O
             shares = partial(shares_of_labels, binding, name)
         return objectives[name].class_weights(wanted, names, shares)
 
-    given = settings.get("loss")
+    functions = settings.loss
     losses = {
         name: objective.loss(
-            name="" if own_loss(given, name) else settings.get(f"{name}:loss", ""),
-            smoothing=settings["label_smoothing"],
+            name="" if own_loss(functions, name) else names.get(name, ""),
+            smoothing=settings.label_smoothing,
             class_weights=weights(name),
         )
         for name, objective in objectives.items()
     }
-    if given is None:
+    if functions is None:
         return losses
-    return plugin("own_losses")(losses, given)
+    return plugin("own_losses")(losses, functions)
 
 
-def _check_weights(state: ModelState, weights: Any) -> None:
+def _check_weights(state: ModelState, weights: str | Mapping[str, float]) -> None:
     """Refuse weights of unknown outputs (NNM710)."""
     if isinstance(weights, Mapping):
         names = [output.name for output in state.trained_network.outputs]
-        given: Mapping[Any, Any] = weights
-        for name in given:
+        for name in weights:
             if name not in names:
                 hint = suggestion(str(name), names)
                 raise DataError("NNM710", f'loss_weights: no output "{name}"', hint=hint)
@@ -192,60 +185,62 @@ def step_settings(state: ModelState, decided: Decided, feed: Feed) -> StepSettin
         epochs=feed.epochs,
         sequence=state.sequence,
         losses=decided.losses,
-        optimizer=OPTIMIZERS[settings["optimizer"]],
+        optimizer=OPTIMIZERS[settings.optimizer],
         masks=feed.masks,
         weights=loss_weights(settings),
         short=feed.short or feed.streams,
-        batch_loss=settings["on_batch"] is not None,
+        batch_loss=settings.on_batch is not None,
         update=update_settings(decided.network, settings),
     )
 
 
-def loss_weights(settings: Mapping[str, Any]) -> Mapping[str, float] | None:
+def loss_weights(settings: Settings) -> Mapping[str, float] | None:
     """Return the weight of every output's loss; None weighs them by uncertainty."""
-    weights = settings["loss_weights"]
-    return None if weights == "uncertainty" else weights if weights != "off" else {}
+    weights = settings.loss_weights
+    if isinstance(weights, Mapping):
+        return weights
+    return None if weights == "uncertainty" else {}
 
 
-def update_settings(network: Network, settings: Mapping[str, Any]) -> UpdateSettings:
+def update_settings(network: Network, settings: FinalSettings) -> UpdateSettings:
     """Return how gradients become updates, from hyperparameters without "auto"."""
-    optimizer = OPTIMIZERS[settings["optimizer"]]
+    optimizer = OPTIMIZERS[settings.optimizer]
     parameters = [vertex for vertex in network.parameters if vertex.trainable]
-    rates = multipliers(network, settings["freeze"])
-    kinds = settings["regularization"]
+    rates = multipliers(network, settings.freeze)
+    kinds = settings.regularization
     return UpdateSettings(
         multipliers=rates,
         decays={
             v.name: (v.features[0].rank or 0) >= 2 if v.decay is None else v.decay
             for v in parameters
         },
-        numbers={name: settings[name] for name in optimizer.defaults},
-        weight_decay=settings["weight_decay"],
-        accumulate=settings["accumulate"],
-        scaling=settings["gradient_scaling"] == "on",  # pyrefly: ignore[unknown-argument-type]
-        scale=settings["scale"],
-        growth_interval=settings["growth_interval"],
-        clipping=settings["gradient_clipping"],
-        clip_alpha=settings["clip_alpha"],
-        clip_epsilon=settings["clip_epsilon"],
-        agc_lambda=settings["agc_lambda"],
+        numbers={name: getattr(settings, name) for name in optimizer.defaults},
+        weight_decay=settings.weight_decay,
+        accumulate=settings.accumulate,
+        scaling=settings.gradient_scaling == "on",
+        scale=settings.scale,
+        growth_interval=settings.growth_interval,
+        clipping=settings.gradient_clipping,
+        clip_alpha=settings.clip_alpha,
+        clip_epsilon=settings.clip_epsilon,
+        agc_lambda=settings.agc_lambda,
         units={name: axes for name, axes in clipped_units(network).items() if rates[name] > 0},
-        lambda1=settings["lambda1"] if "L1" in kinds else 0.0,
-        lambda2=settings["lambda2"] if "L2" in kinds else 0.0,
+        lambda1=settings.lambda1 if "L1" in kinds else 0.0,
+        lambda2=settings.lambda2 if "L2" in kinds else 0.0,
     )
 
 
 def finished_weights(
-    state: ModelState, settings: Mapping[str, Any], run: TrainingRun, note: Note
+    state: ModelState, settings: FinalSettings, run: TrainingRun, note: Note
 ) -> dict[str, HostArray]:
     """Set weights that L1 left within one step of zero to zero (spec E.7), and report their share.
 
     Returns the parameters that were changed.
     """
     changed: dict[str, HostArray] = {}
-    if settings["optimize_for"] != "size" or "L1" not in settings["regularization"]:
+    if settings.optimize_for != "size" or "L1" not in settings.regularization:
         return changed
-    reach = run.schedule.at(max(1, run.steps_done)) * settings["lambda1"]
+    reach = run.schedule.at(max(1, run.steps_done)) * settings.lambda1
     zero = total = 0
     for name in run.decaying:
         array: HostArray = state.parameters.value(name)

@@ -6,7 +6,6 @@ from array import array
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
 
 from webnnm.backends.budget import Budget
 from webnnm.core.arrays import HostArray
@@ -17,6 +16,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.losses import Labels
 from webnnm.training.schedules import Schedule
+from webnnm.training.settings import FinalSettings
 from webnnm.training.step_settings import (
     COUNT,
     DUE,
@@ -140,20 +140,20 @@ async def training_feed(
 
 
 async def epoch_blocks(
-    feed: Feed, epoch: int, settings: Mapping[str, Any], epochs: int = 1
+    feed: Feed, epoch: int, settings: FinalSettings, epochs: int = 1
 ) -> AsyncGenerator[Block]:
     """Yield the blocks of an epoch, or the single block of several `epochs` starting with it."""
-    binding, seed = feed.binding, settings["seed"]
+    binding, seed = feed.binding, settings.seed
     if not binding.streams:
         dataset = binding.dataset
         data: Arrays = {}
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
             from webnnm.data.preparation.epoch_arrays import epoch_arrays
 
-            changed = epoch_arrays(dataset, epoch, settings["shuffle"], seed)
+            changed = epoch_arrays(dataset, epoch, settings.shuffle, seed)
             data = _named(*binding.convert_rows(*changed, feed.labels), {}, feed.dtypes)
         numbers = range(epoch, epoch + epochs)
-        orders = binding.orders("training", numbers, settings["shuffle"], seed)
+        orders = binding.orders("training", numbers, settings.shuffle, seed)
         if not feed.host_data:
             yield Block(data, orders)
             return

@@ -6,17 +6,16 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
-from webnnm.runtime.checkpoint import Checkpoint, lasting
+from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.forward import OutputLoss
+from webnnm.training.settings import FinalSettings
 from webnnm.training.totals import Totals
 
-Settings = Mapping[str, Any]
 Losses = Mapping[str, OutputLoss]
 Numbers = dict[str, float]
 
@@ -30,7 +29,7 @@ class EpochRecorder:
     """
 
     run: TrainingRun
-    settings: Settings
+    settings: FinalSettings
     outputs: Losses
     first: int
     epochs: int
@@ -45,7 +44,7 @@ class EpochRecorder:
         run, settings = self.run, self.settings
         totals, epoch = self.totals[place], self.first + place
         v, steps = totals.values, run.feed.steps
-        updates: int = -(-steps // settings["accumulate"])
+        updates: int = -(-steps // settings.accumulate)
         overflows = int(v.get("overflows", 0))
         clipped = v.get("clipped")
         losses = totals.losses(self.outputs)
@@ -53,7 +52,7 @@ class EpochRecorder:
             losses = dict.fromkeys(losses, math.nan)
         return EpochRecord(
             epoch,
-            settings["epochs"],
+            settings.epochs,
             math.fsum(losses.values()),
             losses,
             run.schedule.at(epoch * steps),
@@ -72,7 +71,7 @@ class EpochRecorder:
 
 
 def monitored_loss(
-    record: EpochRecord, settings: Settings, outputs: Losses, *, validates: bool
+    record: EpochRecord, settings: FinalSettings, outputs: Losses, *, validates: bool
 ) -> float | None:
     """Return the loss that decides on the best epoch: validation if there is one, else training.
 
@@ -81,9 +80,8 @@ def monitored_loss(
     losses = record.val_losses if validates else record.losses
     if not losses:
         return None
-    weights = settings["loss_weights"]
+    weights = settings.loss_weights
     if isinstance(weights, Mapping):
-        weights = cast("Mapping[str, float]", weights)
         return math.fsum(weights.get(name, 1.0) * loss for name, loss in losses.items())
     if weights == "uncertainty":
         return math.fsum(loss / outputs[name].reference for name, loss in losses.items())
@@ -93,7 +91,7 @@ def monitored_loss(
 async def capture_checkpoint(
     run: TrainingRun,
     history: History,
-    given: Settings,
+    settings: FinalSettings,
     applied: int,
     *,
     restored: bool = False,
@@ -104,22 +102,23 @@ async def capture_checkpoint(
     """
     state, best, totals = await run.capture_state(history.finished)
     return _checkpoint(
-        run, history, given, state, best, totals, run.steps_done, applied, restored=restored
+        run, history, settings, state, best, totals, run.steps_done, applied, restored=restored
     )
 
 
 def initial_checkpoint(
-    run: TrainingRun, history: History, given: Settings, applied: int
+    run: TrainingRun, history: History, settings: FinalSettings, applied: int
 ) -> Checkpoint:
     """Return the checkpoint before the first step, from the data on the host."""
     empty = History(history.settings, history.backend, loss_settings=history.loss_settings)
-    return _checkpoint(run, empty, given, run.initial_state(), {}, {}, 0, applied - run.steps_done)
+    applied -= run.steps_done
+    return _checkpoint(run, empty, settings, run.initial_state(), {}, {}, 0, applied)
 
 
 def _checkpoint(
     run: TrainingRun,
     history: History,
-    given: Settings,
+    settings: FinalSettings,
     state: Mapping[str, HostArray],
     best: Mapping[str, HostArray],
     totals: Mapping[str, float],
@@ -130,8 +129,7 @@ def _checkpoint(
 ) -> Checkpoint:
     batch = step - history.finished * run.feed.steps
     return Checkpoint(
-        given=lasting(given),
-        settings=lasting(history.settings),
+        settings=settings.without_objects(),
         schedule=run.schedule.to_dict(),
         losses=history.loss_settings,
         state=state,

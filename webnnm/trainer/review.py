@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
 from webnnm.training.automatic import default_strengths, without_rules
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import HYPERPARAMETERS, Settings
 
 if TYPE_CHECKING:
     from webnnm.core.markup import Markup
@@ -29,16 +30,17 @@ class Review:
     """The findings of the expert system, and every setting with its origin.
 
     - `findings`: ordered by id; each rule reports at most once.
-    - `settings`: name → resolved value, with no "auto" left; losses are named "block:loss".
+    - `settings`: with no "auto" left; `losses`: output → name of its loss.
     - `origins`: name → "given", "default", "default of adamw", "default for 105 rows", or the rules
-      that set it, "E401".
+      that set it, "E401"; losses are named "block:loss".
     - `examined`: how many of many rows were examined, "" for all of them.
     - `told`: the texts of findings that were logged earlier, which `brief` omits.
     """
 
     findings: Sequence[Finding]
-    settings: Mapping[str, Any]
+    settings: Settings
     origins: Mapping[str, str]
+    losses: Mapping[str, str] = field(default_factory=dict[str, str])
     told: Sequence[str] = ()
     examined: str = ""
 
@@ -68,9 +70,9 @@ class Review:
 
     def __str__(self) -> str:
         lines = self._grouped(SEVERITIES)
-        shown = {name: value for name, value in self.settings.items() if _shown(value)}
+        shown = self._shown()
         if shown:
-            usual = [f"{n} {self._text(n)}" for n in shown if self.origins[n] == "default"]
+            usual = [f"{n} {v}" for n, v in shown.items() if self.origins[n] == "default"]
             lines += ["Settings", *(f"  {text}" for text in self._decided())]
             lines += [f"  default: {', '.join(usual)}"] * bool(usual)
         return "\n".join([*lines, *([self.examined] if self.examined else [])])
@@ -79,11 +81,7 @@ class Review:
         """Return findings and settings as HTML tables, as notebooks show them."""
         from webnnm.core.markup import html_table, join, tag
 
-        shown = [
-            (name, self._text(name), self.origins[name])
-            for name, value in self.settings.items()
-            if _shown(value)
-        ]
+        shown = [(name, str(value), self.origins[name]) for name, value in self._shown().items()]
         findings = Findings(self.findings).to_html()
         if not shown:
             return findings
@@ -92,25 +90,28 @@ class Review:
 
     _repr_html_ = to_html
 
-    def _text(self, name: str) -> str:
-        return str(self._meant(name))
+    def _shown(self) -> dict[str, Any]:
+        """Return the settings and losses that have an origin and can be shown, by name."""
+        settings = self.settings
+        if not settings.warmup_epochs and settings.epochs:  # 0 stands for a share of the epochs
+            from webnnm.training.schedules import Schedule
 
-    def _meant(self, name: str) -> Any:
-        """Return the value of a setting, with the number of epochs in place of the 0 for 5 %."""
-        value = self.settings[name]
-        if name != "warmup_epochs" or value:
-            return value
-        from webnnm.training.schedules import Schedule
-
-        kind, epochs = self.settings["schedule"], self.settings["epochs"]
-        return Schedule(kind=kind, rate=1.0, epochs=epochs, batches=1).warmup
+            schedule = Schedule(kind=settings.schedule, rate=1.0, epochs=settings.epochs, batches=1)
+            settings = replace(settings, warmup_epochs=schedule.warmup)
+        values = settings.to_dict() | {f"{n}:loss": loss for n, loss in self.losses.items()}
+        return {
+            name: value
+            for name, value in values.items()
+            if name in self.origins and value not in (None, ()) and not callable(value)
+        }
 
     def _decided(self) -> list[str]:
         """Return the settings that are not defaults, with their origins."""
+        shown = self._shown()
         return [
-            f"{name} {self._text(name)} ({origin})"
+            f"{name} {shown[name]} ({origin})"
             for name, origin in self.origins.items()
-            if origin != "default" and _shown(self.settings[name])
+            if origin != "default" and name in shown
         ]
 
     def _grouped(self, severities: Sequence[str], told: Sequence[str] = ()) -> list[str]:
@@ -127,7 +128,7 @@ class Review:
         """Return the review as plain values for JSON."""
         return {
             "findings": [finding.to_dict() for finding in self.findings],
-            "settings": {k: self._meant(k) for k, v in self.settings.items() if _shown(v)},
+            "settings": self._shown(),
             "origins": dict(self.origins),
             **({"examined": self.examined} if self.examined else {}),
         }
@@ -155,21 +156,13 @@ def brief(ranked: Iterable[Finding]) -> list[str]:
     return [*lines, f"{listed}: see review()"] if listed else lines
 
 
-def _shown(value: Any) -> bool:
-    return value is not None and value != () and not callable(value)
-
-
-def resolve_without_review(
-    given: Mapping[str, Any], settings: Mapping[str, Any], dataset: AnyDataset
-) -> Review:
+def resolve_without_review(settings: Settings, dataset: AnyDataset) -> Review:
     """Return the settings of a training without a review: what is "auto" stays off."""
     resolved = without_rules(settings)
-    resolved |= default_strengths(resolved)
-    explicit = {name for name, value in given.items() if value != "auto"}
-    rows, optimizer = dataset.size("training"), settings["optimizer"]
-    origins = {name: origin_of(name, explicit, optimizer, rows) for name in resolved}
-    if resolved["batch_size"] is None:
-        resolved["batch_size"] = dataset.batch_size
+    resolved = replace(resolved, **default_strengths(resolved))
+    origins = origins_of(resolved, dataset.size("training"))
+    if resolved.batch_size is None:
+        resolved = replace(resolved, batch_size=dataset.batch_size)
         origins["batch_size"] = "default of the dataset"
     return Review(findings=(), settings=resolved, origins=origins)
 
@@ -181,15 +174,15 @@ def given_settings(history: History) -> dict[str, Any]:
     return {name: settings[name] for name in names if name in settings}
 
 
-def origin_of(name: str, given: Collection[str], optimizer: str | None, rows: int) -> str:
-    """Return where the value of a setting comes from if no rule changes it.
+def origins_of(settings: Settings, rows: int) -> dict[str, str]:
+    """Return where the value of each setting comes from if no rule changes it.
 
-    >>> origin_of("lr", {"epochs"}, "adamw", 105), origin_of("epochs", set(), "adamw", 105)
-    ('default of adamw', 'default for 105 rows')
+    >>> origins = origins_of(Settings(epochs=5, explicit=frozenset({"epochs"})), 105)
+    >>> origins["epochs"], origins["lr"], origins["scale"]
+    ('given', 'default of adamw', 'default')
     """
-    if name in given:
-        return "given"
-    if name == "epochs" and rows:  # as `automatic.by_rows` has it
-        return f"default for {rows:,} rows"
-    own = name in OPTIMIZERS_OWN and optimizer in OPTIMIZERS
-    return f"default of {optimizer}" if own else "default"
+    origins = dict.fromkeys(HYPERPARAMETERS, "default")
+    origins |= dict.fromkeys(OPTIMIZERS_OWN, f"default of {settings.optimizer}")
+    if rows:  # as `automatic.by_rows` has it
+        origins["epochs"] = f"default for {rows:,} rows"
+    return origins | dict.fromkeys(settings.explicit, "given")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from webnnm.core.finding import Finding
     from webnnm.evaluation.history import History
     from webnnm.trainer.review import Review
+    from webnnm.training.settings import Settings
 
 
 class Reviewer(Protocol):
@@ -18,12 +19,7 @@ class Reviewer(Protocol):
         """Forget what was measured of the dataset, because another one replaces it."""
         ...
 
-    def review(
-        self,
-        given: Mapping[str, Any],
-        settings: Mapping[str, Any],
-        scouting: Mapping[str, Any] | None = None,
-    ) -> Review:
+    def review(self, settings: Settings, scouting: Mapping[str, Any] | None = None) -> Review:
         """Return findings and resolved settings of a training.
 
         `scouting` is the table of a seed search, as `Scouting.to_dict` returns it.

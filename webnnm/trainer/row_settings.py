@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.training.automatic import by_rows
+from webnnm.training.settings import Settings
 
 
 def settings_by_rows(
     network: Network,
     dataset: AnyDataset | None,
-    given: Mapping[str, Any],
-    settings: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return resolved hyperparameters, with those that the rows and parameters decide.
+    settings: Settings,
+) -> Settings:
+    """Return resolved settings, with those that the rows and parameters decide.
 
     Raises `DataError` NNM704 if rows shall be held out that cannot be.
     """
     rows, batch, divisible = 0, 1, False
     if dataset is not None:
-        rows, batch = dataset.size("training"), settings["batch_size"] or dataset.batch_size
+        rows, batch = dataset.size("training"), settings.batch_size or dataset.batch_size
         divisible = isinstance(dataset, Dataset) and not dataset.size("validation")
-        if settings["validation_split"] and not divisible:
+        if settings.validation_split and not divisible:
             raise DataError(
                 "NNM704",
-                f"validation_split is {settings['validation_split']:g}, and {dataset.name} "
+                f"validation_split is {settings.validation_split:g}, and {dataset.name} "
                 + ("has validation rows" if dataset.size("validation") else "is not a Dataset"),
                 hint="leave it out; split= of the dataset divides its rows",
             )
     size = sum(count(p.features[0].sizes()) for p in network.parameters)
-    return by_rows(
-        settings, given, rows=rows, batch_size=batch, parameters=size, divisible=divisible
-    )
+    return by_rows(settings, rows=rows, batch_size=batch, parameters=size, divisible=divisible)

@@ -38,6 +38,7 @@ from webnnm.trainer.records import (
 )
 from webnnm.trainer.review import brief
 from webnnm.trainer.training_run import TrainingRun
+from webnnm.training.settings import FinalSettings, Settings
 from webnnm.training.totals import Totals, diverged
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ class Training(Unfinished):
         self,
         state: ModelState,
         reviewer: Reviewer | None,
-        given: Mapping[str, Any],
-        settings: dict[str, Any],
+        settings: Settings,
         checkpoint: Checkpoint | None = None,
         autosave: StartAutosave | None = None,
     ) -> None:
@@ -82,8 +82,7 @@ class Training(Unfinished):
         self._reviewer = reviewer
         self._autosave = autosave
         self.going = True
-        self._given = given
-        self._settings = settings
+        self._requested = settings
         self._resumed = checkpoint
         self._held = False
         self._told: set[str] = set()
@@ -94,8 +93,8 @@ class Training(Unfinished):
         self._known: Checkpoint | None = checkpoint
         self._answering: asyncio.Future[Any] | None = None
         self._news = asyncio.Event()
-        self._reporter = Reporter(display(settings["progress"]), state.log)
-        self.history = History(settings, state.backend.name)
+        self._reporter = Reporter(display(settings.progress), state.log)
+        self.history = History(settings.to_dict(), state.backend.name)
         if checkpoint is not None:
             self.history.resumed_after = checkpoint.epoch
             self.history.best_epoch = checkpoint.best_epoch
@@ -198,7 +197,7 @@ class Training(Unfinished):
     async def _capture(self, run: TrainingRun, *, restored: bool = False) -> Checkpoint:
         applied = self._state.step
         self._known = await capture_checkpoint(
-            run, self.history, self._given, applied, restored=restored
+            run, self.history, self._settings, applied, restored=restored
         )
         return self._known
 
@@ -219,7 +218,7 @@ class Training(Unfinished):
             if self._autosave is not None:
                 saving = self._autosave(self._warn, lambda: self.going)
             self._reporter.begin(
-                self._settings["epochs"], f"training on {state.backend.description}"
+                self._requested.epochs or 0, f"training on {state.backend.description}"
             )
             with self._divided():
                 await self._train()
@@ -244,7 +243,7 @@ class Training(Unfinished):
     @contextmanager
     def _divided(self) -> Generator[None]:
         """Use some of the training rows for validation during the training."""
-        share = self._settings.get("validation_split")
+        share = self._requested.validation_split
         dataset: Any = self._state.binding().dataset
         if not share:
             yield
@@ -252,7 +251,7 @@ class Training(Unfinished):
         forget = self._reviewer.forget if self._reviewer is not None else lambda: None
         forget()
         try:
-            with self._state.bound_to(dataset.held_back(share, self._settings["seed"])):
+            with self._state.bound_to(dataset.held_back(share, self._requested.seed)):
                 yield
         finally:
             forget()
@@ -272,13 +271,13 @@ class Training(Unfinished):
         """Decide the settings of the training, and report them."""
         state, history, note = self._state, self.history, self._reporter.note
         with self._timed(history.phases, "review"):
-            decided = decide(state, self._reviewer, self._given, self._settings)
+            decided = decide(state, self._reviewer, self._requested)
         self._take(decided)
         for line in decided.review.brief():
             note(line)
-        if self._settings["seeds"] > 0 and state.parameters.count:
+        if decided.settings.seeds > 0 and state.parameters.count:
             with self._timed(history.phases, "scouting"):
-                decided = await scouted(state, self._reviewer, self._given, decided)
+                decided = await scouted(state, self._reviewer, decided)
             assert decided.scouting is not None
             history.scouting = plain(decided.scouting.to_dict())
             note(str(decided.scouting))
@@ -294,7 +293,8 @@ class Training(Unfinished):
         return decided
 
     def _take(self, decided: Decided) -> None:
-        self._settings = self.history.settings = dict(decided.settings)
+        self._settings: FinalSettings = decided.settings
+        self.history.settings = decided.settings.to_dict()
         self._losses = decided.losses
         self.history.findings = Findings(decided.findings)
         self.history.chosen = dict(decided.review.origins)
@@ -316,7 +316,7 @@ class Training(Unfinished):
             self._warn(jump)
         self._reporter.note(
             f"training {feed.count} rows in {feed.steps} batches of {feed.batch} with "
-            f"{self._settings['optimizer']}, lr {self._settings['lr']:g}, "
+            f"{self._settings.optimizer}, lr {self._settings.lr:g}, "
             f"on {state.backend.description}"
         )
         try:
@@ -338,7 +338,7 @@ class Training(Unfinished):
         for name, value in task.items():
             history.loss_settings[name]["s"] = value
         with self._timed(history.phases, "restore"):
-            await to_the_end(self._hand_back(run, restore=self._settings["restore_best"]))
+            await to_the_end(self._hand_back(run, restore=self._settings.restore_best))
         if self._reviewer is not None:
             with self._timed(history.phases, "findings"):
                 await self._judge(self._reviewer, run, before)
@@ -353,7 +353,7 @@ class Training(Unfinished):
             from webnnm.trainer.outcome import measure_outcome
 
             history.outcome = await measure_outcome(
-                state, self._losses, before, seed=settings["seed"], batch=run.feed.batch
+                state, self._losses, before, seed=settings.seed, batch=run.feed.batch
             )
         # Device memory, unsupported labels or the network may fail: the training itself succeeded.
         except (WebNNMError, ImportError) as error:
@@ -386,7 +386,7 @@ class Training(Unfinished):
     async def _lost(self, run: TrainingRun, lost: ContextLost) -> None:
         """Go back to the state on the host: the last checkpoint, or the one before all steps."""
         state = self._state
-        known = self._known or initial_checkpoint(run, self.history, self._given, state.step)
+        known = self._known or initial_checkpoint(run, self.history, self._settings, state.step)
         known = replace(known, restored=False)
         await run.abandon()
         state.parameters.hold(known.parameters)
@@ -400,7 +400,7 @@ class Training(Unfinished):
         )
 
     async def _epochs(self, run: TrainingRun) -> None:
-        total = self._settings["epochs"]
+        total = self._settings.epochs
         while (done := self.history.finished) < total and not self._stop:
             await self._rest(run)
             epochs = run.epochs_per_call(total - done)
@@ -425,11 +425,11 @@ class Training(Unfinished):
         run.schedule = run.schedule.after(epoch, history.best_epoch)
         self._reporter.update(record)
         self._news.set()
-        if settings["on_epoch"] is not None:
-            await self._answered(run, settings["on_epoch"](record))
-        if epochs == 1 and epoch == settings["epochs"] // 3:
+        if settings.on_epoch is not None:
+            await self._answered(run, settings.on_epoch(record))
+        if epochs == 1 and epoch == settings.epochs // 3:
             self._look_early()
-        if epoch - history.best_epoch >= settings["patience"]:
+        if epoch - history.best_epoch >= settings.patience:
             self._stop = self._stop or "patience"
 
     def _look_early(self) -> None:
@@ -460,7 +460,7 @@ class Training(Unfinished):
                     return []
         finally:
             await blocks.aclose()
-        due: bool = epoch % settings["validate_every"] == 0
+        due: bool = epoch % settings.validate_every == 0
         if due and self._state.binding().dataset.size("validation"):
             with self._timed(phases, "validation"):
                 recorder.val_losses, recorder.val_metrics = await run.validate()
@@ -481,7 +481,7 @@ class Training(Unfinished):
         return True
 
     async def _report_batch(self, run: TrainingRun, totals: Totals) -> None:
-        on_batch = self._settings["on_batch"]
+        on_batch = self._settings.on_batch
         if on_batch is None:
             return
         epochs, batch = divmod(run.steps_done - 1, run.feed.steps)
@@ -496,7 +496,7 @@ class Training(Unfinished):
             return
         from webnnm.trainer.divergence import divergence
 
-        found = await divergence(run, totals, self._settings["accumulate"])
+        found = await divergence(run, totals, self._settings.accumulate)
         for k in range(found.epoch - 1 - self.history.finished):  # these went well
             await self._ended(run, recorder.record(k), k + 1, len(totals))
         self.history.findings.append(found.finding)

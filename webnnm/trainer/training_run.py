@@ -18,7 +18,7 @@ from webnnm.runtime.state import ModelState
 from webnnm.trainer.double_buffer import DoubleBuffer, Tensors
 from webnnm.trainer.feed import Feed, epoch_blocks, step_tables
 from webnnm.trainer.tuner import DispatchTuner
-from webnnm.training.schedules import Schedule
+from webnnm.training.settings import FinalSettings
 from webnnm.training.step import training_step, training_steps
 from webnnm.training.step_settings import CURSOR, TASK, TOTALS, StepSettings
 from webnnm.training.totals import Totals
@@ -50,7 +50,7 @@ class TrainingRun:
         self,
         state: ModelState,
         network: Network,
-        settings: Mapping[str, Any],
+        settings: FinalSettings,
         step_settings: StepSettings,
         feed: Feed,
         device: DoubleBuffer,
@@ -63,9 +63,9 @@ class TrainingRun:
         self._device = device
         self.feed = feed
         known = None if checkpoint is None else checkpoint.schedule
-        self.schedule = Schedule.of(settings, feed.steps, known)
-        chosen: bool = settings["micro_steps"] != "auto"
-        every = 1 if settings["on_batch"] is not None else 0
+        self.schedule = settings.make_schedule(feed.steps, known)
+        chosen: bool = settings.micro_steps != "auto"
+        every = 1 if settings.on_batch is not None else 0
         self._tuner = DispatchTuner(state.backend.budget, every=every, settled=chosen)
         self._resumed = checkpoint
         self._epoch = 1
@@ -79,7 +79,7 @@ class TrainingRun:
         cls,
         state: ModelState,
         network: Network,
-        settings: Mapping[str, Any],
+        settings: FinalSettings,
         step_settings: StepSettings,
         feed: Feed,
         checkpoint: Checkpoint | None = None,
@@ -96,13 +96,13 @@ class TrainingRun:
             state.parameters.tensors,
             step,
             partial(training_steps, network, feed.targets, step_settings),
-            recompute=settings["recompute"],
+            recompute=settings.recompute,
         )
-        await device.open(feed, settings["seed"], checkpoint)
+        await device.open(feed, settings.seed, checkpoint)
         try:
-            if settings["micro_steps"] != "auto":
+            if settings.micro_steps != "auto":
                 # A call has at most as many steps as its table.
-                await device.unroll(min(settings["micro_steps"], step_settings.steps))
+                await device.unroll(min(settings.micro_steps, step_settings.steps))
             return cls(state, network, settings, step_settings, feed, device, checkpoint)
         except BaseException:
             await device.close(device.parameters)

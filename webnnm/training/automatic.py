@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import Settings
 
 UPDATES = 3000
 """The minimum updates of a training, limited to this many epochs:"""
@@ -38,25 +39,17 @@ DECAY_EPOCHS = 8
 
 
 def by_rows(
-    settings: Mapping[str, Any],
-    given: Mapping[str, Any],
-    *,
-    rows: int,
-    batch_size: int,
-    parameters: int,
-    divisible: bool = False,
-) -> dict[str, Any]:
-    """Return resolved hyperparameters, completed from the training rows and the network.
+    settings: Settings, *, rows: int, batch_size: int, parameters: int, divisible: bool = False
+) -> Settings:
+    """Return settings completed from the training rows and the network.
 
-    >>> settings = {"epochs": None, "optimizer": "adamw", "lr": 0.01, "weight_decay": 0.25,
-    ...     "accumulate": 1, "warmup_epochs": 0, "validation_split": None}
-    >>> by_rows(settings, {}, rows=105, batch_size=20, parameters=27)["epochs"]
+    >>> settings = Settings().resolve()
+    >>> by_rows(settings, rows=105, batch_size=20, parameters=27).epochs
     500
-    >>> found = by_rows({**settings, "epochs": 20}, {}, rows=105, batch_size=20, parameters=27)
-    >>> found["lr"]
+    >>> by_rows(replace(settings, epochs=20), rows=105, batch_size=20, parameters=27).lr
     0.05
 
-    - `given`: what the user set, which is kept; `rows` is 0 if there are no data yet.
+    - `settings`: resolved; what the user set is kept. `rows` is 0 if there are no data yet.
     - `divisible`: whether rows can be held out for validation, and none are yet.
 
     From 2000 rows, a tenth is for validation.
@@ -66,36 +59,45 @@ def by_rows(
     Decoupled weight decay λ averages gradients over 1/(lr·λ) updates: it is lowered if these would
     be less than 8 epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
     """
-    found = dict(settings)
-    optimizer = OPTIMIZERS[found["optimizer"]]
-    if found["validation_split"] is None:
-        found["validation_split"] = HELD_BACK if divisible and rows >= ENOUGH else 0.0
-    rows -= int(rows * found["validation_split"])
-    updates = max(1, -(-rows // batch_size) // found["accumulate"])
-    if found["epochs"] is None:
+    optimizer, epochs, lr = OPTIMIZERS[settings.optimizer], settings.epochs, settings.lr
+    decay, share = settings.weight_decay, settings.validation_split
+    assert lr is not None and decay is not None
+    if share is None:
+        share = HELD_BACK if divisible and rows >= ENOUGH else 0.0
+    rows -= int(rows * share)
+    updates = max(1, -(-rows // batch_size) // settings.accumulate)
+    if epochs is None:
         wanted = min(-(-UPDATES // updates), MOST_EPOCHS) if rows else LEAST_EPOCHS
-        found["epochs"] = max(wanted, LEAST_EPOCHS, 2 * found["warmup_epochs"])
-    if "lr" not in given and rows and optimizer.adaptive:
-        rate = found["lr"] * math.sqrt(UPDATES / (updates * found["epochs"]))
-        most = MOST_RATE if parameters <= SMALL else found["lr"]
-        found["lr"] = float(f"{min(max(rate, LEAST_RATE), most):.2g}")
-    if "weight_decay" not in given and optimizer.decoupled:
-        most = 1 / (DECAY_EPOCHS * updates * found["lr"])
-        found["weight_decay"] = min(found["weight_decay"], float(f"{most:.2g}"))
-    return found
+        epochs = max(wanted, LEAST_EPOCHS, 2 * settings.warmup_epochs)
+    if "lr" not in settings.explicit and rows and optimizer.adaptive:
+        rate = lr * math.sqrt(UPDATES / (updates * epochs))
+        most = MOST_RATE if parameters <= SMALL else lr
+        lr = float(f"{min(max(rate, LEAST_RATE), most):.2g}")
+    if "weight_decay" not in settings.explicit and optimizer.decoupled:
+        decay = min(decay, float(f"{1 / (DECAY_EPOCHS * updates * lr):.2g}"))
+    return replace(settings, epochs=epochs, lr=lr, weight_decay=decay, validation_split=share)
 
 
-def without_rules(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in which those that are "auto" are what they are if no rule decides them."""
-    return {name: AUTOMATIC.get(name, v) if v == "auto" else v for name, v in settings.items()}
+def without_rules(settings: Settings) -> Settings:
+    """Return settings in which those that are "auto" are what they are if no rule decides them.
+
+    What the user left to be decided is no longer explicit.
+    """
+    values = settings.to_dict()
+    open_names = {name for name, value in values.items() if value == "auto"}
+    decided: dict[str, Any] = {name: off for name, off in AUTOMATIC.items() if name in open_names}
+    return replace(settings, **decided, explicit=settings.explicit - open_names)
 
 
-def default_strengths(settings: Mapping[str, Any]) -> dict[str, float]:
+def default_strengths(settings: Settings) -> dict[str, Any]:
     """Return the λ of each regularization that is on and has none.
 
-    >>> default_strengths({"regularization": "L1+L2", "lambda1": 0.01, "lambda2": 0.0})
+    >>> default_strengths(Settings(regularization="L1+L2", lambda1=0.01))
     {'lambda2': 0.0001}
     """
-    kinds = (("L1", "lambda1"), ("L2", "lambda2"))
-    on = str(settings.get("regularization"))
-    return {name: LAMBDA[kind] for kind, name in kinds if kind in on and not settings.get(name)}
+    strengths: dict[str, Any] = {}
+    if "L1" in settings.regularization and not settings.lambda1:
+        strengths["lambda1"] = LAMBDA["L1"]
+    if "L2" in settings.regularization and not settings.lambda2:
+        strengths["lambda2"] = LAMBDA["L2"]
+    return strengths

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE
 from webnnm.core.shapes import Shape, count
@@ -311,8 +310,3 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
     name: optimizer for optimizer in _ALL for name in (optimizer.name, *optimizer.aliases)
 }
 """The optimizers by name and alias."""
-
-
-def optimizer_of(settings: Mapping[str, Any]) -> Optimizer | None:
-    """Return the optimizer that settings name, None if they name none."""
-    return OPTIMIZERS.get(settings.get("optimizer", ""))

@@ -46,25 +46,6 @@ class Schedule:
     drops: int = 0
     dropped: int = 0
 
-    @classmethod
-    def of(
-        cls, settings: Mapping[str, Any], batches: int, known: Mapping[str, Any] | None = None
-    ) -> Schedule:
-        """Return the schedule for these hyperparameters; `known` is from a checkpoint."""
-        known = known or {}
-        return cls(
-            kind=settings["schedule"],
-            rate=settings["lr"],
-            epochs=settings["schedule_epochs"] or settings["epochs"],
-            batches=batches,
-            warmup_epochs=settings["warmup_epochs"],
-            min_rate=settings["min_lr"],
-            step_epochs=settings["step_epochs"] or 0,
-            step_factor=settings["step_factor"],
-            drops=known.get("drops", 0),
-            dropped=known.get("dropped", 0),
-        )
-
     @property
     def total(self) -> int:
         """T, the number of steps."""

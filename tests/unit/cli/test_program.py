@@ -13,6 +13,7 @@ import pytest
 from tests.unit.cli.shared import IRIS, ROOT, SOFTMAX, run, strict
 from webnnm.core.finding import AREAS, SEVERITIES, Finding
 from webnnm.trainer.review import Review
+from webnnm.training.settings import Settings
 
 # Files and processes of a desktop; in a page nobody types commands.
 pytestmark = pytest.mark.desktop
@@ -109,7 +110,7 @@ def test_a_finding_of_severity_error_is_1(
     model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = Finding(id="E803", severity="error", message="too large", remedy="Use less.")
-    answer = Review(findings=[found], settings={"lr": math.inf}, origins={"lr": "given"})
+    answer = Review(findings=[found], settings=Settings(lr=math.inf), origins={"lr": "given"})
     monkeypatch.setattr("webnnm.cli.review.review", lambda *_, **__: answer)
     assert main(["review", model]) == 1
     lines = ["Target", "  error E803: too large", "    → Use less.", "Settings", "  lr inf (given)"]

@@ -17,6 +17,7 @@ from webnnm.expert.facts.facts import (
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.training.loss_choice import LabelFacts
+from webnnm.training.settings import Settings
 
 SETTINGS: Mapping[str, Any] = {
     "epochs": 200,
@@ -54,7 +55,8 @@ def facts(text: str = IRIS, settings: Mapping[str, Any] | None = None, **known: 
     """Return facts on a model, or on one with these layers; settings are also given."""
     given = dict(settings or {})
     network = elaborate(parse(text if ":layers" in text else model(text)))
-    return Facts(network=network, given=given, settings={**SETTINGS, **given}, **known)
+    written = Settings(**{**SETTINGS, **given}, explicit=frozenset(given))
+    return Facts(network=network, settings=written, **known)
 
 
 def repeated(words: str, times: int) -> str:

@@ -404,7 +404,7 @@ def test_classes_that_are_all_small_are_information() -> None:
 
 def test_classes_that_are_weighed_are_not_advised_to_be() -> None:
     rare = output("CCE", SKEWED)
-    weighed = replace(rare, settings={**rare.settings, "class_weight": "balanced"})
+    weighed = replace(rare, settings=replace(rare.settings, class_weight="balanced"))
     assert RULES["E110"].test(rare) is not None
     assert RULES["E110"].test(weighed) is None
 

@@ -77,7 +77,7 @@ def test_a_rule_that_fails_is_a_finding_that_asks_for_a_report(
     assert failed.evidence["error"] == "IndexError"
     assert Finding.from_dict(json.loads(json.dumps(failed.to_dict()))) == failed
     assert [one for one in found.findings if one != failed] == list(sound.findings)
-    assert found.settings == sound.settings and "E321" in str(found)
+    assert found.settings.to_dict() == sound.settings.to_dict() and "E321" in str(found)
     assert not [one for one in review_text(POOL, silence="E321").findings if one.failed]
 
 

@@ -17,7 +17,7 @@ from webnnm.core.finding import Finding
 from webnnm.expert.review import consistent, review
 from webnnm.expert.rules.registry import LATER, RULES
 from webnnm.trainer.review import SHOWN, Review, brief
-from webnnm.training.hyperparameters import HYPERPARAMETERS, resolve
+from webnnm.training.settings import HYPERPARAMETERS, Settings
 
 if TYPE_CHECKING:
     from webnnm.core.finding import Severity
@@ -41,7 +41,7 @@ def test_the_most_serious_and_surest_findings_come_first() -> None:
         found("E103", "error"),
         found("E405", "advice"),
     ]
-    ranked = Review(findings=findings, settings={}, origins={}).ranked
+    ranked = Review(findings=findings, settings=Settings(), origins={}).ranked
     assert [one.id for one in ranked] == ["E103", "E303", "E403", "E405", "E301"]
 
 
@@ -63,7 +63,7 @@ def test_a_finding_says_what_a_training_would_be_given() -> None:
     text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     known = facts(text, {"lr": 5.0, "optimizer": "sgdm"})
     (fast,) = [one for one in review(known).findings if one.id == "E305"]
-    assert fast.fix == {"lr": resolve({"optimizer": "sgdm"})["lr"]}
+    assert fast.fix == {"lr": Settings(optimizer="sgdm").resolve().lr}
     assert Finding.from_dict(fast.to_dict()) == fast
 
 
@@ -103,7 +103,7 @@ def test_a_fix_moves_settings_in_the_direction_of_its_rule(case: Case) -> None:
     rule, hit = RULES[case.id], RULES[case.id].test(case.before)
     assert hit is not None
     for name, value in hit.fix.items():
-        present = case.before.settings.get(name)
+        present = getattr(case.before.settings, name)
         if isinstance(present, (float, int)) and not isinstance(present, bool):
             assert name not in rule.lowers or value < present
             assert name not in rule.raises or value > present

@@ -34,6 +34,7 @@ from webnnm.expert.rules.registry import LATER, MODULES, RULES
 from webnnm.expert.rules.rule import listed
 from webnnm.trainer.review import Review
 from webnnm.training.automatic import AUTOMATIC
+from webnnm.training.settings import Settings
 
 
 def ids(found: Review) -> list[str]:
@@ -60,8 +61,9 @@ def test_a_rule_says_what_to_do_in_one_sentence(id: str) -> None:
 def test_what_no_rule_turns_on_is_off() -> None:
     found = review(facts(IRIS))
     assert not found.findings
-    assert {name: found.settings[name] for name in AUTOMATIC} == AUTOMATIC
-    assert "auto" not in found.settings.values()
+    assert {name: getattr(found.settings, name) for name in AUTOMATIC} == AUTOMATIC
+    values = found.settings.to_dict()
+    assert {name for name in values if values[name] == "auto"} == {"micro_steps", "progress"}
     assert {found.origins[name] for name in AUTOMATIC} == {"default"}
 
 
@@ -84,41 +86,41 @@ def test_rules_decide_what_is_automatic(
     known: Facts, name: str, value: object, origin: str
 ) -> None:
     found = review(known)
-    assert (found.settings[name], found.origins[name]) == (value, origin)
+    assert (getattr(found.settings, name), found.origins[name]) == (value, origin)
 
 
 def test_a_batch_is_no_larger_than_the_training_subset() -> None:
     found = review(data(sizes={"training": 12}))
-    assert (found.settings["batch_size"], found.origins["batch_size"]) == (12, "E609")
+    assert (found.settings.batch_size, found.origins["batch_size"]) == (12, "E609")
 
 
 def test_both_regularizations() -> None:
     text = "m:input shape=[6000]; m:output shape=[3]; m:layers matmul(w, shape=[600]), matmul(v);"
     found = review(facts(text))
-    assert found.settings["regularization"] == "L1+L2"
+    assert found.settings.regularization == "L1+L2"
     assert found.origins["regularization"] == "E401, E402"
-    assert (found.settings["lambda1"], found.settings["lambda2"]) == (1e-5, 1e-4)
+    assert (found.settings.lambda1, found.settings.lambda2) == (1e-5, 1e-4)
 
 
 def test_seeds_are_lowered_where_scouting_is_costly() -> None:
     text = "m:input shape=[999]; m:output shape=[1000]; m:layers matmul(w);"
     found = review(facts(text))
-    assert (found.settings["seeds"], found.origins["seeds"]) == (20, "E312")
+    assert (found.settings.seeds, found.origins["seeds"]) == (20, "E312")
 
 
 def test_scale_is_raised_only_where_nobody_gave_it() -> None:
     known = facts(TWO.format(kind="float16"))
-    low = Facts(network=known.network, settings={**SETTINGS, "scale": 16})
-    assert review(low).settings["scale"] == 128
+    low = Facts(network=known.network, settings=Settings(**{**SETTINGS, "scale": 16}))
+    assert review(low).settings.scale == 128
     given = facts(TWO.format(kind="float16"), {"scale": 16})
-    assert review(given).settings["scale"] == 16
+    assert review(given).settings.scale == 16
     assert "E205" in ids(review(given))
 
 
 @pytest.mark.parametrize("value", ["off", "agc"])
 def test_a_given_value_wins_and_the_rule_only_reports(value: str) -> None:
     found = review(facts(RECURRENT, {"gradient_clipping": value}))
-    assert (found.settings["gradient_clipping"], found.origins["gradient_clipping"]) == (
+    assert (found.settings.gradient_clipping, found.origins["gradient_clipping"]) == (
         value,
         "given",
     )
@@ -129,7 +131,7 @@ def test_a_given_value_wins_and_the_rule_only_reports(value: str) -> None:
 
 def test_a_device_without_float16_keeps_float32() -> None:
     found = review(facts(IRIS, {"optimize_for": "edge"}, device=device(float16=False)))
-    assert found.settings["compute_type"] == "float32"
+    assert found.settings.compute_type == "float32"
     (finding,) = found.findings
     assert finding.message.startswith("webnn has no float16, float32 is kept")
 
@@ -142,27 +144,27 @@ def test_a_given_auto_is_automatic() -> None:
 def test_weight_decay_that_decouples_stands_in_for_l2() -> None:
     decay = {"optimizer": "rlion", "weight_decay": 0.01, "lr": 0.01}
     found = review(facts(WIDE, decay))
-    assert (found.settings["regularization"], found.origins["regularization"]) == ("off", "E401")
+    assert (found.settings.regularization, found.origins["regularization"]) == ("off", "E401")
     (finding,) = [finding for finding in found.findings if finding.id == "E401"]
     assert finding.action == "left to weight decay 0.01 of rlion"
     assert "E403" not in ids(found)
-    assert review(facts(WIDE, {**decay, "weight_decay": 1e-5})).settings["regularization"] == "L2"
+    assert review(facts(WIDE, {**decay, "weight_decay": 1e-5})).settings.regularization == "L2"
 
 
 def test_losses_are_settings_too() -> None:
     chosen = review(output("CCE", EXACT, written=False))
-    assert (chosen.settings["m:loss"], chosen.origins["m:loss"]) == ("CCE", "E101")
+    assert (chosen.losses["m"], chosen.origins["m:loss"]) == ("CCE", "E101")
     written = review(output("CCE", EXACT))
-    assert (written.settings["m:loss"], written.origins["m:loss"]) == ("CCE", "given")
+    assert (written.losses["m"], written.origins["m:loss"]) == ("CCE", "given")
 
 
 def test_varying_gradients_turn_a_chosen_loss_into_that_of_huber() -> None:
     scouting = ScoutingFacts(gradient_variation=2)
     labels = numbers(0, 1)
     found = review(output("MSE", labels, "linear", written=False, scouting=scouting))
-    assert (found.settings["m:loss"], found.origins["m:loss"]) == ("HUL", "E109")
+    assert (found.losses["m"], found.origins["m:loss"]) == ("HUL", "E109")
     kept = review(output("MSE", labels, "linear", scouting=scouting))
-    assert kept.settings["m:loss"] == "MSE"
+    assert kept.losses["m"] == "MSE"
     assert "E109" in ids(kept)
 
 
@@ -170,7 +172,7 @@ def test_rules_that_are_off_neither_report_nor_decide() -> None:
     assert "E301" in ids(review(facts(RECURRENT)))
     found = review(facts(RECURRENT), off=["E301"])
     assert "E301" not in ids(found)
-    assert found.settings["gradient_clipping"] == "off"
+    assert found.settings.gradient_clipping == "off"
 
 
 def test_an_unknown_rule_cannot_be_off() -> None:
@@ -275,7 +277,7 @@ def test_a_model_for_the_edge_tells_how_to_get_there(known: DeviceFacts, elsewhe
 
 def test_an_output_that_cannot_be_trained_has_no_loss_among_the_settings() -> None:
     found = review(output("", written=False, problem="softmax for numbers"))
-    assert (ids(found), "m:loss" in found.settings) == (["E103"], False)
+    assert (ids(found), "m" in found.losses) == (["E103"], False)
     (finding,) = found.findings
     assert finding.evidence == {"m": {"activation": "softmax", "loss": "not written"}}
 

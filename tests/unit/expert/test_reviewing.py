@@ -22,11 +22,11 @@ def ids(found) -> set[str]:
 async def test_a_text_needs_no_backend_and_no_data() -> None:
     bare = review(TEXT)
     assert "E101" in ids(bare) and not [id for id in ids(bare) if id.startswith("E6")]
-    assert bare.settings["m:loss"] == "CCE"
+    assert bare.losses["m"] == "CCE"
     iris = await IrisDataset.create()
     found = review(TEXT, iris, epochs=100)
     assert {"E603", "E701"} <= ids(found)
-    assert (found.settings["batch_size"], found.origins["batch_size"]) == (
+    assert (found.settings.batch_size, found.origins["batch_size"]) == (
         20,
         "default of the dataset",
     )
@@ -38,7 +38,7 @@ async def test_a_text_needs_no_backend_and_no_data() -> None:
 def test_float16_is_looked_at_once_more() -> None:
     half = review(TEXT.replace("add(b)", "exp()"), compute_type="float16")
     assert {"E201", "E203"} <= ids(half)
-    assert half.settings["gradient_scaling"] == "on"
+    assert half.settings.gradient_scaling == "on"
 
 
 async def test_a_model_is_reviewed_with_what_it_has() -> None:
@@ -49,7 +49,7 @@ async def test_a_model_is_reviewed_with_what_it_has() -> None:
     )
     found = review(model, epochs=100)
     assert found.origins["batch_size"] == "E609", "200 rows are more than there are"
-    assert found.settings["batch_size"] == 105
+    assert found.settings.batch_size == 105
     assert list(found.findings) == model.review(epochs=100)
     other = review(model, await IrisDataset.create(standardize=True))
     assert "E603" in ids(found) and "E603" not in ids(other)
@@ -88,7 +88,7 @@ def test_labels_that_cannot_fit_are_a_finding(loss: str) -> None:
     assert "between -" in finding.message and "softmax" in str(finding.evidence)
     assert finding.places and finding.remedy
     assert "E604" in ids(found), "all else is looked at"
-    assert ("m:loss" in found.settings) == bool(loss)
+    assert ("m" in found.losses) == bool(loss)
     assert "E103" not in ids(review(TEXT + loss, numbers(), silence="E103"))
 
 
@@ -210,7 +210,7 @@ async def test_what_is_made_for_the_edge_asks_for_the_npu(
     found = review(model)
     assert asked == [device]
     edge = device == "npu"
-    assert found.settings["optimize_for"] == ("edge" if edge else "size")
+    assert found.settings.optimize_for == ("edge" if edge else "size")
     assert found.origins["optimize_for"] == ("given" if edge else "default")
     assert ("E801" in ids(found)) == edge
     assert "E801" not in {finding.id for finding in model.review(optimizeFor="size")}

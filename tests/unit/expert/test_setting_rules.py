@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,18 +21,16 @@ from tests.unit.expert.cases import (
 )
 from webnnm.expert.review import review
 from webnnm.expert.rules.registry import LATER, RULES
-from webnnm.training.hyperparameters import resolve
+from webnnm.training.settings import parse_settings
 
 ROWS = {"training": 105, "validation": 20, "testing": 45}
 
 
 def trained(sizes: Mapping[str, int] | None = None, /, **settings: Any) -> Facts:
     """Return facts on a training with these settings, and the rows that there are."""
-    every = {"batch_size": None, **resolve(settings)}
     return Facts(
         network=facts(IRIS).network,
-        given=settings,
-        settings=every,
+        settings=parse_settings(settings).resolve(),
         data=DataFacts(sizes=sizes or {}),
     )
 
@@ -41,7 +40,6 @@ def linear(**settings: Any) -> Facts:
     known = trained(**settings)
     return Facts(
         network=known.network,
-        given=settings,
         settings=known.settings,
         outputs=[OutputFacts(name="m", activation="linear")],
     )
@@ -215,8 +213,9 @@ def test_a_training_with_the_fix_is_not_told_the_same(case: Case) -> None:
     known = case.before
     mended = Facts(
         network=known.network,
-        given={**known.given, **hit.fix},
-        settings={**known.settings, **hit.fix},
+        settings=replace(
+            known.settings, **hit.fix, explicit=known.settings.explicit | hit.fix.keys()
+        ),
         outputs=known.outputs,
         data=known.data,
     )

@@ -27,6 +27,7 @@ from webnnm.expert.rules.registry import RULES as EVERY
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.training.loss_choice import LabelFacts
+from webnnm.training.settings import Settings
 
 RULES = {id: rule for id, rule in EVERY.items() if rule.area == "Training"}
 FALLING = [1.0, 0.6, 0.45, 0.42, 0.41, 0.405]
@@ -63,7 +64,7 @@ def history(
             )
             for k in range(count)
         ],
-        settings=given,
+        settings=Settings(**given).finish_without_data(),
         best_epoch=best or monitored.index(min(monitored)) + 1,
         **{"stopped": "epochs", "references": {"m": 1.0}, "moved": {"w": 0.4, "v": 0.5}, **known},
     )
@@ -78,7 +79,7 @@ def after(
     validated = 40 if "validate_every" in (known.get("settings") or {}) else 0
     rows = DataFacts(sizes={"training": 200, "validation": validated}, batch_size=5)
     more = {} if scouting is None else {"scouting": scouting}
-    return facts(text, dict(one.settings), data=rows, history=one, **more)
+    return facts(text, one.settings.to_dict(), data=rows, history=one, **more)
 
 
 def classes(hits: Sequence[int], rows: Sequence[int], predicted: Sequence[int]) -> PredictionFacts:

@@ -15,8 +15,8 @@ from webnnm.notation import parse
 from webnnm.runtime.testing.objectives import objectives
 from webnnm.trainer.decisions import loss_weights, update_settings
 from webnnm.training.forward import OutputLoss
-from webnnm.training.hyperparameters import resolve
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import parse_settings
 from webnnm.training.step_settings import StepSettings
 
 FOLDER = Path(__file__).resolve().parent / "golden"
@@ -115,14 +115,15 @@ def losses(found: Network, sequence: Mapping[str, int]) -> dict[str, OutputLoss]
 def step_settings(found: Network, chosen: Mapping[str, OutputLoss], **given: Any) -> StepSettings:
     """Return the settings of a step with these hyperparameters, all that is automatic off."""
     off = {"regularization": "off", "gradient_scaling": "off", "gradient_clipping": "off"}
-    settings = resolve({"loss_weights": "off", **off, **given})
+    written = parse_settings({"loss_weights": "off", **off, **given})
+    settings = written.finish_without_data()
     return StepSettings(
         batch=0,
         rows=0,
         steps=1,
         sequence={},
         losses=chosen,
-        optimizer=OPTIMIZERS[settings["optimizer"]],
+        optimizer=OPTIMIZERS[settings.optimizer],
         weights=loss_weights(settings),
         update=update_settings(found, settings),
     )

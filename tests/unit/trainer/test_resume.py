@@ -522,7 +522,7 @@ async def test_a_schedule_that_gets_another_end_is_told() -> None:
     assert "not 6" in told
     assert "schedule_epochs=6" in told
     jumped = longer.epochs[0].lr
-    assert f"{again.state.checkpoint.settings['epochs']}" == "12"
+    assert again.state.checkpoint.settings.epochs == 12
     kept = await load(file)
     flat = await kept.train(resume=True, epochs=12, schedule_epochs=6)
     assert not flat.warnings

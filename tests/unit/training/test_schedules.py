@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from webnnm.training.schedules import SCHEDULES, Schedule
+from webnnm.training.settings import Settings
 
 KINDS = ("cosine", "constant", "linear", "step")
 
@@ -123,9 +124,10 @@ def test_a_plateau_lowers_the_rate_once_so_many_epochs_were_no_better() -> None:
     assert [rates[epoch] for epoch in (6, 7, 9, 10, 12, 13)] == [1.0, 0.5, 0.5, 0.25, 0.25, 0.2]
     known = schedule.to_dict()
     assert (known["drops"], known["dropped"]) == (5, 19)
-    settings = {"schedule": "plateau", "lr": 1.0, "schedule_epochs": None, "epochs": 40}
-    settings |= {"warmup_epochs": 0, "min_lr": 0.2, "step_epochs": 3, "step_factor": 0.5}
-    assert Schedule.of(settings, 5, known) == schedule
+    settings = Settings(
+        schedule="plateau", lr=1.0, epochs=40, min_lr=0.2, step_epochs=3, step_factor=0.5
+    ).finish_without_data()
+    assert settings.make_schedule(5, known) == schedule
 
 
 def test_other_schedules_do_not_wait_for_progress() -> None:

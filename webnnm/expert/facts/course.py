@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.expert.facts.facts import Facts, HistoryFacts, PredictionFacts
-from webnnm.training.optimizers import optimizer_of
+from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import Settings
 
 
 def relative(history: HistoryFacts, record: EpochRecord, *, validation: bool = False) -> float:
@@ -82,10 +82,9 @@ def _stretched(value: float, recalls: Sequence[float]) -> float:
     return value / (1 - 1 / len(recalls))
 
 
-def usual_rate(settings: Mapping[str, Any]) -> float:
-    """Return the default rate of the optimizer, 0 for an unknown one."""
-    optimizer = optimizer_of(settings)
-    return optimizer.rate if optimizer else 0.0
+def usual_rate(settings: Settings) -> float:
+    """Return the default rate of the optimizer."""
+    return OPTIMIZERS[settings.optimizer].rate
 
 
 def percent(share: float) -> str:
@@ -95,11 +94,11 @@ def percent(share: float) -> str:
 
 def updates(facts: Facts, history: HistoryFacts) -> int | None:
     """Return how many updates the weights had, None if the number of rows is unknown."""
-    batch = history.settings.get("batch_size") or facts.batch_size
+    batch = history.settings.batch_size or facts.batch_size
     if not facts.data.training or not batch:
         return None
     steps = -(-facts.data.training // batch)
-    return len(history.epochs) * -(-steps // (history.settings.get("accumulate") or 1))
+    return len(history.epochs) * -(-steps // history.settings.accumulate)
 
 
 def highest_rate(history: HistoryFacts) -> tuple[float, int]:

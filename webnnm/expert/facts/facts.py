@@ -14,6 +14,7 @@ from webnnm.expert.facts.profile import Profile, profile
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.training.loss_choice import Conversion, LabelFacts
 from webnnm.training.output_activation import OutputActivation
+from webnnm.training.settings import FinalSettings, Settings
 
 EXAMINED = 20_000
 """Of more rows than this, so many are examined."""
@@ -212,7 +213,7 @@ class HistoryFacts:
     """
 
     epochs: Sequence[EpochRecord]
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: FinalSettings
     best_epoch: int = 0
     stopped: str = ""
     ended: bool = True
@@ -237,8 +238,7 @@ class Facts:
     >>> facts.profile.training_samples, facts.batch_size
     (105, 20)
 
-    - `given`: the settings that the user wrote, by name; `settings`: all of them, with "auto" where
-      nothing was decided.
+    - `settings`: with "auto" where nothing was decided; `explicit` of them by the user.
     - `learning`: how many parameter values training changes, after `freeze`.
     - `trained_before`: the parameters were trained or loaded.
     - `diverged`: where a loss was not finite, "epoch 2, batch 7".
@@ -247,8 +247,7 @@ class Facts:
     """
 
     network: Network
-    given: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Settings = field(default_factory=Settings)
     outputs: Sequence[OutputFacts] = ()
     data: DataFacts = DataFacts()
     device: DeviceFacts = DeviceFacts()
@@ -282,9 +281,7 @@ class Facts:
     @property
     def batch_size(self) -> int | None:
         """The batch size: the user's, else the dataset's."""
-        return self.settings.get("batch_size") or (
-            self.data.batch_size if self.data.sizes else None
-        )
+        return self.settings.batch_size or (self.data.batch_size if self.data.sizes else None)
 
     @property
     def outputs_of_positions(self) -> set[str]:

@@ -28,6 +28,7 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.testing.objectives import Objective
 from webnnm.training.freezing import multipliers
 from webnnm.training.losses import own_loss
+from webnnm.training.settings import Settings
 
 
 def gather_facts(
@@ -36,8 +37,7 @@ def gather_facts(
     binding: DataBinding | None,
     outputs: Mapping[str, Objective],
     *,
-    given: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    settings: Settings,
     data: DataFacts | None = None,
     scouting: ScoutingFacts | None = None,
     device_type: str = "",
@@ -48,11 +48,10 @@ def gather_facts(
     `backend` is None if nothing runs the model yet; `data` are the facts of the dataset if they
     were gathered before, because that takes a while.
     """
-    learning = multipliers(network, settings.get("freeze", 0.0))
-    own = {name: own_loss(settings.get("loss"), name) for name in outputs}
+    learning = multipliers(network, settings.freeze)
+    own = {name: own_loss(settings.loss, name) for name in outputs}
     return Facts(
         network=network,
-        given=given,
         settings=settings,
         outputs=[
             OutputFacts(

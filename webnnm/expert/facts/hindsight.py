@@ -8,6 +8,7 @@ from typing import Any
 
 from webnnm.evaluation.history import History
 from webnnm.expert.facts.facts import HistoryFacts, PredictionFacts, ScoutingFacts
+from webnnm.training.settings import HYPERPARAMETERS, FinalSettings, Settings
 
 PREDICTED = {field.name for field in fields(PredictionFacts)}
 
@@ -22,7 +23,7 @@ def history_facts(history: History) -> HistoryFacts:
     losses = history.loss_settings
     return HistoryFacts(
         epochs=history.epochs,
-        settings=history.settings,
+        settings=_settings(history),
         best_epoch=history.best_epoch,
         stopped=history.stopped,
         ended=bool(history.stopped),
@@ -32,6 +33,12 @@ def history_facts(history: History) -> HistoryFacts:
         held_out=_predictions(outcome.get("held_out", {})),
         subset=outcome.get("subset", ""),
     )
+
+
+def _settings(history: History) -> FinalSettings:
+    """Return the settings of a training, by defaults where another version did not record them."""
+    values = {n: value for n, value in history.settings.items() if n in HYPERPARAMETERS}
+    return Settings(**values).finish_without_data()
 
 
 def _predictions(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, PredictionFacts]:

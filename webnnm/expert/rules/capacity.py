@@ -8,7 +8,7 @@ from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.rule import Hit, grouped, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex
 from webnnm.training.automatic import LAMBDA
-from webnnm.training.optimizers import optimizer_of
+from webnnm.training.optimizers import OPTIMIZERS
 
 LEAST_DENSITY = 0.2
 MANY_FEATURES = 5000
@@ -72,10 +72,11 @@ def regularised(facts: Facts) -> Hit | None:
     message = _unregularised(facts)
     if not message:
         return None
-    optimizer, decay = optimizer_of(facts.settings), facts.settings.get("weight_decay") or 0.0
-    strength = facts.settings.get("lambda2") or LAMBDA["L2"]
-    if optimizer and optimizer.decoupled and decay >= strength:
-        automatic = facts.settings.get("regularization") == "auto"
+    settings = facts.settings
+    optimizer, decay = OPTIMIZERS[settings.optimizer], settings.weight_decay or 0.0
+    strength = settings.lambda2 or LAMBDA["L2"]
+    if optimizer.decoupled and decay >= strength:
+        automatic = settings.regularization == "auto"
         return Hit(
             message=message,
             evidence=_capacity(facts),
@@ -133,7 +134,9 @@ def memorising(facts: Facts) -> Hit | None:
     Ignore it where validation rows and restore_best end the training in time.
     """
     message = _unregularised(facts)
-    if not message or not _crowded(facts) or facts.given.get("regularization") != "off":
+    settings = facts.settings
+    turned_off = settings.regularization == "off" and "regularization" in settings.explicit
+    if not message or not _crowded(facts) or not turned_off:
         return None
     message += "; without regularization it may memorise its rows"
     return Hit(message=message, evidence=_capacity(facts), fix=LEARNT)
@@ -291,7 +294,7 @@ def wide_code(facts: Facts) -> Hit | None:
     Ignore it where the code is only meant to be a different form of the row.
     """
     inputs, outputs = facts.network.inputs, facts.network.outputs
-    kept_small = facts.profile.dropout_count or facts.settings.get("regularization") == "L1"
+    kept_small = facts.profile.dropout_count or facts.settings.regularization == "L1"
     if "E418" not in facts.data.suspicions or kept_small or len(inputs) + len(outputs) > 2:
         return None
     before = [layer for layer in facts.network.order if layer.has("product")][:-1]

@@ -13,7 +13,7 @@ from webnnm.expert.facts.course import course, highest_rate, monitored, percent,
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import CONVERGED, FEW_EPOCHS, UNLEARNT
 from webnnm.expert.rules.rule import Hit, after
-from webnnm.training.optimizers import optimizer_of
+from webnnm.training.optimizers import OPTIMIZERS
 
 FEW_ROWS = 8
 """Gradients of fewer rows are noise that a rate for 20 rows does not average out."""
@@ -74,13 +74,13 @@ def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
         message = f"the training loss rose from {losses[0]:.3g} to {losses[-1]:.3g}"
     else:
         return None
-    rate, usual = history.settings.get("lr", 0.0), usual_rate(history.settings)
+    rate, usual = history.settings.lr, usual_rate(history.settings)
     fix: dict[str, Any] = {"lr": usual if rate > usual else rate / 10}
-    if history.settings.get("schedule") == "constant":
+    if history.settings.schedule == "constant":
         fix["schedule"] = "cosine"
-    momentum = history.settings.get("momentum_factor") or 0.0
-    optimizer = optimizer_of(history.settings)
-    heavy = bool(optimizer and "momentum_factor" in optimizer.defaults) and momentum > HEAVY
+    momentum = history.settings.momentum_factor or 0.0
+    optimizer = OPTIMIZERS[history.settings.optimizer]
+    heavy = "momentum_factor" in optimizer.defaults and momentum > HEAVY
     if heavy:
         fix["momentum_factor"] = 0.9
     rows = facts.batch_size or FEW_ROWS
@@ -182,7 +182,7 @@ def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the training is only a trial.
     """
-    patience, total = history.settings.get("patience", 0), history.settings.get("epochs", 0)
+    patience, total = history.settings.patience, history.settings.epochs
     done = history.epochs[-1].epoch
     if history.stopped != "patience" or patience >= IMPATIENT or done >= HURRIED * total:
         return None

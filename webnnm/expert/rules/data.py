@@ -323,7 +323,7 @@ def unvalidated(facts: Facts) -> Hit | None:
 
     Ignore it where the training is short, or weight decay keeps it from overfitting.
     """
-    epochs, rows = facts.settings.get("epochs") or 0, facts.data.training
+    epochs, rows = facts.settings.epochs or 0, facts.data.training
     curve = sum(map(len, facts.data.features.values())) == 1
     if rows < ENOUGH or facts.data.sizes.get("validation") or epochs < LONG or curve:
         return None
@@ -356,7 +356,7 @@ def uneven(facts: Facts) -> Hit | None:
 
     Ignore it where errors on rare classes cost no more than others.
     """
-    if facts.settings.get("class_weight") or "E110" in facts.data.suspicions:
+    if facts.settings.class_weight or "E110" in facts.data.suspicions:
         return None
     weighted = {output.name for output in facts.outputs if output.loss == "FOL"}
     excepted = weighted | facts.outputs_of_positions
@@ -421,7 +421,7 @@ def in_order(facts: Facts) -> Hit | None:
 
     Ignore it where the order of the rows itself is to be learnt, as in streams.
     """
-    if not facts.data.sorted or facts.settings.get("shuffle") is not False:
+    if not facts.data.sorted or facts.settings.shuffle:
         return None
     return Hit(message="rows are sorted by class and not shuffled", fix={"shuffle": True})
 

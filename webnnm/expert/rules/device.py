@@ -24,7 +24,7 @@ def edge(facts: Facts) -> Hit | None:
 
     Ignore it: it only says what was decided.
     """
-    if facts.settings.get("optimize_for") != "edge":
+    if facts.settings.optimize_for != "edge":
         return None
     device = facts.device
     evidence = {"backend": device.backend, "device_type": device.device_type}
@@ -58,12 +58,12 @@ def small_weights(facts: Facts) -> Hit | None:
 
     Ignore it: it only says what will be done.
     """
-    get = facts.settings.get
-    written = get("regularization")
-    automatic = written == "auto" and facts.profile.input_features > MANY_FEATURES
-    if get("optimize_for") != "size" or not (automatic or "L1" in str(written)):
+    settings = facts.settings
+    kinds = settings.regularization
+    automatic = kinds == "auto" and facts.profile.input_features > MANY_FEATURES
+    if settings.optimize_for != "size" or not (automatic or "L1" in kinds):
         return None
-    strength = get("lambda1") or LAMBDA["L1"]
+    strength = settings.lambda1 or LAMBDA["L1"]
     return Hit(
         message=f"L1 with λ1 {strength:g} makes small weights exactly 0 at the end",
         evidence={"lambda1": strength},

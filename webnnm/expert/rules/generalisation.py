@@ -76,7 +76,7 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
             found[name] = f"{name}: {scores_of(history, name)}"
             least = min(least, other)
             guessed |= other <= chance(history.held_out[name])
-    careful = facts.profile.dropout_count or "regularization" in facts.given
+    careful = facts.profile.dropout_count or "regularization" in facts.settings.explicit
     noted: Any = {"severity": "info"} if careful and least >= USEFUL else {}
     if guessed and (words := tokens_hint(facts)):
         noted = {"remedy": words}
@@ -123,11 +123,11 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
     last = found[-1]
     assert last.val_loss is not None
     validation = [relative(history, record, validation=True) for record in (best, last)]
-    least = RISEN if history.settings.get("restore_best", True) else WORSE
+    least = RISEN if history.settings.restore_best else WORSE
     risen = validation[1] > max(least * validation[0], validation[0] + CLEARLY)
     if not risen or last.loss > best.loss or relative(history, best) > 1 or unlike_losses(history):
         return None
-    kept = history.settings.get("restore_best", True)
+    kept = history.settings.restore_best
     handled = kept and min(skills_of(history.held_out), default=0.0) >= USEFUL
     return Hit(
         message=f"the validation loss rose from {best.val_loss:.3g} in epoch {best.epoch} to "
@@ -196,7 +196,7 @@ def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where every run must have the same number of steps.
     """
     losses = monitored(history)
-    if history.settings.get("restore_best", True) or not losses:
+    if history.settings.restore_best or not losses:
         return None
     quarter = losses[-max(1, len(losses) // 4) :]
     least, most = min(losses), max(quarter)
@@ -234,7 +234,7 @@ def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
     rows = facts.data.sizes.get("validation", 0)
     if not rows or any(record.val_loss is not None for record in history.epochs):
         return None
-    every = history.settings.get("validate_every", 1)
+    every = history.settings.validate_every
     return Hit(
         message=f"none of {len(history.epochs)} epochs was validated: validate_every is {every}",
         evidence={"validate_every": every},

@@ -74,7 +74,7 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where the parameters were pretrained and need no further training.
     """
     losses = course(history)
-    if len(losses) < FEW_EPOCHS or losses[-1] < UNLEARNT or history.settings.get("freeze"):
+    if len(losses) < FEW_EPOCHS or losses[-1] < UNLEARNT or history.settings.freeze:
         return None
     fallen = 1 - losses[-1] / losses[0] if losses[0] else 0.0
     moved = max(history.moved.values(), default=None)
@@ -83,7 +83,7 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
             return None
     elif abs(fallen) > EARLY:
         return None
-    rate, usual = history.settings.get("lr", 0.0), usual_rate(history.settings)
+    rate, usual = history.settings.lr, usual_rate(history.settings)
     way = "" if moved is None else f", and no weight moved by more than {percent(moved)}"
     return Hit(
         message=f"the training loss fell by {percent(max(0.0, fallen))} in {len(losses)} epochs at "
@@ -166,7 +166,7 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
         known.append(history.predictions)
     if any(min(skills_of(rows), default=0.0) >= LEARNT for rows in known):
         return None
-    total, rate = history.settings.get("epochs", last), history.settings.get("lr", 0.0)
+    total, rate = history.settings.epochs or last, history.settings.lr
     made = updates(facts, history)
     few = made is not None and made < FEW_UPDATES and not facts.data.length
     if made is not None and few and losses[-1] > UNLEARNT / 2:
@@ -179,7 +179,7 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     fallen = 1 - losses[-1] / losses[begin] if begin and losses[begin] else 0.0
     if fallen < least or losses[-1] < CONVERGED:
         return None
-    slow: bool = rate < usual_rate(history.settings) / SLOW
+    slow = rate < usual_rate(history.settings) / SLOW
     return Hit(
         message=f"the last of {last} epochs is the best, and the loss fell by {percent(fallen)} "
         f"in the last {last - begin}, at lr {rate:g}",
@@ -219,7 +219,7 @@ def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
             continue  # next-token predictions rarely contain rare letters and words
         if missed := hardly_predicted(known):
             found[name] = f"{name} hardly ever predicts {listed(missed)}"
-    weighed = history.settings.get("class_weight")
+    weighed = history.settings.class_weight
     more = {"remedy": "Gather or repeat rows of it."} if weighed else {}
     return grouped(found, fix={} if weighed else {"class_weight": "balanced"}, **more)
 

@@ -191,7 +191,7 @@ def unbalanced(facts: Facts) -> Hit | None:
 
     Ignore it where accuracy is what counts.
     """
-    if facts.settings.get("class_weight") or "E110" in facts.data.suspicions:
+    if facts.settings.class_weight or "E110" in facts.data.suspicions:
         return None
     found = [
         (o, o.labels.share)

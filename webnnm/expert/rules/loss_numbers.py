@@ -91,17 +91,17 @@ def large_gamma(facts: Facts) -> Hit | None:
 
 def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float] | None:
     """Return the class weights that the user gave, None if there are none."""
-    given: Any = facts.settings.get("class_weight")
-    if isinstance(given, Mapping):
+    by_class = facts.settings.class_weight
+    if isinstance(by_class, Mapping):
         if output.labels is not None and output.labels.several:
             return None  # weights of yes, one for each label
         names = facts.data.class_names.get(output.name) or ()
         numbers = {name: number for number, name in enumerate(names)}
         numbers |= {str(number): number for number in range(classes)}
         found = [1.0] * classes
-        for word, weight in cast("Mapping[Any, float]", given).items():
-            if str(word) in numbers:
-                found[numbers[str(word)]] = weight
+        for name, weight in by_class.items():
+            if name in numbers:
+                found[numbers[name]] = weight
         return found
     written: Any = _numbers(facts)[output.name].get("alpha")
     if isinstance(written, tuple):
@@ -148,4 +148,5 @@ def lopsided(facts: Facts) -> Hit | None:
             f"classes {shares.index(low)} … {shares.index(high)} of {output.name} have "
             f"{low / total:.1%} … {high / total:.1%} of the loss by their weights"
         )
-    return grouped(found, fix={"class_weight": "balanced"} if "class_weight" in facts.given else {})
+    is_explicit = "class_weight" in facts.settings.explicit
+    return grouped(found, fix={"class_weight": "balanced"} if is_explicit else {})

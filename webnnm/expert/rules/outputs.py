@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
@@ -51,10 +50,11 @@ def uneven(facts: Facts) -> Hit | None:
     >>> from webnnm.expert.review import review
     >>> from webnnm.graph.elaboration.elaborate import elaborate
     >>> from webnnm.notation import parse
+    >>> from webnnm.training.settings import Settings
     >>> text = "m:input shape=[4]; a:output shape=[1]; a:layers matmul(u, node=m:input); "
     >>> text += "b:output shape=[1]; b:layers matmul(v, node=m:input);"
     >>> losses = ScoutingFacts(initial_losses={"a": 30.0, "b": 1.0})
-    >>> settings = {"loss_weights": "off"}
+    >>> settings = Settings(loss_weights="off")
     >>> known = Facts(network=elaborate(parse(text)), settings=settings, scouting=losses)
     >>> print(review(known).finding("E502"))
     warning E502 line 1, column 22: weighted initial losses: 30 of a, 1 of b
@@ -62,10 +62,10 @@ def uneven(facts: Facts) -> Hit | None:
 
     Ignore it where one output matters that much more.
     """
-    given: Any = facts.settings.get("loss_weights")
-    if given in ("auto", "uncertainty") or len(facts.scouting.initial_losses) < 2:
+    setting = facts.settings.loss_weights
+    if setting in ("auto", "uncertainty") or len(facts.scouting.initial_losses) < 2:
         return None
-    weights = cast("Mapping[str, float]", given if isinstance(given, Mapping) else {})
+    weights = setting if isinstance(setting, Mapping) else dict[str, float]()
     losses = {k: v * weights.get(k, 1.0) for k, v in facts.scouting.initial_losses.items()}
     least, most = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
     if losses[most] <= LARGEST_RATIO * losses[least]:

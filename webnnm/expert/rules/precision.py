@@ -60,7 +60,7 @@ def unscaled(facts: Facts) -> Hit | None:
 
     Ignore it for a model that is only used for inference.
     """
-    if not facts.profile.mostly_float16 or facts.settings.get("gradient_scaling") != "off":
+    if not facts.profile.mostly_float16 or facts.settings.gradient_scaling != "off":
         return None
     found = _heavy(facts)
     message = f"{found.message}, gradients unscaled: training is expected to stall"
@@ -119,7 +119,7 @@ def wide_on_edge(facts: Facts) -> Hit | None:
     Ignore it where precision matters more than speed.
     """
     wide = facts.profile.heavy_float32
-    edge = facts.settings.get("optimize_for") == "edge"
+    edge = facts.settings.optimize_for == "edge"
     if not wide or not facts.device.float16 or not (edge or facts.npu):
         return None
     why = "optimize_for='edge'" if edge else "an NPU"
@@ -143,12 +143,11 @@ def small_scale(facts: Facts) -> Hit | None:
 
     Ignore it where the scale grows soon, with a short growth_interval.
     """
-    scale = facts.settings.get("scale")
+    scale = facts.settings.scale
     if (
         not facts.profile.heavy_float16
         or len(facts.network.outputs) < 2
-        or facts.settings.get("loss_weights") != "auto"
-        or scale is None
+        or facts.settings.loss_weights != "auto"
         or scale >= LEAST_SCALE
     ):
         return None

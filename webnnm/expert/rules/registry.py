@@ -25,7 +25,9 @@ PLAIN_MODEL = re.compile(r"(matmul (add )?(relu|tanh|gelu) )?matmul( add|( add)?
 
 
 def _unusual_settings(facts: Facts) -> bool:
-    return bool(facts.given.keys() - USUAL) or facts.given.get("epochs", FEW_UPDATES) < FEW_UPDATES
+    explicit, epochs = facts.settings.explicit, facts.settings.epochs
+    few = "epochs" in explicit and epochs is not None and epochs < FEW_UPDATES
+    return bool(explicit - USUAL) or few
 
 
 def _unusual_starts(facts: Facts) -> bool:
@@ -46,14 +48,14 @@ def _unusual_gradients(facts: Facts) -> bool:
 
 def _unusual_types(facts: Facts) -> bool:
     profile, device = facts.profile, facts.device
-    asked = facts.npu or facts.settings.get("optimize_for") == "edge"
+    asked = facts.npu or facts.settings.optimize_for == "edge"
     changed = facts.network.warnings or device.rewrites or device.unsupported
     return bool(asked or changed or profile.heavy_float16 or profile.risky_float16)
 
 
 def _unusual_losses(facts: Facts) -> bool:
     written = any(output.block.loss_parameters for output in facts.network.outputs)
-    return written or bool(facts.given.get("class_weight"))
+    return written or bool(facts.settings.class_weight)
 
 
 def _unusual_outputs(facts: Facts) -> bool:
@@ -61,11 +63,11 @@ def _unusual_outputs(facts: Facts) -> bool:
 
 
 def _unusual_target(facts: Facts) -> bool:
-    get, limit = facts.settings.get, facts.device.max_bytes
-    wide = facts.profile.input_features > MANY_FEATURES or "L1" in str(get("regularization"))
+    settings, limit = facts.settings, facts.device.max_bytes
+    wide = facts.profile.input_features > MANY_FEATURES or "L1" in settings.regularization
     sizes = tensor_bytes(facts.network, facts.batch_size or 1, facts.data.length)
     large = limit is not None and any(size > limit for _, size in sizes)
-    return wide or large or get("optimize_for") == "edge"
+    return wide or large or settings.optimize_for == "edge"
 
 
 LATER: Mapping[str, Callable[[Facts], bool]] = {

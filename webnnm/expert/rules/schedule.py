@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
-from webnnm.training.optimizers import optimizer_of
+from webnnm.training.optimizers import OPTIMIZERS
 
 FEW_STEPS = 200
 FEW_UPDATES = 60
@@ -26,10 +26,10 @@ def no_early_stop(facts: Facts) -> Hit | None:
 
     Ignore it where the training is short.
     """
-    patience, epochs = facts.settings.get("patience"), facts.settings.get("epochs")
-    if patience is None or epochs is None or patience < epochs:
+    patience, epochs = facts.settings.patience, facts.settings.epochs
+    if epochs is None or patience < epochs:
         return None
-    if not {"patience", "epochs"} & facts.given.keys():  # nobody asked for either
+    if not {"patience", "epochs"} & facts.settings.explicit:  # nobody asked for either
         return None
     return Hit(
         message=f"patience {patience} with {epochs} epochs: nothing stops early",
@@ -53,9 +53,9 @@ def few_steps(facts: Facts) -> Hit | None:
 
     Ignore it where a few steps are all that is wanted, as in fine-tuning.
     """
-    optimizer = optimizer_of(facts.settings)
-    epochs, size = facts.settings.get("epochs"), facts.batch_size
-    if not (optimizer and optimizer.sign_like and facts.data.training and epochs and size):
+    optimizer = OPTIMIZERS[facts.settings.optimizer]
+    epochs, size = facts.settings.epochs, facts.batch_size
+    if not (optimizer.sign_like and facts.data.training and epochs and size):
         return None
     steps = epochs * -(-facts.data.training // size)
     if steps >= FEW_STEPS:
@@ -79,7 +79,7 @@ def frozen_noise(facts: Facts) -> Hit | None:
 
     Ignore it where parameters are loaded after the review.
     """
-    freeze = facts.settings.get("freeze") or 0
+    freeze = facts.settings.freeze
     if not freeze or facts.trained_before:
         return None
     message = f"freeze {freeze:g} keeps random parameters"

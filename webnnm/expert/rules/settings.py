@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
 
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
 from webnnm.expert.rules.schedule import FEW_UPDATES
-from webnnm.training.optimizers import optimizer_of
+from webnnm.training.optimizers import OPTIMIZERS
 
 SLOW = 0.01
 """At a hundredth of the optimizer's default a training takes about a hundred times the steps."""
@@ -42,23 +41,13 @@ row."""
 APART = 1000.0
 
 
-def _number(facts: Facts, name: str) -> float:
-    return facts.settings.get(name) or 0.0
-
-
-def _given(facts: Facts, *names: str) -> bool:
-    return any(name in facts.given for name in names)
-
-
 def updates(facts: Facts, epochs: float | None = None) -> int | None:
     """Return how often parameters are updated in a training, None if that is not known."""
     rows, size = facts.data.training, facts.batch_size
     if not rows or not size:
         return None
     batches = -(-rows // size)
-    return -(-batches // int(_number(facts, "accumulate") or 1)) * int(
-        epochs or _number(facts, "epochs")
-    )
+    return -(-batches // facts.settings.accumulate) * int(epochs or facts.settings.epochs or 0)
 
 
 @rule("E209", "warning", "Leave scale out: 1000 suits most models.", lowers=["scale"])
@@ -77,8 +66,8 @@ def overflowing_scale(facts: Facts) -> Hit | None:
 
     Never ignore it: with scale left out, the largest one that works is found automatically.
     """
-    scale = _number(facts, "scale")
-    off = facts.settings.get("gradient_scaling") == "off" or not facts.profile.heavy_float16
+    scale = facts.settings.scale
+    off = facts.settings.gradient_scaling == "off" or not facts.profile.heavy_float16
     if off or scale <= FLOAT_INFO["float16"].max:
         return None
     return Hit(message=f"scale {scale:g}, float16 ends at 65504", fix={"scale": 1000.0})
@@ -100,7 +89,7 @@ def slow(facts: Facts) -> Hit | None:
 
     Ignore it in trainings with very many steps.
     """
-    rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
+    rate, name = facts.settings.lr, facts.settings.optimizer
     usual = usual_rate(facts.settings)
     least = (TAKEN if facts.trained_before else SLOW) * usual
     if rate is None or rate >= least:
@@ -127,8 +116,8 @@ def clipped_to_nothing(facts: Facts) -> Hit | None:
 
     Ignore it with optimizers that do not depend on the size of gradients, such as adam.
     """
-    share = facts.settings.get("agc_lambda")
-    if facts.settings.get("gradient_clipping") != "agc" or share is None or share >= TIGHT:
+    share = facts.settings.agc_lambda
+    if facts.settings.gradient_clipping != "agc" or share >= TIGHT:
         return None
     message = f"agc_lambda {share:g} clips gradients to {share:g} of their weights"
     return Hit(message=message, fix={"agc_lambda": 0.01})
@@ -150,7 +139,7 @@ def inert(facts: Facts) -> Hit | None:
 
     Ignore it in trainings of tens of thousands of steps at a correspondingly lower rate.
     """
-    factor = _number(facts, "momentum_factor")
+    factor = facts.settings.momentum_factor or 0.0
     if factor <= MOMENTUM:
         return None
     message = f"momentum {factor:g} averages {1 / (1 - factor):,.0f} steps"
@@ -172,8 +161,8 @@ def large_epsilon(facts: Facts) -> Hit | None:
 
     Ignore it where lr was raised accordingly.
     """
-    epsilon, optimizer = _number(facts, "epsilon"), optimizer_of(facts.settings)
-    if optimizer is None or epsilon <= EPSILON:
+    epsilon, optimizer = facts.settings.epsilon or 0.0, OPTIMIZERS[facts.settings.optimizer]
+    if epsilon <= EPSILON:
         return None
     message = f"epsilon {epsilon:g} is as large as gradients are"
     return Hit(message=message, fix={"epsilon": optimizer.defaults["epsilon"]})
@@ -194,8 +183,8 @@ def forgetful(facts: Facts) -> Hit | None:
 
     Ignore it where steps of a fixed length are intended; lion is made for that.
     """
-    beta, optimizer = facts.settings.get("beta2"), optimizer_of(facts.settings)
-    if beta is None or beta >= LEAST_BETA2 or not (optimizer and optimizer.adaptive):
+    beta, optimizer = facts.settings.beta2, OPTIMIZERS[facts.settings.optimizer]
+    if beta is None or beta >= LEAST_BETA2 or not optimizer.adaptive:
         return None
     message = f"beta2 {beta:g}: steps of full length, whatever the gradient"
     return Hit(message=message, fix={"beta2": 0.999})
@@ -216,7 +205,7 @@ def strong_decay(facts: Facts) -> Hit | None:
 
     Ignore it at rates so low that lr times weight decay stays below 0.0001.
     """
-    decay, rate = _number(facts, "weight_decay"), _number(facts, "lr")
+    decay, rate = facts.settings.weight_decay or 0.0, facts.settings.lr or 0.0
     if decay < DECAY or decay * rate < HASTY * HASTY:
         return None
     return Hit(
@@ -241,11 +230,12 @@ def strong_penalty(facts: Facts) -> Hit | None:
 
     Ignore it where most weights are meant to become 0, and the loss is large.
     """
-    kinds = str(facts.settings.get("regularization"))
+    settings = facts.settings
+    penalties = (("L1", "lambda1", settings.lambda1), ("L2", "lambda2", settings.lambda2))
     found = {
-        name: _number(facts, name)
-        for kind, name in (("L1", "lambda1"), ("L2", "lambda2"))
-        if kind in kinds and _number(facts, name) >= PULL
+        name: strength
+        for kind, name, strength in penalties
+        if kind in settings.regularization and strength >= PULL
     }
     if not found:
         return None
@@ -271,10 +261,8 @@ def weights_apart(facts: Facts) -> Hit | None:
     Ignore it where the losses differ by as much in the other direction, as E502 measures at the
     start.
     """
-    weights: Any = facts.settings.get("loss_weights")
-    values = (
-        [*cast("Mapping[str, float]", weights).values()] if isinstance(weights, Mapping) else []
-    )
+    weights = facts.settings.loss_weights
+    values = [*weights.values()] if isinstance(weights, Mapping) else []
     ratio = max(values) / min(values) if values else 1.0
     if ratio <= APART or facts.scouting.initial_losses:
         return None
@@ -300,7 +288,7 @@ def oversmoothed(facts: Facts) -> Hit | None:
 
     Ignore it where this share of the labels is known to be wrong.
     """
-    smoothing = _number(facts, "label_smoothing")
+    smoothing = facts.settings.label_smoothing
     if not smoothing:
         return None
     if facts.outputs and all(output.activation == "linear" for output in facts.outputs):
@@ -327,7 +315,7 @@ def floor_above_rate(facts: Facts) -> Hit | None:
 
     Never ignore it: schedule="constant" keeps the rate constant.
     """
-    floor, rate = _number(facts, "min_lr"), _number(facts, "lr")
+    floor, rate = facts.settings.min_lr, facts.settings.lr or 0.0
     if not rate or floor < rate:
         return None
     return Hit(message=f"min_lr {floor:g}, lr {rate:g}", fix={"min_lr": 0.0})
@@ -348,11 +336,11 @@ def all_warm_up(facts: Facts) -> Hit | None:
 
     Ignore it where later trainings continue with the same schedule.
     """
-    warm, epochs = _number(facts, "warmup_epochs"), _number(facts, "epochs")
+    warm, epochs = facts.settings.warmup_epochs, facts.settings.epochs or 0
     if not warm or warm < WARM_UP * epochs:
         return None
     message = f"{warm:g} of {epochs:g} epochs are warm-up"
-    return Hit(message=message, fix={"warmup_epochs": max(1, int(epochs // 20))})
+    return Hit(message=message, fix={"warmup_epochs": max(1, epochs // 20)})
 
 
 @rule(
@@ -376,16 +364,14 @@ def falls_too_soon(facts: Facts) -> Hit | None:
 
     Ignore it where lr is far above the rate that the training needs later.
     """
-    every, epochs = _number(facts, "step_epochs"), _number(facts, "epochs")
-    if facts.settings.get("schedule") != "step" or not every or not epochs:
+    every, epochs = facts.settings.step_epochs or 0, facts.settings.epochs or 0
+    if facts.settings.schedule != "step" or not every or not epochs:
         return None
-    left = _number(facts, "step_factor") ** (epochs / 3 // every)
+    left = facts.settings.step_factor ** (epochs / 3 // every)
     if left >= HASTY:
         return None
     message = f"a third of the epochs leaves {left:.0e} of the rate"
-    return Hit(
-        message=message, fix={"step_epochs": max(1, int(-(-epochs // 3))), "step_factor": 0.1}
-    )
+    return Hit(message=message, fix={"step_epochs": max(1, -(-epochs // 3)), "step_factor": 0.1})
 
 
 @rule(
@@ -408,14 +394,14 @@ def ends_too_soon(facts: Facts) -> Hit | None:
 
     Ignore it where min_lr is high enough to learn.
     """
-    end, epochs = _number(facts, "schedule_epochs"), _number(facts, "epochs")
-    floor = _number(facts, "min_lr")
-    if not end or 2 * end > epochs or facts.settings.get("schedule") in ("constant", "step"):
+    end, epochs = facts.settings.schedule_epochs or 0, facts.settings.epochs or 0
+    floor = facts.settings.min_lr
+    if not end or 2 * end > epochs or facts.settings.schedule in ("constant", "step"):
         return None
-    if floor >= HASTY * _number(facts, "lr"):
+    if floor >= HASTY * (facts.settings.lr or 0.0):
         return None
     message = f"the schedule ends after {end:g} of {epochs:g} epochs, at a rate of {floor:g}"
-    return Hit(message=message, fix={"schedule_epochs": int(epochs)})
+    return Hit(message=message, fix={"schedule_epochs": epochs})
 
 
 @rule("E708", "warning", "Raise patience to 10 or more.", raises=["patience"])
@@ -433,8 +419,8 @@ def impatient(facts: Facts) -> Hit | None:
 
     Ignore it where an epoch has thousands of steps.
     """
-    patience, epochs = _number(facts, "patience"), _number(facts, "epochs")
-    if not patience or patience >= IMPATIENT or epochs < 10:
+    patience, epochs = facts.settings.patience, facts.settings.epochs or 0
+    if patience >= IMPATIENT or epochs < 10:
         return None
     message = f"patience {patience:g} ends a training of {epochs:g} epochs at the first bad ones"
     return Hit(message=message, fix={"patience": 10})
@@ -458,14 +444,13 @@ def few_updates(facts: Facts) -> Hit | None:
 
     Ignore it for a first try, and in fine-tuning.
     """
-    given = _given(facts, "epochs", "batch_size", "accumulate")
     number = updates(facts)
-    if number is None or not given or number >= FEW_UPDATES or facts.trained_before:
+    is_chosen = not facts.settings.explicit.isdisjoint({"epochs", "batch_size", "accumulate"})
+    if number is None or not is_chosen or number >= FEW_UPDATES or facts.trained_before:
         return None
-    optimizer = optimizer_of(facts.settings)
-    if optimizer and optimizer.sign_like:
+    if OPTIMIZERS[facts.settings.optimizer].sign_like:
         return None  # E702 reports it.
-    epochs = int(_number(facts, "epochs"))
+    epochs = facts.settings.epochs or 0
     fix = {"epochs": -(-FEW_UPDATES * epochs // number)}
     if (facts.batch_size or 0) > USUAL_BATCH and -(
         -facts.data.training // USUAL_BATCH
@@ -497,10 +482,11 @@ def single_rows(facts: Facts) -> Hit | None:
     Ignore it where rows are long sequences, or gradients of many batches are accumulated.
     """
     usual = usual_rate(facts.settings)
-    single = facts.settings.get("batch_size") == 1 and _number(facts, "accumulate") <= 1
-    if not single or facts.data.length > 1 or _number(facts, "lr") <= usual / 10:
+    single = facts.settings.batch_size == 1 and facts.settings.accumulate <= 1
+    rate = facts.settings.lr or 0.0
+    if not single or facts.data.length > 1 or rate <= usual / 10:
         return None
-    message = f"batches of one row at lr {_number(facts, 'lr'):g}"
+    message = f"batches of one row at lr {rate:g}"
     return Hit(message=message, fix={"batch_size": 20})
 
 
@@ -520,7 +506,7 @@ def accumulates_too_much(facts: Facts) -> Hit | None:
 
     Ignore it where steps on all the data are intended.
     """
-    several, size = _number(facts, "accumulate"), facts.batch_size
+    several, size = facts.settings.accumulate, facts.batch_size
     if several <= 1 or not size or not facts.data.training:
         return None
     batches = -(-facts.data.training // size)
@@ -544,7 +530,7 @@ def seldom_validated(facts: Facts) -> Hit | None:
 
     Ignore it where validation takes far longer than training.
     """
-    every, epochs = _number(facts, "validate_every"), _number(facts, "epochs")
+    every, epochs = facts.settings.validate_every, facts.settings.epochs or 0
     if every <= 1 or epochs >= 4 * every or (facts.data.sizes and not _validated(facts)):
         return None
     message = f"validation every {every:g} epochs, {epochs:g} epochs"
@@ -552,7 +538,7 @@ def seldom_validated(facts: Facts) -> Hit | None:
 
 
 def _validated(facts: Facts) -> bool:
-    return bool(facts.data.sizes.get("validation") or facts.settings.get("validation_split"))
+    return bool(facts.data.sizes.get("validation") or facts.settings.validation_split)
 
 
 @rule("E713", "advice", "Set restore_best=True.", confidence=0.6)
@@ -570,9 +556,9 @@ def last_kept(facts: Facts) -> Hit | None:
 
     Ignore it where every run must take the same number of steps.
     """
-    get = facts.settings.get
-    early = (get("patience") or 0) < (get("epochs") or 0)
-    if get("restore_best") is not False or not (get("schedule") == "constant" or early):
+    settings = facts.settings
+    early = settings.patience < (settings.epochs or 0)
+    if settings.restore_best or not (settings.schedule == "constant" or early):
         return None
     why = "patience ends it after the best epoch" if early else "a constant rate"
     return Hit(message=f"the last parameters are kept, and {why}", fix={"restore_best": True})
@@ -594,8 +580,8 @@ def blind_patience(facts: Facts) -> Hit | None:
 
     Ignore it where patience is only meant to save time.
     """
-    patience, epochs = _number(facts, "patience"), _number(facts, "epochs")
-    if not _given(facts, "patience") or patience >= epochs:
+    patience, epochs = facts.settings.patience, facts.settings.epochs or 0
+    if "patience" not in facts.settings.explicit or patience >= epochs:
         return None
     if not facts.data.training or _validated(facts):
         return None

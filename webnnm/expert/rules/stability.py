@@ -7,7 +7,7 @@ from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.profile import HIGH, Profile
 from webnnm.expert.rules.rule import Hit, grouped, listed, rule
-from webnnm.training.optimizers import optimizer_of
+from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.totals import DIVERGED_REMEDY
 
 CHAIN = 5
@@ -141,13 +141,13 @@ def deep(facts: Facts) -> Hit | None:
 
 def _converging(facts: Facts) -> float:
     """Return the rate up to which gradient descent is sure to converge, 0 if none is known."""
-    optimizer, profile = optimizer_of(facts.settings), facts.profile
-    if optimizer is None or not optimizer.descent:
+    optimizer, profile = OPTIMIZERS[facts.settings.optimizer], facts.profile
+    if not optimizer.descent:
         return 0.0
     has_momentum = "momentum_factor" in optimizer.defaults
-    momentum = facts.settings.get("momentum_factor", 0.9) if has_momentum else 0.0
+    momentum = facts.settings.momentum_factor if has_momentum else 0.0
     convex = {output.activation for output in facts.outputs} <= {"softmax", "sigmoid"}
-    if profile.heavy_ops != 1 or not convex or not isinstance(momentum, (int, float)):
+    if profile.heavy_ops != 1 or not convex or momentum is None:
         return 0.0
     return 4 * (1 - momentum) / (profile.input_features + 1)
 
@@ -170,9 +170,9 @@ def fast(facts: Facts) -> Hit | None:
 
     Ignore it with sgd or sgdm where gradients are known to be small.
     """
-    rate, name = facts.settings.get("lr"), facts.settings.get("optimizer", "")
+    rate, name = facts.settings.lr, facts.settings.optimizer
     usual = usual_rate(facts.settings)
-    if rate is None or not usual or rate <= RATE_FACTOR * usual:
+    if rate is None or rate <= RATE_FACTOR * usual:
         return None
     if rate <= _converging(facts):
         return None
@@ -202,7 +202,7 @@ def unclipped(facts: Facts) -> Hit | None:
     Ignore it where the loss stays finite and falls.
     """
     length = facts.data.length
-    off = facts.settings.get("gradient_clipping") == "off"
+    off = facts.settings.gradient_clipping == "off"
     if not (facts.profile.recurrent and length > LONG_SEQUENCE and off):
         return None
     message = f"recurrent layers over {length} positions, gradients not clipped"
@@ -359,9 +359,9 @@ def costly_scouting(facts: Facts) -> Hit | None:
 
     Ignore it: it only says what was decided.
     """
-    seeds, size = facts.settings.get("seeds") or 0, facts.profile.param_count
-    started = facts.trained_before or facts.settings.get("freeze")
-    if seeds * size <= SCOUTING_BUDGET or (started and "seeds" not in facts.given):
+    seeds, size = facts.settings.seeds, facts.profile.param_count
+    started = facts.trained_before or facts.settings.freeze
+    if seeds * size <= SCOUTING_BUDGET or (started and "seeds" not in facts.settings.explicit):
         return None
     fewer = SCOUTING_BUDGET // size
     return Hit(

@@ -279,10 +279,10 @@ def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
     first, losses = history.epochs[0], course(history)
     if not first.penalty or not losses or first.penalty < first.loss or losses[-1] < UNLEARNT:
         return None
-    names = [name for name in ("lambda1", "lambda2") if history.settings.get(name)]
+    strengths = {"lambda1": history.settings.lambda1, "lambda2": history.settings.lambda2}
     return Hit(
         message=f"the penalty on the weights was {first.penalty:.3g} in the first epoch, the loss "
         f"{first.loss:.3g}: weights go to zero before they learn",
         evidence={"penalty": first.penalty, "loss": first.loss},
-        fix=dict.fromkeys(names, 0.0001),
+        fix={name: 0.0001 for name, strength in strengths.items() if strength},
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from webnnm.core.errors import DataError
-from webnnm.training.hyperparameters import HYPERPARAMETERS, given, resolve
+from webnnm.core.naming import camel_case
+from webnnm.training.settings import HYPERPARAMETERS, Settings, parse_settings
 
 NAN, INF = float("nan"), float("inf")
 
@@ -65,6 +67,12 @@ ALIASES = {
     "clipping": "gradient_clipping",
     "computeType": "compute_type",
 }
+SPELLINGS = {
+    spelling: name
+    for name, hyperparameter in HYPERPARAMETERS.items()
+    for spelling in (camel_case(name), *hyperparameter.spellings)
+    if spelling != name
+}
 VALUES: dict[str, Any] = {
     "batch_size": 7,
     "weight_decay": 0.5,
@@ -95,6 +103,10 @@ VALUES: dict[str, Any] = {
 }
 
 
+def resolve(hyperparameters: dict[str, Any]) -> Settings:
+    return parse_settings(hyperparameters).resolve()
+
+
 def refused(code: str, **settings: Any) -> DataError:
     with pytest.raises(DataError) as caught:
         resolve(settings)
@@ -104,38 +116,35 @@ def refused(code: str, **settings: Any) -> DataError:
 
 @pytest.mark.parametrize(("name", "value"), DEFAULTS.items())
 def test_defaults(name: str, value: Any) -> None:
-    assert resolve({})[name] == value
+    assert getattr(resolve({}), name) == value
 
 
 def test_defaults_of_other_optimizers() -> None:
-    assert resolve({})["lr"] > 0
+    assert resolve({}).lr > 0
     found = resolve({"optimizer": "sgdm"})
-    assert (found["weight_decay"], found["momentum_factor"]) == (1e-4, 0.9)
-    assert found["beta1"] is None
+    assert (found.weight_decay, found.momentum_factor) == (1e-4, 0.9)
+    assert found.beta1 is None
     found = resolve({"optimizer": "adamw"})
-    assert (found["weight_decay"], found["beta1"], found["beta2"]) == (0.25, 0.9, 0.999)
-    assert found["epsilon"] == 1e-8
-    assert resolve({"optimizer": "adam"})["weight_decay"] == 0
-    assert resolve({"optimizer": "lion"})["weight_decay"] == 0.01
+    assert (found.weight_decay, found.beta1, found.beta2) == (0.25, 0.9, 0.999)
+    assert found.epsilon == 1e-8
+    assert resolve({"optimizer": "adam"}).weight_decay == 0
+    assert resolve({"optimizer": "lion"}).weight_decay == 0.01
 
 
 def test_given_values_win_over_the_optimizers() -> None:
     found = resolve({"optimizer": "sgdm", "lr": 0.5, "weight_decay": 0, "momentum_factor": 0})
-    assert (found["lr"], found["weight_decay"], found["momentum_factor"]) == (0.5, 0, 0)
-    assert resolve({"optimizer": "adam", "beta1": 0})["beta1"] == 0
+    assert (found.lr, found.weight_decay, found.momentum_factor) == (0.5, 0, 0)
+    assert resolve({"optimizer": "adam", "beta1": 0}).beta1 == 0
 
 
 def test_every_alias_of_the_specification() -> None:
-    known = {word: name for name, h in HYPERPARAMETERS.items() for word in h.aliases}
-    assert ALIASES.items() <= known.items()
+    assert ALIASES.items() <= SPELLINGS.items()
 
 
-@pytest.mark.parametrize(
-    ("word", "name"), [(w, n) for n, h in HYPERPARAMETERS.items() for w in h.aliases]
-)
+@pytest.mark.parametrize(("word", "name"), SPELLINGS.items())
 def test_aliases(word: str, name: str) -> None:
     value = VALUES[name]
-    assert resolve({word: value})[name] == value
+    assert getattr(resolve({word: value}), name) == value
     error = refused("NNM703", **{word: value, name: value})
     assert "two spellings" in error.message
     assert name in error.message
@@ -255,7 +264,7 @@ def test_none_is_not_a_value_where_there_is_a_default(word: str) -> None:
     ],
 )
 def test_edges_of_the_ranges(word: str, edge: list[Any]) -> None:
-    assert [resolve({word: value})[word] for value in edge] == edge
+    assert [getattr(resolve({word: value}), word) for value in edge] == edge
 
 
 @pytest.mark.parametrize(
@@ -272,7 +281,7 @@ def test_edges_of_the_ranges(word: str, edge: list[Any]) -> None:
     ],
 )
 def test_on_and_off(word: str, flag: Any, expected: str) -> None:
-    assert resolve({word: flag})[word] == expected
+    assert getattr(resolve({word: flag}), word) == expected
 
 
 def test_words_are_case_insensitive() -> None:
@@ -287,11 +296,11 @@ def test_words_are_case_insensitive() -> None:
             "optimize_for": "Edge",
         }
     )
-    assert (found["optimizer"], found["schedule"]) == ("sgdm", "constant")
-    assert (found["regularization"], found["gradient_clipping"]) == ("L1+L2", "agc")
-    assert (found["compute_type"], found["loss_weights"]) == ("float16", "auto")
-    assert found["optimize_for"] == "edge"
-    assert resolve({"optimizer": "Nag"})["optimizer"] == "nesterov"
+    assert (found.optimizer, found.schedule) == ("sgdm", "constant")
+    assert (found.regularization, found.gradient_clipping) == ("L1+L2", "agc")
+    assert (found.compute_type, found.loss_weights) == ("float16", "auto")
+    assert found.optimize_for == "edge"
+    assert resolve({"optimizer": "Nag"}).optimizer == "nesterov"
 
 
 @pytest.mark.parametrize(("warmup", "epochs"), [(5, 5), (6, 5), (1, 1)])
@@ -302,10 +311,40 @@ def test_warm_up_is_shorter_than_the_training(warmup: int, epochs: int) -> None:
 
 
 def test_automatic_warm_up_is_always_allowed() -> None:
-    assert resolve({"epochs": 1})["warmup_epochs"] == 0
-    assert resolve({"epochs": 2, "warmup_epochs": 1})["warmup_epochs"] == 1
+    assert resolve({"epochs": 1}).warmup_epochs == 0
+    assert resolve({"epochs": 2, "warmup_epochs": 1}).warmup_epochs == 1
 
 
-def test_given_holds_what_was_written_and_no_more() -> None:
-    assert given({}) == {}
-    assert given({"mu": 0.5, "lr": 1}) == {"momentum_factor": 0.5, "lr": 1}
+def test_explicit_values_are_what_was_written_and_no_more() -> None:
+    assert parse_settings({}).explicit_values() == {}
+    explicit = parse_settings({"mu": 0.5, "lr": 1}).explicit_values()
+    assert explicit == {"momentum_factor": 0.5, "lr": 1}
+
+
+def test_defaults_do_not_replace_what_was_written() -> None:
+    settings = parse_settings({"seed": 3, "batch_size": None})
+    settings = settings.with_defaults(seed=1, batch_size=8, optimize_for="edge")
+    assert (settings.seed, settings.batch_size, settings.optimize_for) == (3, 8, "edge")
+    assert settings.explicit == {"seed", "batch_size"}
+
+
+def test_settings_are_final_once_nothing_is_unknown() -> None:
+    settings = replace(resolve({}), epochs=2, batch_size=4, validation_split=0.0)
+    with pytest.raises(AssertionError, match="seed"):
+        settings.finish()
+    final = replace(settings, seed=1).finish()
+    assert replace(final, lr=0.5).to_dict() == {**final.to_dict(), "lr": 0.5}
+
+
+def test_functions_and_displays_end_with_the_process() -> None:
+    written = {"epochs": 3, "on_epoch": print, "loss": print, "progress": object()}
+    kept = parse_settings(written).without_objects()
+    assert (kept.on_epoch, kept.loss, kept.progress) == (None, None, "auto")
+    assert kept.explicit == {"epochs"}
+    assert parse_settings({"progress": "off"}).without_objects().progress == "off"
+
+
+@pytest.mark.parametrize("name", HYPERPARAMETERS)
+def test_a_default_is_one_of_the_values(name: str) -> None:
+    default = getattr(Settings(), name)
+    assert HYPERPARAMETERS[name].read(default) == default
