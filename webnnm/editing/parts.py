@@ -59,7 +59,7 @@ async def split_model(
         for document, part in zip((trunk, head), parts, strict=True):
             offsets = {} if part is parts[0] else {block: _layers(parts[0], block)}
             names = _counterparts(part, model.state.network, offsets, at)
-            made.append(await _created(document, model, settings))
+            made.append(await _create(document, model, settings))
             _take(made[-1], model, {whole: own for own, whole in names.items()})
     except BaseException:
         for each in made:
@@ -93,11 +93,11 @@ async def join_models(
     differ, NNM704 if the head standardises that input, `ModelError` NNM206 if a name has different
     meanings in the two texts.
     """
-    known = _known_together(trunk, head)
-    joined, of_trunk, of_head = _joined(
+    known_data = _merge_known_data(trunk, head)
+    document, of_trunk, of_head = _join(
         trunk.state.network, head.state.network, freeze, keep_output
     )
-    model = await _created(joined, trunk, settings)
+    model = await _create(document, trunk, settings)
     try:
         _take(model, trunk, of_trunk)
         _take(model, head, of_head)
@@ -105,35 +105,35 @@ async def join_models(
         model.close()
         raise
     model.state.sequence = {**head.state.sequence, **trunk.state.sequence, **model.state.sequence}
-    model.state.restored = known.of(model.inputs(), model.outputs())
+    model.state.restored = known_data.of(model.inputs(), model.outputs())
     model.state.trained = trunk.state.trained or head.state.trained
     return model
 
 
-def _known_together(trunk: NNModel, head: NNModel) -> Restored:
+def _merge_known_data(trunk: NNModel, head: NNModel) -> Restored:
     """Return what is known about the data of both; the head's inputs are the trunk's outputs."""
     first, second = trunk.state.known_data(), head.state.known_data()
-    taken = link(trunk.state.network, head.state.network)[1].block
-    if taken in second.inputs:
+    joined_input = link(trunk.state.network, head.state.network)[1].block
+    if joined_input in second.inputs:
         raise DataError(
             "NNM704",
-            f'the head standardises its input "{taken}", which the trunk computes',
+            f'the head standardises its input "{joined_input}", which the trunk computes',
             hint="train the head without standardize=True",
         )
     ends = first | second
     return replace(second | first, targets=ends.targets, answers=ends.answers)
 
 
-def _joined(
+def _join(
     trunk: Network, head: Network, freeze: bool, keep_output: bool
 ) -> tuple[Document, dict[str, str], dict[str, str]]:
     """Return the document of both, and the names of the parameters of each in it."""
     documents = [part.outline.document for part in (trunk, head)]
     try:
-        joined = join_documents(*documents, freeze=freeze, keep_output=keep_output)
-        whole = elaborate(joined)
-        of_trunk = counterparts(trunk, whole, {})
-        of_head = counterparts(head, whole, _offsets(trunk, head))
+        document = join_documents(*documents, freeze=freeze, keep_output=keep_output)
+        network = elaborate(document)
+        of_trunk = counterparts(trunk, network, {})
+        of_head = counterparts(head, network, _offsets(trunk, head))
     except ModelError as error:
         names = clashes(*documents)
         if not names:
@@ -144,7 +144,7 @@ def _joined(
             f"trunk and head use {listed} for different things: {error.message}",
             hint="choose another name in one of them",
         ) from error
-    return joined, of_trunk, of_head
+    return document, of_trunk, of_head
 
 
 def replace_head(model: NNModel, head: NNModel) -> list[str]:
@@ -160,9 +160,9 @@ def replace_head(model: NNModel, head: NNModel) -> list[str]:
     offsets = {b: _layers(model.state.network, b) - _layers(head.state.network, b) for b in blocks}
     names = counterparts(head.state.network, model.state.network, offsets)
     head.state.occupancy.check()
-    taken = _take(model, head, names)
+    parameters = _take(model, head, names)
     model.state.trained = True
-    return taken
+    return parameters
 
 
 def _counterparts(
@@ -180,16 +180,16 @@ def _counterparts(
 
 def _offsets(trunk: Network, head: Network) -> dict[str, int]:
     """Return, by block of a head, how many layers of the whole precede its own."""
-    given, taken = link(trunk, head)
-    before = _layers(trunk, given.name) if given.name == taken.block else 0
-    return {taken.block: before + len(link_layers(head.outline.document, given, taken))}
+    output, head_input = link(trunk, head)
+    before = _layers(trunk, output.name) if output.name == head_input.block else 0
+    return {head_input.block: before + len(link_layers(head.outline.document, output, head_input))}
 
 
 def _layers(network: Network, block: str) -> int:
     return sum(layer.chain[0] == block for layer in network.layers)
 
 
-async def _created(document: Document, like: NNModel, settings: Mapping[str, Any]) -> NNModel:
+async def _create(document: Document, like: NNModel, settings: Mapping[str, Any]) -> NNModel:
     is_shared = like.backend is not like.state.backend
     backend = settings.get("backend", like.backend if is_shared else like.backend.name)
     opened = isinstance(backend, Backend)

@@ -86,7 +86,7 @@ def inference_graph(
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
         return lower_network(network, batch=batch, sequence=lengths).graph()
 
-    return _exported(network, graph, batch, sequence, constants)
+    return _export(network, graph, batch, sequence, constants)
 
 
 def loss_graph(
@@ -101,7 +101,7 @@ def loss_graph(
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
         return batch_loss(network, losses, batch=batch, sequence=lengths)
 
-    return _exported(network, graph, batch, sequence, constants)
+    return _export(network, graph, batch, sequence, constants)
 
 
 def train_graph(
@@ -110,31 +110,31 @@ def train_graph(
     """Return the graph of a training step; sizes replace those of the settings."""
 
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
-        made = replace(settings, batch=batch, rows=batch, steps=1, sequence=lengths)
-        return batch_step(network, made)
+        trial = replace(settings, batch=batch, rows=batch, steps=1, sequence=lengths)
+        return batch_step(network, trial)
 
-    return _exported(network, graph, batch, sequence)
+    return _export(network, graph, batch, sequence)
 
 
-def _exported(
+def _export(
     network: Network,
     graph: Make[Graph],
     batch: int | None,
     sequence: Lengths,
     constants: Mapping[str, HostArray] | None = None,
 ) -> ExportedGraph:
-    fixed = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
+    values = {PARAMETER_PREFIX + name: array for name, array in (constants or {}).items()}
     tried: list[tuple[int, Mapping[str, int]]] = []
 
-    def made(size: int, lengths: Mapping[str, int]) -> Graph:
+    def make(size: int, lengths: Mapping[str, int]) -> Graph:
         tried.append((size, lengths))
         return graph(size, lengths)
 
-    graphs = trials(network, made, batch, sequence)
-    return ExportedGraph(network, graphs, fixed, _named(tried[-len(graphs) :]))
+    graphs = trials(network, make, batch, sequence)
+    return ExportedGraph(network, graphs, values, _name_sizes(tried[-len(graphs) :]))
 
 
-def _named(tried: list[tuple[int, Mapping[str, int]]]) -> dict[Size, str]:
+def _name_sizes(tried: list[tuple[int, Mapping[str, int]]]) -> dict[Size, str]:
     """Return the names of the sizes that differ between trials."""
     columns = {name: size_of(row[name] for _, row in tried) for name in tried[0][1]}
     columns["batch"] = size_of(size for size, _ in tried)
@@ -149,7 +149,10 @@ def trials(
     failed: WebNNMError | None = None
     for factor in LARGER:
         try:
-            return [make(size, chosen) for size, chosen in _sizes(batch, lengths, factor)]
+            return [
+                make(size, lengths_of_trial)
+                for size, lengths_of_trial in _sizes(batch, lengths, factor)
+            ]
         except WebNNMError as error:
             if batch is not None and None not in lengths.values():
                 raise
@@ -163,20 +166,20 @@ def lengths_of(network: Network, sequence: Mapping[str, int | None]) -> dict[str
 
     Raises `DataError` NNM711 for an unknown name and for a length other than the fixed one.
     """
-    found: dict[str, int | None] = {}
+    lengths: dict[str, int | None] = {}
     for vertex in network.inputs:
         name = vertex.features[0].sequence
         if name is not None:
-            found[name] = vertex.length or sequence.get(name)
-            given = sequence.get(name)
-            if vertex.length and given not in (None, vertex.length):
-                message = f'sequence "{name}" has {vertex.length} steps, not {given}'
+            lengths[name] = vertex.length or sequence.get(name)
+            length = sequence.get(name)
+            if vertex.length and length not in (None, vertex.length):
+                message = f'sequence "{name}" has {vertex.length} steps, not {length}'
                 raise DataError("NNM711", message)
     for name in sequence:
-        if name not in found:
-            hint = suggestion(name, found)
+        if name not in lengths:
+            hint = suggestion(name, lengths)
             raise DataError("NNM711", f'there is no sequence "{name}"', hint=hint)
-    return found
+    return lengths
 
 
 def _sizes(

@@ -44,20 +44,20 @@ def model_to_stablehlo(
     hyperparameters: Mapping[str, Any],
 ) -> str:
     """Return the text of a module; see `NNModel.export_stablehlo`."""
-    found = _exported(state, graph, batch, sequence, constants, hyperparameters)
-    return module_text(found, chlo=chlo, loops=loops)
+    exported = _export_graph(state, graph, batch, sequence, constants, hyperparameters)
+    return module_text(exported, chlo=chlo, loops=loops)
 
 
-def module_text(found: ExportedGraph, *, chlo: bool = True, loops: bool = False) -> str:
+def module_text(exported: ExportedGraph, *, chlo: bool = True, loops: bool = False) -> str:
     """Return a graph as a module of StableHLO."""
     return graph_text(
-        found.graphs,
-        found.name,
-        names=found.names,
-        constants=found.constants,
+        exported.graphs,
+        exported.name,
+        names=exported.names,
+        constants=exported.constants,
         chlo=chlo,
         loops=loops,
-        source=found.source,
+        source=exported.source,
     )
 
 
@@ -71,19 +71,19 @@ def model_to_onnx(
     hyperparameters: Mapping[str, Any],
 ) -> Path:
     """Write an ONNX model; see `NNModel.export_onnx`."""
-    found = _exported(state, graph, batch, sequence, constants, hyperparameters)
+    exported = _export_graph(state, graph, batch, sequence, constants, hyperparameters)
     model = graph_model(
-        found.graphs,
-        found.name,
-        names=found.names,
-        constants=found.constants,
-        dimensions=found.dimensions,
-        source=found.source,
+        exported.graphs,
+        exported.name,
+        names=exported.names,
+        constants=exported.constants,
+        dimensions=exported.dimensions,
+        source=exported.source,
     )
     return write_model(path, model)
 
 
-def _exported(
+def _export_graph(
     state: ModelState,
     graph: str,
     batch: int | None,
@@ -96,23 +96,23 @@ def _exported(
     network = state.network
     lengths = _lengths(network, sequence)
     if graph == "train":
-        trained, settings = _training(_sized(state, lengths), hyperparameters)
+        trained, settings = _training(_with_lengths(state, lengths), hyperparameters)
         return train_graph(trained, settings, batch, lengths)
-    fixed = _values(state) if constants else None
+    values = _values(state) if constants else None
     if graph == "loss":
         return loss_graph(
-            state.trained_network, _sized(state, lengths).losses(), batch, lengths, fixed
+            state.trained_network, _with_lengths(state, lengths).losses(), batch, lengths, values
         )
-    return inference_graph(network, batch, lengths, fixed)
+    return inference_graph(network, batch, lengths, values)
 
 
 def _values(state: ModelState) -> dict[str, HostArray]:
     """Return the values of all parameters; for those that graphs unpack, those of their parts."""
-    found: dict[str, HostArray] = {}
+    values: dict[str, HostArray] = {}
     for name in state.parameters.types:
         stored = state.parameters.get_stored(name)
-        found |= getattr(stored, "parts", {}) or {name: state.parameters.value(name)}
-    return found
+        values |= getattr(stored, "parts", {}) or {name: state.parameters.value(name)}
+    return values
 
 
 def _check(
@@ -159,7 +159,7 @@ def _training(
     )
 
 
-def _sized(state: ModelState, lengths: Mapping[str, int | None]) -> ModelState:
+def _with_lengths(state: ModelState, lengths: Mapping[str, int | None]) -> ModelState:
     """Return the state with a length for every sequence with which the network can be built."""
 
     def make(_: int, sequence: Mapping[str, int]) -> ModelState:

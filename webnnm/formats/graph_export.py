@@ -37,7 +37,9 @@ def export_onnx(
     Raises `ModelError` NNM901 for operators without an ONNX counterpart, `DataError` NNM710 and
     NNM702 for constants that do not fit an input, NNM807 if writing fails.
     """
-    return write_model(path, graph_model([graph], name, constants=_fixed(graph, constants)))
+    return write_model(
+        path, graph_model([graph], name, constants=_convert_constants(graph, constants))
+    )
 
 
 def export_stablehlo(
@@ -59,16 +61,16 @@ def export_stablehlo(
     Raises `ModelError` NNM901 for operators without a mapping, `DataError` NNM710 and NNM702 for
     constants that do not fit an input.
     """
-    fixed = _fixed(graph, constants)
+    fixed = _convert_constants(graph, constants)
     return graph_text([graph], name, constants=fixed, chlo=chlo, loops=loops)
 
 
-def _fixed(graph: Graph, constants: Mapping[str, Any] | None) -> dict[str, HostArray]:
+def _convert_constants(graph: Graph, constants: Mapping[str, Any] | None) -> dict[str, HostArray]:
     """Return the values of inputs in their types."""
-    found: dict[str, HostArray] = {}
+    arrays: dict[str, HostArray] = {}
     for name, value in (constants or {}).items():
         if name not in graph.inputs:
             hint = suggestion(name, graph.inputs)
             raise DataError("NNM710", f'the graph has no input "{name}"', hint=hint)
-        found[name] = HostArray.of(value, *graph.inputs[name].type)
-    return found
+        arrays[name] = HostArray.of(value, *graph.inputs[name].type)
+    return arrays

@@ -60,107 +60,109 @@ async def add_lora(
     """Add adapters to a model; return the names of their matrices."""
     document = add_adapters(state.network, targets, rank=rank, alpha=alpha, dropout=dropout)
     await refit(state, document)
-    return [each.weight for each in adapters(state.network)]
+    return [adapter.weight for adapter in adapters(state.network)]
 
 
-def known_adapters(state: ModelState) -> list[Adapter]:
+def require_adapters(state: ModelState) -> list[Adapter]:
     """Return the adapters of a model. Raises `DataError` NNM710 if there are none."""
-    found = adapters(state.network)
-    if not found:
+    found_adapters = adapters(state.network)
+    if not found_adapters:
         raise DataError("NNM710", "the model has no adapter", hint="await model.add_lora()")
-    return found
+    return found_adapters
 
 
-async def save_lora(state: ModelState, origin: Origin, place: Any) -> Any:
+async def save_lora(state: ModelState, origin: Origin, target: Any) -> Any:
     """Write an adapter as `peft` does; see `PretrainedModel.save_lora`."""
-    found, types = known_adapters(state), state.parameters.types
+    saved, types = require_adapters(state), state.parameters.types
     with state.occupancy.by("a save"):
         tensors = state.parameters.tensors
-        names = [name for each in found for name in (each.a, each.b)]
+        names = [name for adapter in saved for name in (adapter.a, adapter.b)]
         values = await state.backend.read(*(tensors[name] for name in names))
     arrays = dict(zip(names, values, strict=True))
     sources = source_names(types, origin.names)
-    own: list[tuple[peft.MatrixSlice, peft.LowRank]] = []
-    for each in found:
-        where = peft.locate_matrix(sources[each.weight], types[each.weight].shape[-1])
-        if where is None:
-            message = f'"{each.weight}" is not a layer that an adapter file can name'
+    matrices: list[tuple[peft.MatrixSlice, peft.LowRank]] = []
+    for adapter in saved:
+        matrix = peft.locate_matrix(sources[adapter.weight], types[adapter.weight].shape[-1])
+        if matrix is None:
+            message = f'"{adapter.weight}" is not a layer that an adapter file can name'
             raise DataError("NNM805", message, hint="call add_lora(targets=…) with other matrices")
-        own.append((where, peft.LowRank(arrays[each.a], arrays[each.b], each.scale)))
-    written, numbers = peft.adapter_tensors(own, origin.prefix)
+        matrices.append((matrix, peft.LowRank(arrays[adapter.a], arrays[adapter.b], adapter.scale)))
+    tensors_of_file, numbers = peft.adapter_tensors(matrices, origin.prefix)
     config = peft.adapter_config(
         numbers,
         _others(sources, types, numbers, origin.prefix),
-        dropout=found[0].dropout,
-        transposed=own[0][0].transposed,
+        dropout=saved[0].dropout,
+        transposed=matrices[0][0].transposed,
         task=origin.task,
         base=origin.base,
     )
-    file = peft.adapter_file(written, config)
-    if place is None or str(place).startswith((BROWSER, DOWNLOAD)):
-        return await store(place, file)
-    folder = Path(place)
+    file = peft.adapter_file(tensors_of_file, config)
+    if target is None or str(target).startswith((BROWSER, DOWNLOAD)):
+        return await store(target, file)
+    folder = Path(target)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError("NNM807", f'"{folder}" cannot be made: {error}') from error
     await store(folder / peft.WEIGHTS, file)
     await store(folder / peft.CONFIG, [config.encode()])
-    return place
+    return target
 
 
 async def load_lora(state: ModelState, origin: Origin, source: Any) -> list[str]:
     """Add the adapter of a file; see `PretrainedModel.load_lora`."""
-    given, dropout = peft.read_adapter(*await _opened(source))
+    products, dropout = peft.read_adapter(*await _open_adapter(source))
     types, sources = state.parameters.types, source_names(state.parameters.types, origin.names)
-    own: dict[str, peft.LowRank] = {}
-    taken: set[str] = set()
-    for name, each in sources.items():
+    chosen: dict[str, peft.LowRank] = {}
+    used: set[str] = set()
+    for name, stored in sources.items():
         shape = types[name].shape
-        place = peft.locate_matrix(each, shape[-1]) if len(shape) == 2 else None
-        modules = (origin.prefix + place.module, place.module) if place else ()
-        known = [module for module in modules if module in given]
-        if place and known:
-            own[name] = peft.select_columns(given[known[0]], place, shape[-1])
-            taken.add(known[0])
-    lost = [module for module in given if module not in taken]
+        matrix = peft.locate_matrix(stored, shape[-1]) if len(shape) == 2 else None
+        modules = (origin.prefix + matrix.module, matrix.module) if matrix else ()
+        matching = [module for module in modules if module in products]
+        if matrix and matching:
+            chosen[name] = peft.select_columns(products[matching[0]], matrix, shape[-1])
+            used.add(matching[0])
+    lost = [module for module in products if module not in used]
     if lost:
         message = f'the model has no layer "{lost[0]}", nor {len(lost) - 1} more of the adapter'
         raise DataError("NNM805", message, hint="the adapter belongs to another model")
-    own, rank, scale = peft.equalize_ranks(own)
-    for name, each in own.items():
-        if each.a.shape[0] != types[name].shape[0]:
-            message = f'"{name}" has {types[name].shape[0]} rows, the adapter {each.a.shape[0]}'
+    chosen, rank, scale = peft.equalize_ranks(chosen)
+    for name, product in chosen.items():
+        if product.a.shape[0] != types[name].shape[0]:
+            message = f'"{name}" has {types[name].shape[0]} rows, the adapter {product.a.shape[0]}'
             raise DataError("NNM806", message, hint="the adapter belongs to another model")
-    document = add_adapters(state.network, own, rank=rank, alpha=scale * rank, dropout=dropout)
+    document = add_adapters(state.network, chosen, rank=rank, alpha=scale * rank, dropout=dropout)
     await refit(state, document)
-    found = adapters(state.network)
-    for each in found:
-        state.parameters.put(each.a, own[each.weight].a)
-        state.parameters.put(each.b, own[each.weight].b)
-    return _weights(found)
+    added = adapters(state.network)
+    for adapter in added:
+        state.parameters.put(adapter.a, chosen[adapter.weight].a)
+        state.parameters.put(adapter.b, chosen[adapter.weight].b)
+    return _weights(added)
 
 
 async def merge_lora(state: ModelState, plain: Document) -> list[str]:
     """Add the products to their matrices, and restore the text without adapters."""
     state.occupancy.check()
-    backend, parameters, found = state.backend, state.parameters, known_adapters(state)
+    backend, parameters, merging = state.backend, state.parameters, require_adapters(state)
     packings = {vertex.name: vertex.packing for vertex in state.network.parameters}
     merged: dict[str, Any] = {}
     executables: dict[Any, Any] = {}
     try:
-        for each in found:
-            kinds = [parameters.types[name] for name in each[:3]]
-            _check_float(each.weight, kinds[0], packings[each.weight])
-            key = (*kinds, each.scale)
+        for adapter in merging:
+            kinds = [parameters.types[name] for name in adapter[:3]]
+            _check_float(adapter.weight, kinds[0], packings[adapter.weight])
+            key = (*kinds, adapter.scale)
             if key not in executables:
                 b = GraphBuilder()
                 w, a, c = (b.input(n, *type) for n, type in zip("wab", kinds, strict=True))
-                graph = b.build({"y": w + b.matmul(a, c) * each.scale})
+                graph = b.build({"y": w + b.matmul(a, c) * adapter.scale})
                 executables[key] = await backend.compile(graph)
-            merged[each.weight] = await backend.tensor(kinds[0])
-            given = {n: parameters.tensors[name] for n, name in zip("wab", each[:3], strict=True)}
-            backend.dispatch(executables[key], given, {"y": merged[each.weight]})
+            merged[adapter.weight] = await backend.tensor(kinds[0])
+            factors = {
+                n: parameters.tensors[name] for n, name in zip("wab", adapter[:3], strict=True)
+            }
+            backend.dispatch(executables[key], factors, {"y": merged[adapter.weight]})
         values = await backend.read(*merged.values())
     except BaseException:
         backend.release(*merged.values())
@@ -170,7 +172,7 @@ async def merge_lora(state: ModelState, plain: Document) -> list[str]:
     parameters.replace(merged)
     parameters.hold(dict(zip(merged, values, strict=True)))
     await refit(state, plain)
-    return _weights(found)
+    return _weights(merging)
 
 
 def _check_float(name: str, type: TensorType, packing: Packing | None) -> None:
@@ -184,8 +186,8 @@ def _check_float(name: str, type: TensorType, packing: Packing | None) -> None:
         )
 
 
-def _weights(found: Iterable[Adapter]) -> list[str]:
-    return [each.weight for each in found]
+def _weights(of_model: Iterable[Adapter]) -> list[str]:
+    return [adapter.weight for adapter in of_model]
 
 
 def _others(
@@ -195,16 +197,16 @@ def _others(
     prefix: str,
 ) -> list[str]:
     """Return the layers of the model that have no adapter."""
-    found: list[str] = []
+    modules: list[str] = []
     for name, source in sources.items():
         if len(types[name].shape) == 2:
             module = (source if isinstance(source, str) else source.name).removesuffix(".weight")
             if prefix + module not in numbers:
-                found.append(prefix + module)
-    return found
+                modules.append(prefix + module)
+    return modules
 
 
-async def _opened(source: Any) -> tuple[Any, str | None]:
+async def _open_adapter(source: Any) -> tuple[Any, str | None]:
     """Return a file of tensors and the config next to it, None if there is none."""
     if not isinstance(source, (str, Path)):
         return read(source), None

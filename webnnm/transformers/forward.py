@@ -44,41 +44,41 @@ class Forward:
         """Return the outputs by name. Raises what `PretrainedModel.forward` raises."""
         vertices = self._state.network.inputs
         if takes_prompts(vertices):
-            asked = prompts(inputs, vertices)
-            found = asked.results(await self._computed(asked.inputs))
+            requested = prompts(inputs, vertices)
+            results = requested.results(await self._compute(requested.inputs))
         else:
-            found = await self._computed(inputs)
-        if WEIGHTS in found and PICTURES in found:
+            results = await self._compute(inputs)
+        if WEIGHTS in results and PICTURES in results:
             async with self._turn:
-                found |= await self._comparison.of(found)
-        kept = found if len(self._towers) == 1 else found.keys() - FEATURES
-        return {name: array.public() for name, array in found.items() if name in kept}
+                results |= await self._comparison.of(results)
+        public = results if len(self._towers) == 1 else results.keys() - FEATURES
+        return {name: array.public() for name, array in results.items() if name in public}
 
     async def output(self, name: str, inputs: Mapping[str, Any]) -> Any:
         """Return one output. Raises `DataError` NNM710 if no output has that name."""
-        own = [part for part in self._towers if name in [each.name for each in part.outputs]]
-        if not own:
+        parts = [part for part in self._towers if name in [result.name for result in part.outputs]]
+        if not parts:
             names = ", ".join(output.name for output in self._state.network.outputs)
             message = f'the model has no output "{name}": it has {names}'
             raise DataError("NNM710", message, hint="only models of the class CLIPModel have it")
-        found = await self._computed(inputs)
-        if name not in found:
-            read_inputs(self._config, {}, own[0].inputs)  # says what is needed
-        return found[name].public()
+        results = await self._compute(inputs)
+        if name not in results:
+            read_inputs(self._config, {}, parts[0].inputs)  # says what is needed
+        return results[name].public()
 
-    async def _computed(self, inputs: Mapping[str, Any]) -> dict[str, HostArray]:
+    async def _compute(self, inputs: Mapping[str, Any]) -> dict[str, HostArray]:
         """Return the outputs of all towers that have an input."""
-        given = {name: value for name, value in inputs.items() if value is not None}
-        check_inputs(given, [vertex.block for vertex in self._state.network.inputs])
-        parts = [t for t in self._towers if any(v.block in given for v in t.inputs)]
-        found: dict[str, HostArray] = {}
+        values = {name: value for name, value in inputs.items() if value is not None}
+        check_inputs(values, [vertex.block for vertex in self._state.network.inputs])
+        parts = [t for t in self._towers if any(v.block in values for v in t.inputs)]
+        results: dict[str, HostArray] = {}
         for part in parts or self._towers:
             blocks = [vertex.block for vertex in part.inputs]
-            own = {name: value for name, value in given.items() if name in blocks}
-            arrays = read_inputs(self._config, own, part.inputs)
+            values_of_part = {name: value for name, value in values.items() if name in blocks}
+            arrays = read_inputs(self._config, values_of_part, part.inputs)
             async with self._turn:
-                found |= await self._context(part, arrays).compute(arrays)
-        return found
+                results |= await self._context(part, arrays).compute(arrays)
+        return results
 
     def _context(self, part: Network, arrays: Mapping[str, HostArray]) -> InferenceContext:
         """Return the context for a batch and its lengths, compiled on first use."""

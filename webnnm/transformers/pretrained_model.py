@@ -133,29 +133,29 @@ async def from_pretrained(
     else:
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
-    told = {**config, **{key: value for key, value in more.items() if value is not None}}
-    text, _, prefix, _ = write_model(told, ignore=ignore)  # fails before anything is fetched
-    kind = str(told.get("model_type"))
+    full_config = {**config, **{key: value for key, value in more.items() if value is not None}}
+    text, _, prefix, _ = write_model(full_config, ignore=ignore)  # fails before anything is fetched
+    kind = str(full_config.get("model_type"))
     computing_in(dtype, text, kind)
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
     if file is not None:
         tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of_gguf, file.metadata)
     else:
-        found = (
+        stored = (
             await weights_of(source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS, references)
             if binary is None
             else tensors_of_ctranslate2(binary)
         )
-        named = publish_names(found, kind)
-        tensors = {name.removeprefix(prefix): tensor for name, tensor in named.items()}
+        published = publish_names(stored, kind)
+        tensors = {name.removeprefix(prefix): tensor for name, tensor in published.items()}
         tokenizer, template = await tokenizer_of(source)
         if binary is not None:
             config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
         read = await _tokenizer(generation, tokenizer, template)
     await load_templates()
-    text, names, _, made = write_model(told, ignore=ignore, tensors=tensors)
+    text, names, _, constants = write_model(full_config, ignore=ignore, tensors=tensors)
     if dtype == "float16":
         text = computing_in(dtype, text, kind)
         weights = weights or dtype
@@ -166,10 +166,10 @@ async def from_pretrained(
         "log": log,
         "sequence_length": LENGTH,
     }
-    tensors = {**tensors, **made}
+    tensors = {**tensors, **constants}
     model = await PretrainedModel.begun(settings, config, tensors, names, weights, block)
     model.generation_config, model.read_tokenizer = generation, read
-    model.origin = partial(_origin, told, names, prefix)
+    model.origin = partial(_origin, full_config, names, prefix)
     return model
 
 
@@ -202,8 +202,10 @@ class PretrainedModel(NNModel):
         """
         model = await cls._opened(settings)
         try:
-            found = assign_tensors(tensors, model.state.parameters.types, names, hint=OTHER_MODEL)
-            values = {name: each.view for name, each in found.items()}
+            assigned = assign_tensors(
+                tensors, model.state.parameters.types, names, hint=OTHER_MODEL
+            )
+            values = {name: tensor.view for name, tensor in assigned.items()}
             if weights is None:
                 await model.state.parameters.begin(values.items())
             else:
@@ -234,16 +236,18 @@ class PretrainedModel(NNModel):
     @property
     def _longest(self) -> int | None:
         """The maximum number of tokens of a text."""
-        if found := longest(self.config):
-            return found[1]
+        if limit := longest(self.config):
+            return limit[1]
         return self.config.get("max_position_embeddings", self.config.get("n_positions"))
 
     @cached_property
     def _generator(self) -> Generator:
-        most = self._longest
+        max_length = self._longest
         if self.config.get("is_encoder_decoder"):  # only its tables limit positions
-            most = None
-        return Generator(self.state.network, self.backend, self.state.parameters, max_length=most)
+            max_length = None
+        return Generator(
+            self.state.network, self.backend, self.state.parameters, max_length=max_length
+        )
 
     def generate(
         self,
@@ -410,32 +414,32 @@ class PretrainedModel(NNModel):
         settings = choice(self.generation_config, vocabulary, **more)
         if names:
             source, single = self._source(input_ids, attention_mask, inputs)
-            rows, most, about = self._begun(
+            rows, limit, details = self._start(
                 source, max_new_tokens, forced_bos_token_id, decoder_input_ids
             )
-            settings |= about
+            settings |= details
         else:
             rows, single = read_rows(input_ids, attention_mask)
-            most = max_new_tokens
+            limit = max_new_tokens
         ends = end_tokens(self.generation_config)
-        found = await continue_rows(self._generator, rows, most, ends, settings)
+        texts = await continue_rows(self._generator, rows, limit, ends, settings)
         if pad_token_id is not None:
-            found = align_rows(found, [len(row) for row in rows], pad_token_id)
-        return found[0] if single else found
+            texts = align_rows(texts, [len(row) for row in rows], pad_token_id)
+        return texts[0] if single else texts
 
     def _source(
         self, input_ids: Any, mask: Any, inputs: Mapping[str, Any]
     ) -> tuple[dict[str, HostArray], bool]:
         """Return the inputs of an encoder, and whether they were a single row of tokens."""
-        single, given = False, dict(inputs)
+        single, values = False, dict(inputs)
         if input_ids is not None:
             rows, masks, single = read_masked_rows(input_ids, mask)
-            ids, own = pad_with_mask(rows)
-            own = own if masks is None else pad_with_mask(masks)[0]
-            given |= {"input_ids": ids, "attention_mask": own}
-        return read_inputs(self.config, given, self._generator.language.source), single
+            ids, mask_rows = pad_with_mask(rows)
+            mask_rows = mask_rows if masks is None else pad_with_mask(masks)[0]
+            values |= {"input_ids": ids, "attention_mask": mask_rows}
+        return read_inputs(self.config, values, self._generator.language.source), single
 
-    def _begun(
+    def _start(
         self,
         source: Mapping[str, HostArray],
         max_new_tokens: int,
@@ -444,13 +448,13 @@ class PretrainedModel(NNModel):
     ) -> tuple[list[list[int]], int, dict[str, Any]]:
         """Return how the texts for a source begin, and the function that continues them."""
         count = len(next(iter(source.values())))
-        begun = beginning(self.generation_config, count, decoder_input_ids, forced)
-        if 1 <= max_new_tokens <= begun.forced:
+        start = beginning(self.generation_config, count, decoder_input_ids, forced)
+        if 1 <= max_new_tokens <= start.forced:
             message = f"max_new_tokens is {max_new_tokens}, but the first token is forced"
             raise DataError("NNM704", message, hint="give 2 or more")
         last = last_token(self.generation_config)
-        more = {"source": source, "last": last, "forced": begun.forced}
-        return begun.rows, max_new_tokens - begun.forced, more
+        more = {"source": source, "last": last, "forced": start.forced}
+        return start.rows, max_new_tokens - start.forced, more
 
     def _read(
         self, forced: int | None, tokens: list[list[int]], most: int
@@ -458,7 +462,7 @@ class PretrainedModel(NNModel):
         """Return the decoding that continues the tokens of prompts, or answers them."""
         if not self._generator.language.source:
             return tokens, most, {}
-        return self._begun(self._source(tokens, None, {})[0], most, forced)
+        return self._start(self._source(tokens, None, {})[0], most, forced)
 
     async def quantize(self, weights: str | None, *, block: int = 32) -> list[str]:
         """Store matrices in fewer bits, or as float32 again; return the names of those packed now.
@@ -482,9 +486,9 @@ class PretrainedModel(NNModel):
         """
         from webnnm.runtime.packed import quantize
 
-        found = await quantize(self.state, weights, block)
-        self._refitted(self._plain)
-        return found
+        names = await quantize(self.state, weights, block)
+        self._reset(self._plain)
+        return names
 
     def memory(self) -> Memory:
         """Return what the model has allocated, by purpose, and how its parameters are stored.
@@ -627,9 +631,9 @@ class PretrainedModel(NNModel):
         from webnnm.transformers.adapting import add_lora
 
         plain = self.state.network.outline.document
-        found = await add_lora(self.state, targets, rank=rank, alpha=alpha, dropout=dropout)
-        self._refitted(plain)
-        return found
+        names = await add_lora(self.state, targets, rank=rank, alpha=alpha, dropout=dropout)
+        self._reset(plain)
+        return names
 
     async def save_lora(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Save the adapter in the format of `peft`; return the path, or the bytes without a path.
@@ -656,9 +660,9 @@ class PretrainedModel(NNModel):
         from webnnm.transformers.adapting import load_lora
 
         plain = self.state.network.outline.document
-        found = await load_lora(self.state, self.origin(), source)
-        self._refitted(plain)
-        return found
+        names = await load_lora(self.state, self.origin(), source)
+        self._reset(plain)
+        return names
 
     async def merge_lora(self) -> list[str]:
         """Merge the adapters into their matrices: outputs stay the same, the text is the original.
@@ -668,9 +672,9 @@ class PretrainedModel(NNModel):
         """
         from webnnm.transformers.adapting import merge_lora
 
-        found = await merge_lora(self.state, self._before())
-        self._refitted(None)
-        return found
+        names = await merge_lora(self.state, self._before())
+        self._reset(None)
+        return names
 
     async def remove_lora(self) -> None:
         """Remove the adapters, which restores the model as it was before.
@@ -680,7 +684,7 @@ class PretrainedModel(NNModel):
         from webnnm.runtime.refit import refit
 
         await refit(self.state, self._before())
-        self._refitted(None)
+        self._reset(None)
 
     def _before(self) -> Document:
         """Return the text before adapters were added."""
@@ -688,7 +692,7 @@ class PretrainedModel(NNModel):
             raise DataError("NNM710", "the model has no adapter", hint="await model.add_lora()")
         return self._plain
 
-    def _refitted(self, plain: Document | None) -> None:
+    def _reset(self, plain: Document | None) -> None:
         """Drop what was made for the previous text."""
         self._plain = plain
         self._forget()
@@ -764,7 +768,11 @@ class PretrainedModel(NNModel):
 
     @cached_property
     def _features(self) -> Features:
-        (vertex,) = (each for each in self.state.network.inputs if each.block == "input_features")
+        (vertex,) = (
+            candidate
+            for candidate in self.state.network.inputs
+            if candidate.block == "input_features"
+        )
         return Features(self.backend, *vertex.features[0].sizes())
 
     def stop(self) -> None:
@@ -842,7 +850,7 @@ async def _tokenizer(
     """Return a function that returns the tokenizer of a folder, or raises why it has none."""
     if not text:
         return partial(
-            _raised,
+            _raise,
             DataError(
                 "NNM718",
                 "the folder has no tokenizer.json",
@@ -852,11 +860,11 @@ async def _tokenizer(
     from webnnm.transformers.json_tokenizer import json_tokenizer
 
     try:
-        found = await json_tokenizer(text, end_tokens(config), template)
+        tokenizer = await json_tokenizer(text, end_tokens(config), template)
     except WebNNMError as error:  # a model without one has other uses
-        return partial(_raised, error)
-    return lambda: found
+        return partial(_raise, error)
+    return lambda: tokenizer
 
 
-def _raised(error: WebNNMError) -> Tokenizer:
+def _raise(error: WebNNMError) -> Tokenizer:
     raise error

@@ -30,17 +30,17 @@ class Prompts(NamedTuple):
     first: int
     last: int | None
 
-    def results(self, found: Mapping[str, HostArray]) -> dict[str, HostArray]:
+    def results(self, outputs: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return the requested masks and their scores, for all prompts of each picture."""
-        return {name: self._result(array) for name, array in found.items()}
+        return {name: self._result(array) for name, array in outputs.items()}
 
     def _result(self, array: HostArray) -> HostArray:
         rows, masks, *sizes = array.shape
         step = len(array.data) // (rows * masks)
-        data, wanted = memoryview(array.data), range(masks)[self.first : self.last]
-        starts = (step * (row * masks + mask) for row in range(rows) for mask in wanted)
+        data, selected = memoryview(array.data), range(masks)[self.first : self.last]
+        starts = (step * (row * masks + mask) for row in range(rows) for mask in selected)
         parts = b"".join(data[start : start + step] for start in starts)
-        return HostArray(array.dtype, [*self.lead, len(wanted), *sizes], bytearray(parts))
+        return HostArray(array.dtype, [*self.lead, len(selected), *sizes], bytearray(parts))
 
 
 def takes_prompts(vertices: Sequence[InputVertex]) -> bool:
@@ -78,7 +78,7 @@ def prompts(given: Mapping[str, Any], vertices: Sequence[InputVertex]) -> Prompt
     rows = count(lead)
     inputs |= _tokens(points, labels, boxes, rows)
     if len(lead) > 1:
-        inputs |= {n: _repeated(inputs[n], lead[1]) for n in PICTURES if n in inputs}
+        inputs |= {n: _repeat_rows(inputs[n], lead[1]) for n in PICTURES if n in inputs}
     sizes = {vertex.block: vertex for vertex in vertices}
     inputs[HAS_MASKS] = [float(MASKS in inputs)] * rows
     if MASKS not in inputs:
@@ -96,10 +96,10 @@ def _array(
         return None
     array = HostArray.of(value, dtype)
     if len(array.shape) not in ranks or array.shape[len(array.shape) - len(last) :] != last:
-        wanted = ", ".join(["batch", "prompts", "points", *map(str, last)][: max(ranks)])
+        expected = ", ".join(["batch", "prompts", "points", *map(str, last)][: max(ranks)])
         if name == BOXES:
-            wanted = "batch, prompts, 4"
-        raise DataError("NNM702", f"{name} is [{wanted}], but {show(array.shape)} was given")
+            expected = "batch, prompts, 4"
+        raise DataError("NNM702", f"{name} is [{expected}], but {show(array.shape)} was given")
     return array
 
 
@@ -107,16 +107,16 @@ def _tokens(
     points: HostArray | None, labels: HostArray | None, boxes: HostArray | None, rows: int
 ) -> dict[str, Any]:
     """Return points and labels of each prompt, then the corners of its box, or padding."""
-    places: list[Any] = [[]] * rows
-    kinds: list[Any] = [[]] * rows
+    point_rows: list[Any] = [[]] * rows
+    label_rows: list[Any] = [[]] * rows
     if points is not None and labels is not None:
-        places = _rows(points, rows, points.shape[-2:])
-        kinds = _rows(labels, rows, labels.shape[-1:])
+        point_rows = _rows(points, rows, points.shape[-2:])
+        label_rows = _rows(labels, rows, labels.shape[-1:])
     more: list[Any] = [PADDING] * rows if boxes is None else _rows(boxes, rows, (2, 2))
-    kind = [-1] if boxes is None else CORNERS
+    padding_labels = [-1] if boxes is None else CORNERS
     return {
-        POINTS: [place + behind for place, behind in zip(places, more, strict=True)],
-        LABELS: [each + kind for each in kinds],
+        POINTS: [row + corners for row, corners in zip(point_rows, more, strict=True)],
+        LABELS: [labels_of_row + padding_labels for labels_of_row in label_rows],
     }
 
 
@@ -124,7 +124,7 @@ def _rows(array: HostArray, rows: int, sizes: Sequence[int]) -> list[Any]:
     return HostArray(array.dtype, [rows, *sizes], array.data).tolist()
 
 
-def _repeated(value: Any, times: int) -> HostArray:
+def _repeat_rows(value: Any, times: int) -> HostArray:
     """Repeat the row of each picture, once for each of its prompts."""
     array = HostArray.of(value, "float32")
     if times == 1 or not array.shape or not array.shape[0]:

@@ -25,7 +25,7 @@ def towers(network: Network) -> list[Network]:
         needs = {id(vertex) for vertex in needed if isinstance(vertex, InputVertex)}
         apart = [group for group in groups if not group[0] & needs]
         joined = [group for group in groups if group[0] & needs]
-        outputs = [each for group in joined for each in group[1]]
+        outputs = [member for group in joined for member in group[1]]
         groups = [*apart, (needs.union(*(group[0] for group in joined)), [*outputs, output])]
     return [part(network, outputs) for _, outputs in groups]
 
@@ -37,19 +37,19 @@ class Comparison:
         self._backend = backend
         self._kept: tuple[tuple[Shape, Shape], Executable] | None = None
 
-    async def of(self, found: Mapping[str, HostArray]) -> dict[str, HostArray]:
+    async def of(self, outputs: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return `logits_per_image [pictures, texts]` and `logits_per_text`, its transpose."""
-        given = {name: found[name] for name in (WEIGHTS, PICTURES)}
-        shapes = given[WEIGHTS].shape, given[PICTURES].shape
+        features = {name: outputs[name] for name in (WEIGHTS, PICTURES)}
+        shapes = features[WEIGHTS].shape, features[PICTURES].shape
         if self._kept is None or self._kept[0] != shapes:
             self.close()
             b = GraphBuilder()
-            weights, pictures = (b.input(name, "float32", a.shape) for name, a in given.items())
+            weights, pictures = (b.input(name, "float32", a.shape) for name, a in features.items())
             scores = b.matmul(pictures, b.transpose(weights, permutation=(1, 0)))
             other = b.transpose(scores, permutation=(1, 0))
             graph = b.build({"logits_per_image": scores, "logits_per_text": other})
             self._kept = shapes, await self._backend.compile(graph)
-        return await self._kept[1].run_host(given)
+        return await self._kept[1].run_host(features)
 
     def close(self) -> None:
         """Free its memory on the device."""

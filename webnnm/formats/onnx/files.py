@@ -78,8 +78,8 @@ async def convert_onnx(
         case ".onnx":
             write_model(target, move_to_external_data(model, external, {}))
         case ".mlir":
-            found = import_model(model, shapes, external=external)
-            write_atomically(target, [graph_text([found.graph], "graph").encode()])
+            imported = import_model(model, shapes, external=external)
+            write_atomically(target, [graph_text([imported.graph], "graph").encode()])
         case ending:
             raise DataError(
                 "NNM704",

@@ -21,7 +21,7 @@ class OnnxFunction:
 
     def __call__(self, params: Parameters, inputs: Sequence[Any]) -> Any:
         """Return what `OnnxModel.apply` does."""
-        given = named_inputs(self._names, inputs)
-        sizes: dict[str, Shape] = {name: x.shape for name, x in given.items()}
-        found = keep(self._kept, (*sizes.items(),), partial(self._imported, sizes))
-        return only_output(compute_graph(found.graph, given, params, {}, prefix=""))
+        operands = named_inputs(self._names, inputs)
+        sizes: dict[str, Shape] = {name: x.shape for name, x in operands.items()}
+        imported = keep(self._kept, (*sizes.items(),), partial(self._imported, sizes))
+        return only_output(compute_graph(imported.graph, operands, params, {}, prefix=""))

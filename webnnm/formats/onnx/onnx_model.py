@@ -74,13 +74,13 @@ async def load_onnx(
     else:
         work = partial(onnx_seconds_on_numpy, model)
         device_used = await opened(backend, device=device, log=log, work=work)
-    found = OnnxModel(model, shapes or {}, device_used, external)
+    onnx_model = OnnxModel(model, shapes or {}, device_used, external)
     try:
-        await found.prepare()
+        await onnx_model.prepare()
     except BaseException:
-        found.close()
+        onnx_model.close()
         raise
-    return found
+    return onnx_model
 
 
 @dataclass
@@ -133,11 +133,11 @@ class OnnxModel:
     async def prepare(self) -> None:
         """Compile the model if its sizes are already known; check the given sizes."""
         try:
-            found = self.imported(self._shapes)
+            imported = self.imported(self._shapes)
         except (FreeDimension, UnknownValue, EmptyOutput):
             return
-        sizes = {name: type.shape for name, type in found.inputs.items()}
-        await self._entry(self._key(sizes, {}), found)
+        sizes = {name: type.shape for name, type in imported.inputs.items()}
+        await self._entry(self._key(sizes, {}), imported)
 
     def imported(self, shapes: Shapes, known: Mapping[str, HostArray] | None = None) -> Imported:
         """Return the graph for some sizes, and the weights, which are additional inputs of it.
@@ -155,9 +155,9 @@ class OnnxModel:
         for free dimensions without a size, NNM816 for inputs whose values decide shapes.
         """
         arrays = {name: self._array(name, value) for name, value in (known or {}).items()}
-        found = self.imported(self._shapes | dict(shapes or {}), arrays)
-        self.parameters |= found.parameters
-        return found.graph
+        imported = self.imported(self._shapes | dict(shapes or {}), arrays)
+        self.parameters |= imported.parameters
+        return imported.graph
 
     async def run(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs by name for the data of all inputs.
@@ -174,8 +174,8 @@ class OnnxModel:
             name: self._array(name, value) for name, value in data.items() if name not in ignored
         }
         async with self._turn:
-            found = await self._results(arrays)
-        return {name: self._returned(name, array) for name, array in found.items()}
+            outputs = await self._results(arrays)
+        return {name: self._to_public(name, array) for name, array in outputs.items()}
 
     async def _results(self, arrays: Mapping[str, HostArray]) -> Mapping[str, HostArray]:
         """Return the outputs for the data of all inputs."""
@@ -190,10 +190,10 @@ class OnnxModel:
     async def _run(self, entry: _Compiled, arrays: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Run a compiled graph."""
         types = entry.executable.inputs
-        found = await entry.runner.run(
+        results = await entry.runner.run(
             [HostArray.of(arrays[name], types[name].dtype) for name in entry.taken]
         )
-        return dict(zip(entry.executable.outputs, found, strict=True))
+        return dict(zip(entry.executable.outputs, results, strict=True))
 
     async def _run_segment(
         self, key: object, imported: Imported, arrays: Mapping[str, HostArray]
@@ -206,7 +206,7 @@ class OnnxModel:
             if key is None:
                 self._compiled.discard(key)
 
-    def _returned(self, name: str, array: HostArray) -> Any:
+    def _to_public(self, name: str, array: HostArray) -> Any:
         """Return an output in the type that the model declares for it, as far as there is one."""
         dtype = self.outputs[name].dtype if name in self.outputs else ""
         return HostArray.of(array, "float64").public() if dtype == "float64" else array.public()
@@ -257,12 +257,12 @@ class OnnxModel:
         self, shapes: Shapes | None = None, *, known: Mapping[str, Any] | None = None
     ) -> None:
         """Compile the model for `shapes` in advance, so that the first run is fast."""
-        given = {name: self._array(name, value) for name, value in (known or {}).items()}
-        found = self.imported(self._shapes | dict(shapes or {}), given)
-        self._deciding |= given.keys()
-        sizes = {name: type.shape for name, type in found.inputs.items()}
+        arrays = {name: self._array(name, value) for name, value in (known or {}).items()}
+        imported = self.imported(self._shapes | dict(shapes or {}), arrays)
+        self._deciding |= arrays.keys()
+        sizes = {name: type.shape for name, type in imported.inputs.items()}
         async with self._turn:
-            await self._entry(self._key(sizes, given), found)
+            await self._entry(self._key(sizes, arrays), imported)
 
     async def save(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Save the model with its weights as one safetensors file, which `load_onnx` opens.
@@ -343,9 +343,9 @@ class OnnxModel:
         self.close()
 
     def __repr__(self) -> str:
-        taken = ", ".join(f"{name}: {value}" for name, value in self.inputs.items())
-        given = ", ".join(f"{name}: {value}" for name, value in self.outputs.items())
-        return f"OnnxModel({taken} -> {given})"
+        inputs = ", ".join(f"{name}: {value}" for name, value in self.inputs.items())
+        outputs = ", ".join(f"{name}: {value}" for name, value in self.outputs.items())
+        return f"OnnxModel({inputs} -> {outputs})"
 
     def _array(self, name: str, value: Any) -> HostArray:
         """Return data for an input in its type."""
@@ -361,57 +361,57 @@ class OnnxModel:
         """Return the graph for data; compile it if it is new."""
         sizes = {name: array.shape for name, array in arrays.items()}
         while True:
-            known = {name: arrays[name] for name in self._deciding}
-            key = self._key(sizes, known)
+            deciding = {name: arrays[name] for name in self._deciding}
+            key = self._key(sizes, deciding)
             entry = self._compiled.get(key)
             if entry is not None:
                 return entry
             try:
-                found = self.imported(self._shapes | sizes, known)
+                imported = self.imported(self._shapes | sizes, deciding)
             except UnknownValue as error:
                 more = {n for n in error.inputs if _decides(arrays[n])}
                 if not more or more <= self._deciding:
                     raise
                 self._deciding |= more
                 continue
-            return await self._entry(key, found)
+            return await self._entry(key, imported)
 
-    def _key(self, sizes: Mapping[str, Sequence[int]], known: Mapping[str, HostArray]) -> Any:
+    def _key(self, sizes: Mapping[str, Sequence[int]], deciding: Mapping[str, HostArray]) -> Any:
         """Return what distinguishes compiled graphs."""
         shapes = {name: tuple(size) for name, size in (self._fixed | dict(sizes)).items()}
         return (
             tuple(sorted(shapes.items())),
-            tuple(sorted((name, bytes(array.data)) for name, array in known.items())),
+            tuple(sorted((name, bytes(array.data)) for name, array in deciding.items())),
         )
 
-    async def _entry(self, key: Any, found: Imported) -> _Compiled:
+    async def _entry(self, key: Any, imported: Imported) -> _Compiled:
         """Compile a graph with its weights as constants, and keep it under a key.
 
         Devices compute faster with constants, which they can lay out as they need.
         """
-        self.parameters |= found.parameters
+        self.parameters |= imported.parameters
         backend = self.backend
-        executable = await backend.compile(found.graph, constants=found.parameters)
-        made: list[DeviceTensor] = []
+        executable = await backend.compile(imported.graph, constants=imported.parameters)
+        tensors: list[DeviceTensor] = []
         try:
-            await self._upload(executable, found.parameters)
-            taken = {
-                name: self._weights.get(name) or await self._tensor(type, made)
+            await self._upload(executable, imported.parameters)
+            inputs = {
+                name: self._weights.get(name) or await self._tensor(type, tensors)
                 for name, type in executable.inputs.items()
             }
-            given = {
-                name: await self._tensor(type, made) for name, type in executable.outputs.items()
+            outputs = {
+                name: await self._tensor(type, tensors) for name, type in executable.outputs.items()
             }
         except BaseException:
-            backend.release(executable, *made)
+            backend.release(executable, *tensors)
             raise
         names = [name for name in executable.inputs if name not in self._weights]
-        runner = backend.runner(executable, taken, given, names, list(executable.outputs))
-        inside = [a for n, a in found.parameters.items() if n not in executable.inputs]
+        runner = backend.runner(executable, inputs, outputs, names, list(executable.outputs))
+        inside = [a for n, a in imported.parameters.items() if n not in executable.inputs]
         size = sum(array.data.nbytes for array in inside)
-        entry = self._compiled[key] = _Compiled(found, executable, names, made, runner, size)
-        most = self.backend.budget.graph_bytes  # each graph has its own copy of the weights
-        while len(self._compiled) > 1 and self._constant_bytes() > most:
+        entry = self._compiled[key] = _Compiled(imported, executable, names, tensors, runner, size)
+        limit = self.backend.budget.graph_bytes  # each graph has its own copy of the weights
+        while len(self._compiled) > 1 and self._constant_bytes() > limit:
             self._compiled.free_oldest()
         return entry
 
@@ -424,9 +424,9 @@ class OnnxModel:
         entry.runner.close()
         self.backend.release(*entry.tensors, entry.executable)
 
-    async def _tensor(self, type: TensorType, made: list[DeviceTensor]) -> DeviceTensor:
-        made.append(await self.backend.tensor(type))
-        return made[-1]
+    async def _tensor(self, type: TensorType, tensors: list[DeviceTensor]) -> DeviceTensor:
+        tensors.append(await self.backend.tensor(type))
+        return tensors[-1]
 
     async def _upload(self, executable: Executable, weights: Mapping[str, HostArray]) -> None:
         """Upload weights that are too large for constants: all graphs share them."""

@@ -19,7 +19,7 @@ from webnnm.formats.onnx.importing.sizes import Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
 from webnnm.ops.declare.tensors import TensorType
 
-MOST_SEGMENTS = 64
+MAX_SEGMENTS = 64
 """How many imported parts are kept; their graphs are kept by the model."""
 
 Run = Callable[[object, Imported, Mapping[str, HostArray]], Awaitable[Mapping[str, HostArray]]]
@@ -36,7 +36,7 @@ class OnnxSegments:
 
     def __init__(self, model: ModelProto, external: tensors.External, run: Run) -> None:
         self._model, self._external, self._run = model, external, run
-        self._kept = LruCache[object, Segment](MOST_SEGMENTS)
+        self._kept = LruCache[object, Segment](MAX_SEGMENTS)
 
     async def results(
         self, shapes: Shapes, arrays: Mapping[str, HostArray]
@@ -44,10 +44,10 @@ class OnnxSegments:
         """Return the outputs of the model for the data of its inputs."""
         values = dict(arrays)
         types = input_types(self._model, shapes)
-        place, needs = 0, frozenset[str]()
+        first, needs = 0, frozenset[str]()
         while True:
-            known = {name: values[name] for name in needs}
-            key, segment = self._segment(place, types, known)
+            constants = {name: values[name] for name in needs}
+            key, segment = self._segment(first, types, constants)
             values |= segment.constants
             if segment.imported is not None:
                 values |= await self._run(key, segment.imported, values)
@@ -55,25 +55,25 @@ class OnnxSegments:
                 outputs = (self._model.graph or GraphProto()).output
                 return {info.name: values[info.name] for info in outputs}
             # A node that could not be imported although values are known needs others besides.
-            needs = segment.needs if segment.stop > place else needs | segment.needs
-            place = segment.stop
+            needs = segment.needs if segment.stop > first else needs | segment.needs
+            first = segment.stop
             types = {**types, **segment.types}
             types = {name: type for name, type in types.items() if name in segment.live}
 
     def _segment(
-        self, place: int, types: Mapping[str, TensorType], known: Mapping[str, HostArray]
+        self, first: int, types: Mapping[str, TensorType], constants: Mapping[str, HostArray]
     ) -> tuple[object, Segment]:
         """Return a segment, and the key of its graph, None if it depends on data."""
-        if any(count(array.shape) > MAX_SHAPE_SIZE for array in known.values()):
-            return None, self._imported(place, types, known)
-        values = tuple(sorted((name, bytes(array.data)) for name, array in known.items()))
-        key = ("segment", place, tuple(sorted(types.items())), values)
+        if any(count(array.shape) > MAX_SHAPE_SIZE for array in constants.values()):
+            return None, self._import(first, types, constants)
+        values = tuple(sorted((name, bytes(array.data)) for name, array in constants.items()))
+        key = ("segment", first, tuple(sorted(types.items())), values)
         segment = self._kept.get(key)
         if segment is None:
-            segment = self._kept[key] = self._imported(place, types, known)
+            segment = self._kept[key] = self._import(first, types, constants)
         return key, segment
 
-    def _imported(
-        self, place: int, types: Mapping[str, TensorType], known: Mapping[str, HostArray]
+    def _import(
+        self, first: int, types: Mapping[str, TensorType], constants: Mapping[str, HostArray]
     ) -> Segment:
-        return import_segment(self._model, place, types, known, external=self._external)
+        return import_segment(self._model, first, types, constants, external=self._external)

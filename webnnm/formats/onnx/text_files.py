@@ -32,39 +32,39 @@ async def with_files(
     read, NNM801 and NNM811 for a damaged one; `DataError` NNM710 for files that the text does not
     name.
     """
-    given = _checked(document, files)
+    sources = _check_names(document, files)
     opened: dict[str, OpenedFile] = {}
     for statement in _statements(document):
-        place = given.get(statement.file)
-        if isinstance(place, OpenedFile):
-            opened[statement.file] = place
+        source = sources.get(statement.file)
+        if isinstance(source, OpenedFile):
+            opened[statement.file] = source
         elif statement.file not in opened:
             try:
-                if place is None:
-                    place = refer(base, statement.file, references)
-                opened[statement.file] = OpenedFile(*await read_onnx(_place(place), references))
+                if source is None:
+                    source = refer(base, statement.file, references)
+                opened[statement.file] = OpenedFile(*await read_onnx(_to_path(source), references))
             except DataError as error:
-                raise _located(document, statement, error) from error
+                raise _locate_error(document, statement, error) from error
     return replace(document, files=opened)
 
 
 def with_local_files(document: Document, files: Mapping[str, Any] | None = None) -> Document:
     """Do the same as `with_files` without awaiting, for files on disk and bytes."""
-    given = _checked(document, files)
+    sources = _check_names(document, files)
     opened: dict[str, OpenedFile] = {}
     for statement in _statements(document):
-        place = _place(given.get(statement.file))
+        source = _to_path(sources.get(statement.file))
         try:
-            if place is None:
-                place = Path(refer("", statement.file).location)
-            if isinstance(place, OpenedFile):
-                opened[statement.file] = place
-            elif isinstance(place, (str, Path)):
-                opened[statement.file] = OpenedFile(*read_onnx_file(place))
+            if source is None:
+                source = Path(refer("", statement.file).location)
+            if isinstance(source, OpenedFile):
+                opened[statement.file] = source
+            elif isinstance(source, (str, Path)):
+                opened[statement.file] = OpenedFile(*read_onnx_file(source))
             else:
-                opened[statement.file] = OpenedFile(read_model(place))
+                opened[statement.file] = OpenedFile(read_model(source))
         except DataError as error:
-            raise _located(document, statement, error) from error
+            raise _locate_error(document, statement, error) from error
     return replace(document, files=opened)
 
 
@@ -72,7 +72,7 @@ def _statements(document: Document) -> list[ModelFile]:
     return [statement for statement in document.statements if isinstance(statement, ModelFile)]
 
 
-def _checked(document: Document, files: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _check_names(document: Document, files: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return what is given for files; the text has to name all of them."""
     named = {statement.file for statement in _statements(document)}
     for name in files or {}:
@@ -82,13 +82,13 @@ def _checked(document: Document, files: Mapping[str, Any] | None) -> Mapping[str
     return files or {}
 
 
-def _place(place: Any) -> Any:
-    if isinstance(place, os.PathLike):
-        return Path(cast("os.PathLike[str]", place))
-    return place
+def _to_path(source: Any) -> Any:
+    if isinstance(source, os.PathLike):
+        return Path(cast("os.PathLike[str]", source))
+    return source
 
 
-def _located(document: Document, statement: ModelFile, error: DataError) -> ModelError:
+def _locate_error(document: Document, statement: ModelFile, error: DataError) -> ModelError:
     """Return an error of a file at the place where the text names it."""
     return ModelError(
         error.code,
