@@ -114,7 +114,7 @@ class Learner:
     async def open(self, content, log):
         """Take the model of a file that `save` wrote."""
         found = await NNModel.load(content, backend=self.backend, log=log)
-        answers = found.state.known_data().answers
+        answers = found.state.data_facts().answers
         names = [each.names for each in answers.values()]
         sizes = shape_of(found)
         fits = (len(sizes), sizes[0]) == (len(self.shape), self.shape[0])

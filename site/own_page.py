@@ -22,7 +22,7 @@ async def archive(snapshot):
     script = files.pop(service_worker.NAME).decode()
     unkept = {"_headers"}
     kept = {name: content for name, content in files.items() if name not in unkept}
-    files[service_worker.NAME] = service_worker.filled(script, kept, edited=True)
+    files[service_worker.NAME] = service_worker.fill(script, kept, edited=True)
     target = io.BytesIO()
     with ZipFile(target, "w", ZIP_DEFLATED) as written:
         for name, content in files.items():

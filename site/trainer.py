@@ -259,7 +259,7 @@ async def opened(source, wanted, log):
     await load_rest()
     found = await NNModel.load(source, log=log)
     try:
-        data = await dataset_of(wanted | {"standardize": bool(found.state.known_data().inputs)})
+        data = await dataset_of(wanted | {"standardize": bool(found.state.data_facts().inputs)})
         found.set_dataset(data)
     except BaseException:
         found.close()

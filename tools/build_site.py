@@ -86,7 +86,7 @@ def write_service_worker(site: Path) -> None:
     seldom = {VENDOR / "onnxruntime", MODELS}
     files = [path for path in files if not seldom & {*path.parents}]
     contents = {path.relative_to(site).as_posix(): path.read_bytes() for path in files}
-    script.write_text(service_worker.filled((PAGES / script.name).read_text(), contents))
+    script.write_text(service_worker.fill((PAGES / script.name).read_text(), contents))
 
 
 def write_explanations(site: Path) -> None:

@@ -177,12 +177,12 @@ class _Fetching:
 
     def __init__(self, log: Callable[[str], None] | None) -> None:
         self._log = log
-        self._told = 0
+        self._logged_tenths = 0
 
     def __call__(self, received: int, everything: int) -> None:
         tenth = 10 * received // everything
-        if self._log is not None and tenth > self._told:
-            self._told = tenth
+        if self._log is not None and tenth > self._logged_tenths:
+            self._logged_tenths = tenth
             sizes = f"{received / 1e6:.0f} of {everything / 1e6:.0f} MB"
             self._log(f"fetching ONNX Runtime Web: {sizes}")
 

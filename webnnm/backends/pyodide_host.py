@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from webnnm.compiler.plan import Plan
 from webnnm.core.errors import BackendError, ContextLost, DataError
-from webnnm.core.random import shuffle_by
+from webnnm.core.random import register_shuffle
 from webnnm.core.waiting import Answer, to_the_end
 
 Names = Mapping[str, int]
@@ -353,13 +353,13 @@ async def load_bridge() -> Bridge:
             "WebNN needs a web browser, and this Python does not run in one",
             hint='use backend("numpy")',
         )
-    if not LOADED:
-        LOADED.append(Bridge(await load_module("webnn/bridge")))
-        shuffle_by(LOADED[0].permutations)
-    return LOADED[0]
+    if not BRIDGES:
+        BRIDGES.append(Bridge(await load_module("webnn/bridge")))
+        register_shuffle(BRIDGES[0].permutations)
+    return BRIDGES[0]
 
 
-LOADED: list[Bridge] = []
+BRIDGES: list[Bridge] = []
 """The bridge, once it is loaded: a second instance would not know the handles of the first one."""
 
 
@@ -370,10 +370,10 @@ async def load_module(path: str) -> Any:
     them for PyScript (`js_modules`). Raises `BackendError` NNM709 if it did not, and the page's
     Content-Security-Policy forbids importing the source text that is in this package.
     """
-    return _find_registered(_registered_name(path)) or await _own_module(f"{path}.js")
+    return _find_registered(_module_name(path)) or await _own_module(f"{path}.js")
 
 
-def _registered_name(path: str) -> str:
+def _module_name(path: str) -> str:
     return f"webnnm_{path.rpartition('/')[2]}"
 
 
@@ -422,7 +422,7 @@ async def _own_module(path: str) -> Any:
         lacking = "blob:"
         return await import_address(url)
     except js_error() as error:
-        module = _registered_name(path.removesuffix(".js"))
+        module = _module_name(path.removesuffix(".js"))
         raise BackendError(
             "NNM709",
             f"{posixpath.basename(path)} could not be loaded: unless the page registers the "

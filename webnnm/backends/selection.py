@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BACKENDS = ("webnn", "onnxruntime", "numpy", "jax")
 
-INSTEAD = {"npu": ("gpu", "cpu")}
+FALLBACK_DEVICES = {"npu": ("gpu", "cpu")}
 """Devices to request if WebNN does not work on the requested one (spec F.4)."""
 
 REQUESTS = ("npu", "gpu", "cpu", "webgpu", "wasm")
@@ -145,7 +145,7 @@ async def _webnn(
     from webnnm.backends.webnn import WebNNBackend
 
     refusal: BackendError | None = None
-    for requested in (device, *INSTEAD.get(device or "", ())):
+    for requested in (device, *FALLBACK_DEVICES.get(device or "", ())):
         try:
             context = await WebNNBackend.open(
                 device_type=requested, power_preference=power_preference

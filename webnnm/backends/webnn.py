@@ -93,12 +93,12 @@ class WebNNBackend(Backend):
     max_constant_bytes = MAX_CONSTANT_BYTES
     dispatch_seconds = 80e-6
 
-    def __init__(self, bridge: Bridge, context: int, asked: str = "") -> None:
+    def __init__(self, bridge: Bridge, context: int, requested: str = "") -> None:
         super().__init__()
         self._bridge = bridge
         self._context = context
-        self._asked = asked
-        self.device = asked or "not tried yet"
+        self._requested = requested
+        self.device = requested or "not tried yet"
         self.limits: Mapping[str, Any] = bridge.limits(context)
         self.faults = sentences(EVERY)
         self.max_tensor_bytes = self.limits.get("maxTensorByteLength")
@@ -170,7 +170,9 @@ class WebNNBackend(Backend):
                 hint='use backend("numpy")',
             )
         runs = "+".join(devices) or "an unknown device"
-        self.device = f"{runs} ({self._asked} requested)" if self._asked not in ("", runs) else runs
+        self.device = (
+            f"{runs} ({self._requested} requested)" if self._requested not in ("", runs) else runs
+        )
 
     @property
     def description(self) -> str:

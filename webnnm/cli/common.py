@@ -42,7 +42,7 @@ OK, ERROR, INTERRUPTED = 0, 1, 130
 SNAPSHOT = ".safetensors"
 """The suffixes of files with parameters."""
 
-CALLED = ("silence", "progress", "on_epoch", "on_batch", "loss")
+OWN_OPTIONS = ("silence", "progress", "on_epoch", "on_batch", "loss")
 """Hyperparameters that have their own option, or need a program."""
 
 Parsers = Any
@@ -191,7 +191,7 @@ def add_hyperparameters(parser: argparse.ArgumentParser) -> None:
     """Add an option for each hyperparameter of a training."""
     options = parser.add_argument_group("hyperparameters of the training")
     for name, hyperparameter in HYPERPARAMETERS.items():
-        if name not in CALLED:
+        if name not in OWN_OPTIONS:
             words = {f"--{name}", f"--{name.replace('_', '-')}"}
             options.add_argument(
                 *sorted(words), dest=f"={name}", metavar="VALUE", help=hyperparameter.range

@@ -46,7 +46,7 @@ SCRIPTS = {
     service_worker.NAME: tuple(KINDS),
 }
 """Scripts of the site, and the kinds of pages that have them."""
-SELDOM = "vendor/onnxruntime/"
+ON_DEMAND_PREFIX = "vendor/onnxruntime/"
 """Large files that browsers only cache once they were needed."""
 
 
@@ -158,9 +158,9 @@ def _write(folder: Path, page: dict[str, bytes]) -> None:
     cached = {
         name: content
         for name, content in page.items()
-        if name not in (service_worker.NAME, "_headers") and not name.startswith(SELDOM)
+        if name not in (service_worker.NAME, "_headers") and not name.startswith(ON_DEMAND_PREFIX)
     }
-    script = service_worker.filled(page[service_worker.NAME].decode(), cached, edited=True)
+    script = service_worker.fill(page[service_worker.NAME].decode(), cached, edited=True)
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

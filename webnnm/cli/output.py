@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-LEFT = (errno.EPIPE, errno.EIO, *((errno.EINVAL,) if sys.platform == "win32" else ()))
+CLOSED_ERRNOS = (errno.EPIPE, errno.EIO, *((errno.EINVAL,) if sys.platform == "win32" else ()))
 """Numbers of errors by which a system reports that nobody reads any more: a program that has read
 enough, a terminal that was closed."""
 
@@ -45,7 +45,7 @@ class Lasting(io.RawIOBase):
     @property
     def lost(self) -> OSError | None:
         """Why output that somebody would have read is lost, None if nothing is lost."""
-        return None if self.failed is None or self.failed.errno in LEFT else self.failed
+        return None if self.failed is None or self.failed.errno in CLOSED_ERRNOS else self.failed
 
 
 @contextmanager

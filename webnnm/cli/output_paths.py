@@ -13,19 +13,19 @@ from webnnm.cli.common import CommandError
 from webnnm.core.atomic import check_writable, write_atomically
 from webnnm.core.errors import DataError
 
-WRITTEN = ("out", "history")
+OUTPUT_OPTIONS = ("out", "history")
 """Options that name the files a command writes."""
-READ = ("model", "data", "rows", "names", "limits")
+INPUT_OPTIONS = ("model", "data", "rows", "names", "limits")
 """Options that name the files a command reads. A snapshot may be replaced by its successor."""
 
 
 def check_places(arguments: argparse.Namespace) -> None:
     """Reject paths that cannot be written, before there is anything to lose (NNM807, NNM704)."""
-    options = [(name, getattr(arguments, name, None)) for name in WRITTEN]
+    options = [(name, getattr(arguments, name, None)) for name in OUTPUT_OPTIONS]
     paths = [(name, path) for name, path in options if path is not None]
     for name, path in paths:
         check_writable(path)
-        for other in READ:
+        for other in INPUT_OPTIONS:
             source = getattr(arguments, other, None)
             if isinstance(source, str) and _same(path, source) and not _is_snapshot(source):
                 raise CommandError(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from webnnm.data.tables.csv_dataset import CSVDataset
     from webnnm.trainer.training import Training
 
-COURSES = (".csv", ".json", ".svg")
+HISTORY_SUFFIXES = (".csv", ".json", ".svg")
 """The formats of the history of a training."""
 
 
@@ -60,7 +60,9 @@ def add(commands: Parsers) -> None:
         help="resume the training from which the snapshot was saved",
     )
     one.add_argument(
-        "--history", metavar="FILE", help=f"write the history of the training: {', '.join(COURSES)}"
+        "--history",
+        metavar="FILE",
+        help=f"write the history of the training: {', '.join(HISTORY_SUFFIXES)}",
     )
     add_backend(one)
     add_table(one, required=True)
@@ -68,8 +70,8 @@ def add(commands: Parsers) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    if arguments.history and Path(arguments.history).suffix not in COURSES:
-        hint = f"a name that ends in {', '.join(COURSES)}"
+    if arguments.history and Path(arguments.history).suffix not in HISTORY_SUFFIXES:
+        hint = f"a name that ends in {', '.join(HISTORY_SUFFIXES)}"
         raise DataError("NNM704", f"--history {arguments.history}", hint=hint)
     if arguments.resume and not arguments.model.endswith(SNAPSHOT):
         hint = "MODEL is the snapshot that an earlier training saved"

@@ -190,8 +190,8 @@ class GradientReport:
         }
 
     def __str__(self) -> str:
-        places = dict.fromkeys(each.place for each in self.comparisons)
-        lines = [self._line(place) for place in places]
+        names = dict.fromkeys(comparison.place for comparison in self.comparisons)
+        lines = [self._line(name) for name in names]
         if self.faults:
             lines.append(f"worst: {self.faults[0]}")
         elif not self.ok:
@@ -201,16 +201,16 @@ class GradientReport:
 
     __repr__ = __str__
 
-    def _line(self, place: str) -> str:
-        own = [each for each in self.comparisons if each.place == place]
+    def _line(self, name: str) -> str:
+        own = [comparison for comparison in self.comparisons if comparison.place == name]
         by: dict[Verdict, list[Comparison]] = {}
-        for each in own:
-            by.setdefault(each.verdict, []).append(each)
+        for comparison in own:
+            by.setdefault(comparison.verdict, []).append(comparison)
         agreeing = by.pop("agrees", [])
-        text = f"{place}: {len(agreeing)} of {len(own)} agree"
+        text = f"{name}: {len(agreeing)} of {len(own)} agree"
         if agreeing:
             text += f", relative error up to {max(map(_error, agreeing)):.1e}"
-        others = [f"{len(each)} {_describe(each[0])}" for each in by.values()]
+        others = [f"{len(group)} {_describe(group[0])}" for group in by.values()]
         return ", ".join([text, *others])
 
 

@@ -12,16 +12,16 @@ from itertools import chain
 Shuffle = Callable[["array[int]", int], "array[int]"]
 
 
-def shuffle_by(shuffle: Shuffle) -> None:
+def register_shuffle(shuffle: Shuffle) -> None:
     """Register a faster function for permutations: words and n → 0 … n−1 in the order drawn.
 
     A permutation takes n−1 words; more words give several, one after the other. The function
     returns nothing if a word has to be rejected for fairness.
     """
-    FASTER.append(shuffle)
+    FAST_SHUFFLES.append(shuffle)
 
 
-FASTER: list[Shuffle] = []
+FAST_SHUFFLES: list[Shuffle] = []
 
 
 class Purpose(IntEnum):
@@ -68,9 +68,9 @@ class Stream:
         """Return an integer 0 … k−1 from 4-byte little-endian words, by rejection."""
         limit = 2**32 - 2**32 % k
         while True:
-            (word,) = self.words(1)
-            if word < limit:
-                return word % k
+            (number,) = self.words(1)
+            if number < limit:
+                return number % k
 
     def permutation(self, n: int) -> list[int]:
         """Return 0 … n−1 in random order (Fisher–Yates).
@@ -85,8 +85,8 @@ class Stream:
         order = list(range(n))
         # For n below 4000, less than one word in a million is rejected: usually none has to be.
         fair = words if not words or max(words) < 2**32 - n else self._skip_rejected(n, words)
-        for last, word in zip(range(n - 1, 0, -1), fair, strict=True):
-            other = word % (last + 1)
+        for last, number in zip(range(n - 1, 0, -1), fair, strict=True):
+            other = number % (last + 1)
             order[last], order[other] = order[other], order[last]
         return order
 
@@ -102,7 +102,7 @@ class Stream:
         candidates = chain(words, iter(lambda: self.words(1)[0], None))
         for k in range(n, 1, -1):
             limit = 2**32 - 2**32 % k
-            yield next(word for word in candidates if word < limit)
+            yield next(number for number in candidates if number < limit)
 
 
 def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
@@ -113,13 +113,13 @@ def permutations(streams: Sequence[Stream], n: int) -> list[array[int]]:
     (True, [0, 1, 2, 3, 4])
     """
     words_of_streams = [stream.words(max(0, n - 1)) for stream in streams]
-    if n > 1 and FASTER:
+    if n > 1 and FAST_SHUFFLES:
         words = (
             words_of_streams[0]
             if len(words_of_streams) == 1
             else array("I", b"".join(words_of_streams))
         )
-        if orders := FASTER[-1](words, n):
+        if orders := FAST_SHUFFLES[-1](words, n):
             return [orders[k : k + n] for k in range(0, len(orders), n)]
     pairs = zip(streams, words_of_streams, strict=True)
     return [array("i", stream.shuffle_by_words(n, words)) for stream, words in pairs]

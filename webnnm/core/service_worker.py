@@ -12,10 +12,10 @@ UNFILLED = 'const SITE = { version: "", edited: false, files: {} };'
 """The line of a service worker that is replaced by the list of files."""
 
 
-def filled(script: str, files: Mapping[str, bytes], *, edited: bool = False) -> str:
+def fill(script: str, files: Mapping[str, bytes], *, edited: bool = False) -> str:
     """Return the script of a service worker with the relative URLs of the files filled in.
 
-    >>> filled(UNFILLED, {"main.py": b"1"}).splitlines()[3:5]
+    >>> fill(UNFILLED, {"main.py": b"1"}).splitlines()[3:5]
     ['  "files": {', '    "./main.py": "a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s="']
 
     `files` are their contents by path; the version is a hash of both. A file with another SHA-256
@@ -24,11 +24,11 @@ def filled(script: str, files: Mapping[str, bytes], *, edited: bool = False) -> 
     digest = hashlib.sha256()
     hashes: dict[str, str] = {}
     for path in sorted(files):
-        hashed = hashlib.sha256(files[path]).digest()
-        digest.update(path.encode() + b"\0" + hashed)
-        hashes[f"./{path}"] = b64encode(hashed).decode()
+        file_hash = hashlib.sha256(files[path]).digest()
+        digest.update(path.encode() + b"\0" + file_hash)
+        hashes[f"./{path}"] = b64encode(file_hash).decode()
     if "./index.html" in hashes:
         hashes = {"./": hashes["./index.html"], **hashes}
-    known = {"version": digest.hexdigest()[:16], "edited": edited, "files": hashes}
+    content = {"version": digest.hexdigest()[:16], "edited": edited, "files": hashes}
     head, _, tail = script.partition(UNFILLED)
-    return f"{head}const SITE = {json.dumps(known, indent=2)};{tail}"
+    return f"{head}const SITE = {json.dumps(content, indent=2)};{tail}"

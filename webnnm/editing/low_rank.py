@@ -169,16 +169,16 @@ def _select_weights(
     network: Network, targets: Sequence[str]
 ) -> dict[tuple[Span, str], list[_Weight]]:
     """Return the matrices that will have adapters, by their places in the text."""
-    known = list(_weights(network))
+    candidates = list(_weights(network))
     attending = _attending(network)
     names: set[str] = set()
     for target in targets:
         if target == "attend":
-            fitting = {weight.name for weight in known if id(weight.layer) in attending}
+            fitting = {weight.name for weight in candidates if id(weight.layer) in attending}
         else:
-            fitting = {weight.name for weight in known if fnmatchcase(weight.name, target)}
+            fitting = {weight.name for weight in candidates if fnmatchcase(weight.name, target)}
         if not fitting:
-            names_of_weights = list(dict.fromkeys(weight.name for weight in known))
+            names_of_weights = list(dict.fromkeys(weight.name for weight in candidates))
             what = "no attend layer has projections" if target == "attend" else ""
             raise DataError(
                 "NNM710",
@@ -188,7 +188,7 @@ def _select_weights(
             )
         names |= fitting
     weights_by_position: dict[tuple[Span, str], list[_Weight]] = {}
-    for weight in known:
+    for weight in candidates:
         weights_by_position.setdefault(weight.place, []).append(weight)
     for position, weights in list(weights_by_position.items()):
         unselected = [weight.name for weight in weights if weight.name not in names]
@@ -255,10 +255,10 @@ class _Rewriting:
         document = network.outline.document
         layers = [s for s in document.statements if isinstance(s, Layers)]
         # Words with a meaning everywhere: options of blocks, and global names.
-        self._taken = {o.name for s in layers for each in s.layers for o in each.options}
-        self._taken |= {*network.outline.blocks, *network.outline.constants}
-        self._taken |= {*network.outline.parameters}
-        self._taken |= {w for s in layers if s.block in self._roots for w in _words(s.layers)}
+        self._used_names = {o.name for s in layers for layer in s.layers for o in layer.options}
+        self._used_names |= {*network.outline.blocks, *network.outline.constants}
+        self._used_names |= {*network.outline.parameters}
+        self._used_names |= {w for s in layers if s.block in self._roots for w in _words(s.layers)}
 
     def statement(self, statement: AnyStatement) -> AnyStatement:
         """Return a statement with adapters, and with everything in it frozen."""
@@ -273,7 +273,7 @@ class _Rewriting:
         if not isinstance(statement, Layers):
             return statement
         rows: list[Layer] = []
-        names = self._taken | set(_words(statement.layers))
+        names = self._used_names | set(_words(statement.layers))
         for layer in statement.layers:
             rows += self._rewrite(layer, rows, names)
         root = statement.block in self._roots

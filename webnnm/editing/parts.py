@@ -53,7 +53,7 @@ async def split_model(
     trunk, head = split_document(model.state.network.outline.document, at)
     parts = elaborate(trunk), elaborate(head)
     block = link(*parts)[0].name
-    kept = model.state.known_data()
+    kept = model.state.data_facts()
     made: list[NNModel] = []
     try:
         for document, part in zip((trunk, head), parts, strict=True):
@@ -112,7 +112,7 @@ async def join_models(
 
 def _merge_known_data(trunk: NNModel, head: NNModel) -> Restored:
     """Return what is known about the data of both; the head's inputs are the trunk's outputs."""
-    first, second = trunk.state.known_data(), head.state.known_data()
+    first, second = trunk.state.data_facts(), head.state.data_facts()
     joined_input = link(trunk.state.network, head.state.network)[1].block
     if joined_input in second.inputs:
         raise DataError(

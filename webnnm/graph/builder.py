@@ -72,7 +72,7 @@ class GraphBuilder:
         self.context = context
         self.nodes: list[Node] = []
         self.results: list[tuple[Operand, ...]] = []
-        self._known: dict[Any, tuple[Operand, ...]] = {}
+        self._results_by_key: dict[Any, tuple[Operand, ...]] = {}
         self._inferred: dict[Any, dict[Any, _Inferred]] = {}
         self._types: dict[TensorType, tuple[TensorType]] = {}
         self._inputs: dict[str, Operand] = {}
@@ -121,7 +121,7 @@ class GraphBuilder:
         array = HostArray.of(value, dtype, shape, copy=True)
         digest, of = _digest(array), TensorType(array.dtype, array.shape)
         types = self._types.setdefault(of, (of,))
-        results = self._known.get((types, digest))
+        results = self._results_by_key.get((types, digest))
         if results is None:
             number, label, span = len(self.nodes), self._label, self._span
             node = ConstantNode(number, types, label, span, array, digest)
@@ -137,7 +137,7 @@ class GraphBuilder:
             key = node.operator, node.operands, tuple(node.options.values())
         else:
             key = (node.types, node.digest) if isinstance(node, ConstantNode) else node
-        results = self._known.get(key)
+        results = self._results_by_key.get(key)
         if results is None:
             number = len(self.nodes)
             results = self._add(key, node if node.number == number else node.at(number))
@@ -153,7 +153,7 @@ class GraphBuilder:
             results = (Operand(self, number, 0, types[0]),)
         else:
             results = tuple([Operand(self, number, i, type) for i, type in enumerate(types)])
-        self._known[key] = results
+        self._results_by_key[key] = results
         self.nodes.append(node)
         self.results.append(results)
         return results
@@ -251,7 +251,7 @@ class GraphBuilder:
             cached[values] = inferred
         types, several, options = inferred
         key = operator, bound, values
-        results = self._known.get(key)
+        results = self._results_by_key.get(key)
         if results is None:
             number, label, span = len(self.nodes), self._label, self._span
             node = OperatorNode(number, types, label, span, operator, bound, options)

@@ -67,7 +67,7 @@ def complete(text: str, offset: int) -> Completions | None:
         return None
     context, start = at
     # The word that is being written is not a name yet.
-    names = collect_names([word for word in words(text) if word.start != start])
+    names = collect_names([token for token in words(text) if token.start != start])
     completer = _COMPLETERS.get(context.role)
     options = tuple(completer(context, names)) if completer else ()
     return Completions(start, offset, options) if options else None
@@ -115,9 +115,9 @@ def _operators() -> list[AnyOperator]:
 def _arguments(context: Context, names: Names) -> Iterator[Completion]:
     yield from _references(context, names)
     if context.callee in names.blocks:
-        for word in names.placeholders.get(context.callee, ()):
+        for label in names.placeholders.get(context.callee, ()):
             text = f"bound in {context.callee}"
-            yield _completion(word, "option", f"{word}=", f"{word}=…", text)
+            yield _completion(label, "option", f"{label}=", f"{label}=…", text)
     operator = ops.lookup(context.callee)
     rules = operator.layer if operator else next(iter(_operators())).layer
     if operator is not None:
@@ -127,8 +127,8 @@ def _arguments(context: Context, names: Names) -> Iterator[Completion]:
                     argument.name, "option", f"{argument.name}=", argument.written, argument.help
                 )
             else:
-                word = argument.name if len(argument.name) == 1 else argument.name[:1]
-                yield _completion(word, "name", detail=argument.name, help=argument.help)
+                label = argument.name if len(argument.name) == 1 else argument.name[:1]
+                yield _completion(label, "name", detail=argument.name, help=argument.help)
     if rules is not None and (operator is not None or context.callee in names.blocks):
         for argument in common_arguments(rules):
             yield _completion(
@@ -148,24 +148,24 @@ def _references(context: Context, names: Names) -> Iterator[Completion]:
 
 def _values(context: Context, names: Names) -> Iterator[Completion]:
     option, operator = context.option, ops.lookup(context.callee)
-    taken = common_words(option) if context.callee else ()
+    choices_of_option = common_words(option) if context.callee else ()
     if operator is not None and operator.layer is not None:
         for name, value_option in operator.layer.options.items():
             if option in (camel_case(name), *value_option.aliases):
-                taken = choices(value_option)
+                choices_of_option = choices(value_option)
     elif not context.callee and option in ("trainable", "decay", "shared"):
-        taken = BOOLEANS
-    for word in taken:
-        yield _completion(word, "value")
+        choices_of_option = BOOLEANS
+    for choice in choices_of_option:
+        yield _completion(choice, "value")
     if option == "init":
-        for word, text in INITIALISERS.items():
-            yield _completion(word, "value", help=text)
+        for choice, text in INITIALISERS.items():
+            yield _completion(choice, "value", help=text)
     elif option in _ACTIVATIONS or context.callee in names.blocks:
         for value_option in _operators():
             if is_activation(value_option):
                 yield _completion(value_option.name, "value", help=value_option.summary)
         yield _completion("softmax", "value", help=ops.registry()["softmax"].summary)
-    elif context.callee and not taken and option != "name":
+    elif context.callee and not choices_of_option and option != "name":
         yield from _references(context, names)
 
 

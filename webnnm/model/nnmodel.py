@@ -111,7 +111,7 @@ class NNModel:
     def _predictor(self) -> Predictor:
         from webnnm.runtime.inference.prediction import Predictor
 
-        return Predictor(self.state.network, self.create_context, self.state.known_data)
+        return Predictor(self.state.network, self.create_context, self.state.data_facts)
 
     @classmethod
     async def create(

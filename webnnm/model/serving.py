@@ -33,7 +33,7 @@ def signature(model: NNModel) -> str:
     for "picture" `width` and `height`; for "text" nothing more; for "numbers" the `shape` of a row,
     with null for an open length.
     """
-    known = model.state.known_data()
+    known = model.state.data_facts()
     found = {
         vertex.block: _input(vertex, known.form(vertex.block), known.inputs.get(vertex.block))
         for vertex in model.state.network.inputs

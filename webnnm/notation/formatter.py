@@ -109,9 +109,13 @@ def _statement(statement: AnyStatement) -> str:
         case LossParameter():
             return _line(statement, statement.parameter, format_value(statement.value))
         case Constants():
-            return _list(statement, "constants", [_constant(each) for each in statement.constants])
+            return _list(
+                statement, "constants", [_constant(entry) for entry in statement.constants]
+            )
         case Parameters():
-            return _list(statement, "param", [_declaration(each) for each in statement.parameters])
+            return _list(
+                statement, "param", [_declaration(entry) for entry in statement.parameters]
+            )
 
 
 def _line(statement: BlockStatement, name: str, value: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from webnnm.graph.elaboration.vertices import ParameterVertex
     from webnnm.runtime.state import ModelState
 
-MOST = "most"
+LARGEST = "most"
 """The name, in graphs, of the largest absolute value of a matrix."""
 PIECE = 1 << 20
 """Elements that are packed in one run."""
@@ -121,7 +121,7 @@ class Packer:
         for start in range(0, len(value), rows):
             piece = value.part(start, min(start + rows, len(value)))
             pieces.append(await self._piece(packing, piece))
-            if not pieces[-1].pop(MOST).values()[0] <= FLOAT_INFO["float16"].max:
+            if not pieces[-1].pop(LARGEST).values()[0] <= FLOAT_INFO["float16"].max:
                 return None
         parts = {
             part: concatenate([piece_parts[part] for piece_parts in pieces]) for part in pieces[0]
@@ -133,7 +133,7 @@ class Packer:
         if key not in self._graphs:
             b = GraphBuilder()
             x: Any = b.input("x", "float32", value.shape)
-            graph = b.build({**packing.pack(b, x), MOST: b.reduce_max(b.abs(x))})
+            graph = b.build({**packing.pack(b, x), LARGEST: b.reduce_max(b.abs(x))})
             self._graphs[key] = await self._backend.compile(graph)
         return await self._graphs[key].run_host({"x": value})
 

@@ -51,8 +51,8 @@ class ParameterStore:
             vertex.name: TensorType(vertex.dtype, vertex.features[0].sizes())
             for vertex in network.parameters
         }
-        self._given = {v.name: v.value for v in network.parameters if v.value is not None}
-        self.drawn = {n: type for n, type in self.types.items() if n not in self._given}
+        self._values_of_files = {v.name: v.value for v in network.parameters if v.value is not None}
+        self.drawn = {n: type for n, type in self.types.items() if n not in self._values_of_files}
         """The parameters that an initialiser draws; the others start with values from a file."""
         self.tensors: dict[str, DeviceTensor] = {}
         self._values: dict[str, HostArray | Callable[[], HostArray]] = {}
@@ -68,7 +68,7 @@ class ParameterStore:
         if not self.types:
             return
         for name, type in self.types.items():
-            value = self._given.get(name)
+            value = self._values_of_files.get(name)
             if name not in self.tensors:
                 self.tensors[name] = await self._backend.tensor(type, value)
             elif value is not None:
@@ -150,10 +150,10 @@ class ParameterStore:
         """
         self._occupancy.check()
         asked = names is not None or mapping is not None
-        wanted = {name: name for name in (names if asked else given) or ()} | dict(mapping or {})
-        found: dict[str, HostArray] = {}
+        targets = {name: name for name in (names if asked else given) or ()} | dict(mapping or {})
+        arrays: dict[str, HostArray] = {}
         origins: dict[str, str] = {}
-        for there, here in wanted.items():
+        for there, here in targets.items():
             if not asked and here not in self.types:
                 continue
             if there not in given:
@@ -169,16 +169,16 @@ class ParameterStore:
                     f"{show(array.shape)}",
                     hint="name only parameters whose shapes match",
                 )
-            if here in found:
+            if here in arrays:
                 raise DataError("NNM710", f'"{origins[here]}" and "{there}" both go to "{here}"')
-            found[here], origins[here] = HostArray.of(array, type.dtype), there
-        if not found:
+            arrays[here], origins[here] = HostArray.of(array, type.dtype), there
+        if not arrays:
             raise DataError(
                 "NNM710",
                 f"none of the {len(given)} parameters given matches one here by name and shape",
                 hint="pass mapping={name there: name here}",
             )
-        for name, array in found.items():
+        for name, array in arrays.items():
             self.put(name, array)
         return origins
 

@@ -20,7 +20,7 @@ from webnnm.runtime.restored import Restored, collect_facts
 from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.training.forward import OutputLoss
 
-SETTLED = frozenset({"backend", "batch_size", "network", "seed", "sequence"})
+LOCKED_ATTRIBUTES = frozenset({"backend", "batch_size", "network", "seed", "sequence"})
 """Attributes that cannot be set while the model is trained or tested (NNM712)."""
 
 
@@ -53,16 +53,16 @@ class ModelState:
     restored: Restored | None = None
     _binding: DataBinding | None = None
     _objectives: dict[str, Objective] | None = field(init=False, default=None)
-    _known: Restored | None = field(init=False, default=None)
+    _facts: Restored | None = field(init=False, default=None)
     _checkpoint: tuple[int, Checkpoint | None] = field(init=False, default=(0, None))
     occupancy: Occupancy
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in SETTLED and hasattr(self, "occupancy"):
+        if name in LOCKED_ATTRIBUTES and hasattr(self, "occupancy"):
             self.occupancy.check()
         super().__setattr__(name, value)
         if name in ("restored", "sequence", "_binding"):
-            self._known = self._objectives = None
+            self._facts = self._objectives = None
 
     def bind(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
         """Bind a dataset to the inputs and outputs of the network, see `NNModel.set_dataset`."""
@@ -71,7 +71,7 @@ class ModelState:
         self.sequence = {**self.sequence, **self._binding.sequence}
 
     @contextmanager
-    def bound_to(self, dataset: AnyDataset) -> Generator[None]:
+    def replace_dataset(self, dataset: AnyDataset) -> Generator[None]:
         """Replace the model's dataset for a while with one of the same fields."""
         before = self.binding()
         self._binding = replace(before, dataset=dataset)
@@ -114,16 +114,16 @@ class ModelState:
         """Return the loss of every output: as written, else by activation and labels (spec D.4)."""
         return {name: objective.loss() for name, objective in self.objectives().items()}
 
-    def known_data(self) -> Restored:
+    def data_facts(self) -> Restored:
         """Return what is known about the data: from the dataset, or from the model's snapshot."""
-        if self._known is None:
+        if self._facts is None:
             bound = self._binding
-            self._known = (self.restored or Restored()) if bound is None else collect_facts(bound)
-        return self._known
+            self._facts = (self.restored or Restored()) if bound is None else collect_facts(bound)
+        return self._facts
 
     def standardizations(self) -> Mapping[str, Standardization]:
         """Return how raw inputs are standardised, by block, from the dataset or a snapshot."""
-        return self.known_data().inputs
+        return self.data_facts().inputs
 
     @property
     def checkpoint(self) -> Checkpoint | None:

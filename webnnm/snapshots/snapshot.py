@@ -74,7 +74,7 @@ def snapshot(
     latest: Mapping[str, HostArray] = {}
     if checkpoint is not None:
         latest = resumable.parameters if resumable else checkpoint.best or checkpoint.parameters
-    facts = state.known_data()
+    facts = state.data_facts()
     tensors = {
         **_parameters(state, latest, dtype),
         **(_training_tensors(state, resumable) if resumable else {}),

@@ -251,7 +251,7 @@ class Training(Unfinished):
         forget = self._reviewer.forget if self._reviewer is not None else lambda: None
         forget()
         try:
-            with self._state.bound_to(dataset.held_back(share, self._requested.seed)):
+            with self._state.replace_dataset(dataset.held_back(share, self._requested.seed)):
                 yield
         finally:
             forget()

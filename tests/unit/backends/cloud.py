@@ -47,11 +47,11 @@ def dataset(shape: tuple[int, ...]) -> Dataset:
     patterns = [[draw.gauss(0, 1) for _ in range(size)] for _ in range(3)]
     x = [[p + draw.gauss(0, 1) for p in patterns[row % 3]] for row in range(ROWS)]
     y = [[float(row % 3 == k) for k in range(3)] for row in range(ROWS)]
-    rows = [_nested(values, shape) for values in x]
+    rows = [_to_lists(values, shape) for values in x]
     return Dataset(rows, y, split=(0.75, 0.25, 0), batch_size=BATCH)
 
 
-def _nested(values: list[float], shape: tuple[int, ...]) -> list[Any]:
+def _to_lists(values: list[float], shape: tuple[int, ...]) -> list[Any]:
     for size in reversed(shape[1:]):
         values = [values[k : k + size] for k in range(0, len(values), size)]  # type: ignore[misc]
     return values

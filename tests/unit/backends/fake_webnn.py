@@ -40,13 +40,13 @@ def graph_of(plan: Plan, held: Mapping[int, HostArray] | None = None) -> Graph:
             data = plan.constants[given["offset"] : given["offset"] + given["length"]]
         tensors[given["id"]] = b.constant(HostArray(given["dtype"], given["shape"], data))
     for call in content["operators"]:
-        found = _applied(b, call, tensors)
+        found = _apply(b, call, tensors)
         results = found if isinstance(found, tuple) else (found,)
         tensors |= zip(call["results"], results, strict=True)
     return b.build({given["name"]: tensors[given["id"]] for given in content["outputs"]})
 
 
-def _applied(b: GraphBuilder, call: Mapping[str, Any], tensors: Mapping[int, Operand]) -> Any:
+def _apply(b: GraphBuilder, call: Mapping[str, Any], tensors: Mapping[int, Operand]) -> Any:
     operator = OPERATORS[call["op"]]
     positional = [name for name, option in operator.options.items() if option.positional]
     options = dict(zip(positional, call["arguments"], strict=True))

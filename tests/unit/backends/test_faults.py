@@ -23,7 +23,7 @@ ALWAYS = frozenset(
 )
 
 
-async def opened(fake: FakeWebNN) -> WebNNBackend:
+async def open_backend(fake: FakeWebNN) -> WebNNBackend:
     return await WebNNBackend.open(bridge=cast(Any, fake))
 
 
@@ -34,14 +34,16 @@ def trap_of(operator: str) -> Trap:
 
 def asking_for(operator: str) -> list[Trap]:
     """Return the traps whose probes use an operator."""
-    return [trap for trap in EVERY if any(operator in used(probe) for probe in probes(trap))]
+    return [
+        trap for trap in EVERY if any(operator in list_operators(probe) for probe in probes(trap))
+    ]
 
 
 def probes(trap: Trap) -> tuple[Probe, ...]:
     return () if isinstance(trap.evidence, Untried) else trap.evidence
 
 
-def used(probe: Probe) -> set[str]:
+def list_operators(probe: Probe) -> set[str]:
     return {call["op"] for call in Trial(probe).plan.content["operators"]}
 
 
@@ -67,7 +69,7 @@ def names(graph: Graph) -> list[str]:
 @pytest.mark.parametrize(("trap", "probe"), PROBES)
 def test_known_answers_are_those_of_the_reference(trap: Trap, probe: Probe) -> None:
     trial = Trial(probe)
-    assert trial.wrong(answered(trial, graph_of(trial.plan))) == []
+    assert trial.wrong(compute_answers(trial, graph_of(trial.plan))) == []
 
 
 @pytest.mark.parametrize(("trap", "probe"), PROBES)
@@ -76,7 +78,7 @@ def test_the_rewrite_for_a_trap_concerns_its_probes(trap: Trap, probe: Probe) ->
     trial = Trial(probe)
     fitted, rewrites = legalise(graph_of(trial.plan), LIMITS, [trap])
     assert any(trap.reason in text for text in rewrites)
-    assert trial.wrong(answered(trial, fitted)) == []
+    assert trial.wrong(compute_answers(trial, fitted)) == []
 
 
 @pytest.mark.parametrize(("trap", "probe"), PROBES)
@@ -86,7 +88,7 @@ def test_outputs_that_nobody_wrote_are_not_an_answer(trap: Trap, probe: Probe) -
     assert trial.wrong(memoryview(bytes(len(trial.answer_data)))) == [probe]
 
 
-def answered(trial: Trial, graph: Graph) -> memoryview:
+def compute_answers(trial: Trial, graph: Graph) -> memoryview:
     """Return the bytes of all outputs."""
     found = evaluate(graph, FakeWebNN.values(trial.plan, trial.data))
     return memoryview(b"".join(found[name].tobytes() for name in trial.plan.outputs))
@@ -114,7 +116,7 @@ def exp_sign_max(b: GraphBuilder) -> Graph:
 
 async def test_nothing_is_rewritten_for_an_implementation_without_faults() -> None:
     fake = FakeWebNN()
-    backend = await opened(fake)
+    backend = await open_backend(fake)
     assert backend.faults == unless()
     executable = await backend.compile(exp_sign_max(GraphBuilder()))
     assert [call["op"] for call in fake.built[-1].content["operators"]] == ["exp", "sign", "max"]
@@ -127,7 +129,7 @@ def test_everything_is_rewritten_where_nothing_is_known() -> None:
     assert len(names(fitted)) == 8
 
 
-def lost_nan(b: GraphBuilder, node: Node) -> Operand | None:
+def lose_nan(b: GraphBuilder, node: Node) -> Operand | None:
     """exp as LiteRT has it: the exponential of NaN is 0."""
     if not isinstance(node, OperatorNode) or node.operator.name != "exp":
         return None
@@ -137,8 +139,8 @@ def lost_nan(b: GraphBuilder, node: Node) -> Operand | None:
 
 
 async def test_a_fault_is_found_and_only_that_is_rewritten() -> None:
-    fake = FakeWebNN(fault=lost_nan)
-    backend = await opened(fake)
+    fake = FakeWebNN(fault=lose_nan)
+    backend = await open_backend(fake)
     assert backend.faults == unless(trap_of("exp"))
     await backend.compile(exp_sign_max(GraphBuilder()))
     operators = [call["op"] for call in fake.built[-1].content["operators"]]
@@ -163,12 +165,12 @@ def refusing(*operators: str, at_most: int | None = None) -> Any:
 async def test_what_is_refused_is_a_fault(operator: str) -> None:
     """Wherever its probe is: in a graph of its own, or in the one of all others."""
     fake = FakeWebNN(refuse=refusing(operator))
-    assert (await opened(fake)).faults == unless(*asking_for(operator))
+    assert (await open_backend(fake)).faults == unless(*asking_for(operator))
 
 
 async def test_probes_share_one_graph_and_others_have_one_for_each_trap() -> None:
     fake = FakeWebNN()
-    await opened(fake)
+    await open_backend(fake)
     _trial, shared, *others = fake.built
     alone = [trap for trap in EVERY if any(probe.alone for probe in probes(trap))]
     assert len(shared.content["operators"]) > 15
@@ -185,9 +187,9 @@ class Forgetful(FakeWebNN):
 
 async def test_a_graph_that_was_not_computed_is_taken_apart() -> None:
     fake = Forgetful()
-    assert (await opened(fake)).faults == unless()
+    assert (await open_backend(fake)).faults == unless()
     whole = FakeWebNN()
-    await opened(whole)
+    await open_backend(whole)
     assert len(fake.built) > len(whole.built)
 
 
@@ -201,7 +203,7 @@ class Misshapen(FakeWebNN):
 
 
 async def test_a_probe_that_fails_in_another_way_is_a_fault() -> None:
-    assert (await opened(Misshapen())).faults == unless(*asking_for("lstmCell"))
+    assert (await open_backend(Misshapen())).faults == unless(*asking_for("lstmCell"))
 
 
 def dying(plan: Plan) -> None:
@@ -211,7 +213,7 @@ def dying(plan: Plan) -> None:
 
 async def test_a_device_lost_to_a_probe_is_opened_again_and_not_asked_again() -> None:
     fake = FakeWebNN(refuse=dying)
-    backend = await opened(fake)
+    backend = await open_backend(fake)
     assert backend.faults == sentences(EVERY)
     assert len(fake.contexts) == 1, "the lost one is closed"
     await backend.compile(exp_sign_max(GraphBuilder()))
@@ -224,7 +226,7 @@ async def test_types_that_the_implementation_does_not_hold_are_not_asked_for() -
         "input": {"dataTypes": ["float32", "int32", "uint32", "uint8", "int8"]},
     }
     fake = FakeWebNN(limits=limits)
-    assert (await opened(fake)).faults == unless()
+    assert (await open_backend(fake)).faults == unless()
     types = {given["dtype"] for plan in fake.built for given in plan.content["inputs"]}
     assert "float16" not in types
 

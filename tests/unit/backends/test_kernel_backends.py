@@ -254,28 +254,28 @@ async def test_closed_backend_refuses_work(make: Make) -> None:
         backend.dispatch(executable, {}, {})
 
 
-def doubled() -> Graph:
+def build_doubling() -> Graph:
     b = GraphBuilder()
     return b.build({"y": b.input("x", "float32", [2]) * 2})
 
 
 async def test_compute_runs_a_graph_once_and_leaves_nothing(make: Make) -> None:
     context = make()
-    assert (await context.compute_async(doubled(), {"x": [1, 2]}))["y"].tolist() == [2, 4]
-    assert context.compute(doubled(), {"x": [3, 4]})["y"].tolist() == [6, 8]
+    assert (await context.compute_async(build_doubling(), {"x": [1, 2]}))["y"].tolist() == [2, 4]
+    assert context.compute(build_doubling(), {"x": [3, 4]})["y"].tolist() == [6, 8]
     assert context.ledger() == Ledger(0, 0, 0)
 
 
 async def test_compute_of_a_compiled_graph_keeps_it(make: Make) -> None:
     context = make()
-    compiled = await context.compile(doubled())
+    compiled = await context.compile(build_doubling())
     assert context.compute(compiled, {"x": [1, 2]})["y"].tolist() == [2, 4]
     assert context.ledger().graphs == 1
 
 
 def test_compute_fills_the_buffers_of_the_outputs(make: Make) -> None:
     buffer = array("f", [0, 0])
-    make().compute(doubled(), {"x": [1, 2]}, {"y": buffer})
+    make().compute(build_doubling(), {"x": [1, 2]}, {"y": buffer})
     assert buffer.tolist() == [2, 4]
 
 
@@ -289,14 +289,14 @@ def test_compute_fills_the_buffers_of_the_outputs(make: Make) -> None:
 )
 def test_compute_refuses_outputs_that_do_not_fit(make: Make, outputs: Any, message: str) -> None:
     with pytest.raises(WebNNMError) as caught:
-        make().compute(doubled(), {"x": [1, 2]}, outputs)
+        make().compute(build_doubling(), {"x": [1, 2]}, outputs)
     assert message in caught.value.message
 
 
 async def test_fill_computes_tensors_from_host_data(make: Make) -> None:
     context = make()
     y = await context.tensor(PAIR)
-    await context.fill(doubled(), {"x": host(1, 2)}, {"y": y})
+    await context.fill(build_doubling(), {"x": host(1, 2)}, {"y": y})
     assert (await context.read(y))[0].tolist() == [2, 4]
     assert context.ledger() == Ledger(0, 1, 8)
 
@@ -331,7 +331,7 @@ async def test_tensors_are_made_side_by_side_all_or_none() -> None:
 # Runners.
 
 
-async def bound(backend: Backend, graph: Graph, given: list[str], wanted: list[str]) -> Runner:
+async def bind(backend: Backend, graph: Graph, given: list[str], wanted: list[str]) -> Runner:
     executable = await backend.compile(graph)
     inputs = await backend.tensors(executable.inputs)
     outputs = await backend.tensors(executable.outputs)
@@ -340,18 +340,18 @@ async def bound(backend: Backend, graph: Graph, given: list[str], wanted: list[s
 
 async def test_a_runner_takes_and_gives_in_the_order_that_was_asked_for(make: Make) -> None:
     backend = make()
-    runner = await bound(backend, counter(), ["step", "x"], ["double", "x'"])
+    runner = await bind(backend, counter(), ["step", "x"], ["double", "x'"])
     step, x = HostArray.of(1.0), host(2, 3)
     for _ in range(2):
         found = await runner.run([step, x])
         assert [array.tolist() for array in found] == [[6, 8], [3, 4]]
-    (kept,) = await (await bound(backend, counter(), ["x"], ["x'"])).run([x])
+    (kept,) = await (await bind(backend, counter(), ["x"], ["x'"])).run([x])
     assert kept.tolist() == [2, 3], "the step is what its tensor holds"
 
 
 async def test_a_runner_copies_data_before_it_awaits(make: Make) -> None:
     memory = array("f", [2, 3])
-    runner = await bound(make(), doubled(), ["x"], ["y"])
+    runner = await bind(make(), build_doubling(), ["x"], ["y"])
     running = asyncio.ensure_future(runner.run([HostArray("float32", [2], memory)]))
     await asyncio.sleep(0)
     memory[0] = 7
@@ -360,11 +360,11 @@ async def test_a_runner_copies_data_before_it_awaits(make: Make) -> None:
 
 async def test_a_runner_refuses_what_does_not_fit(make: Make) -> None:
     backend = make()
-    runner = await bound(backend, doubled(), ["x"], ["y"])
+    runner = await bind(backend, build_doubling(), ["x"], ["y"])
     for wrong in (HostArray.of([1, 2], "int32"), host(1, 2, 3)):
         with pytest.raises(BackendError, match="NNM709: the tensor is"):
             await runner.run([wrong])
-    executable = await backend.compile(doubled())
+    executable = await backend.compile(build_doubling())
     with pytest.raises(BackendError, match="no tensor is bound"):
         backend.runner(executable, {}, {}, [], [])
     runner.close()

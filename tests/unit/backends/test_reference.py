@@ -31,13 +31,13 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> ReferenceBackend:
         return ReferenceBackend(clock=itertools.count().__next__)
 
 
-def doubled() -> Graph:
+def build_doubling() -> Graph:
     b = GraphBuilder()
     return b.build({"y": b.input("x", "float32", [1]) * 2})
 
 
 async def test_a_page_lives_while_results_are_read(busy: ReferenceBackend) -> None:
-    executable = await busy.compile(doubled())
+    executable = await busy.compile(build_doubling())
     x, y = [await busy.tensor(TensorType("float32", (1,))) for _ in "xy"]
     turns: list[str] = []
     loop = asyncio.get_running_loop()
@@ -52,7 +52,7 @@ async def test_a_page_lives_while_results_are_read(busy: ReferenceBackend) -> No
 
 def test_a_computation_without_await_does_not_rest(busy: ReferenceBackend) -> None:
     for x in (1, 2):
-        assert busy.compute(doubled(), {"x": [x]})["y"].tolist() == [2 * x]
+        assert busy.compute(build_doubling(), {"x": [x]})["y"].tolist() == [2 * x]
 
 
 def test_missing_numpy_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

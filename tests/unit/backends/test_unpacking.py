@@ -21,7 +21,7 @@ USES: dict[str, Any] = {
 }
 
 
-def dequantised(b: GraphBuilder) -> Operand:
+def dequantise(b: GraphBuilder) -> Operand:
     """Return weights of four rows, whose numbers are in the graph and whose scales are fixed."""
     numbers = b.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]], "int8")
     return b.dequantize_linear(numbers, b.input("scale", *SCALE), b.constant([[0]] * 4, "int8"))
@@ -31,7 +31,7 @@ def dequantised(b: GraphBuilder) -> Operand:
 async def test_weights_with_a_scale_per_row_leave_the_graph(use: str) -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", [3, 4])
-    graph = b.build({"y": USES[use](b, x, dequantised(b))})
+    graph = b.build({"y": USES[use](b, x, dequantise(b))})
     rest, parts = split(graph, {"scale": SCALE})
     assert len(parts) == 1
     assert not rest.uses({"dequantizeLinear"})

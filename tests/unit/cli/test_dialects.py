@@ -36,10 +36,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def carried_out(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def run_command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(list(words))
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def test_a_snapshot_remembers_how_its_table_was_written(
@@ -47,13 +47,13 @@ def test_a_snapshot_remembers_how_its_table_was_written(
 ) -> None:
     pytest.importorskip("numpy")
     train = ("train", "flats.nnm", "--data", "flats.csv", "--standardize", "--epochs", "2")
-    code, _, err = carried_out(capsys, *train, "--out", "flats.safetensors")
+    code, _, err = run_command(capsys, *train, "--out", "flats.safetensors")
     assert code == 0, err
     assert 'flats.csv: cp1252, cells separated by ";", decimal commas' in err
     assert 'column Preis: decimal commas, thousands marked by "." and "\u20ac"' in err
-    code, out, err = carried_out(capsys, "test", "flats.safetensors", "--data", "flats.csv")
+    code, out, err = run_command(capsys, "test", "flats.safetensors", "--data", "flats.csv")
     assert (code, "testing: 40 samples" in out) == (0, True), err
-    code, whole, err = carried_out(capsys, "predict", "flats.safetensors", "flats.csv")
+    code, whole, err = run_command(capsys, "predict", "flats.safetensors", "flats.csv")
     assert (code, whole.count("\n")) == (0, 41), err
     # A single row, in which nothing shows that the comma is not that of thousands.
     one = "Fl\u00e4che;Stadt\r\n1.037,15 m\u00b2;Bonn\r\n"
@@ -65,7 +65,7 @@ def test_a_snapshot_remembers_how_its_table_was_written(
     ]:
         piped = io.TextIOWrapper(io.BytesIO(text.encode("cp1252")))
         monkeypatch.setattr(sys, "stdin", piped)
-        code, out, err = carried_out(capsys, "predict", "flats.safetensors")
+        code, out, err = run_command(capsys, "predict", "flats.safetensors")
         assert code == 0, err
         assert (out.split()[1] == whole.split()[1]) is same
 
@@ -93,7 +93,7 @@ def test_hints_are_options_of_the_command(
         "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), softmax();"
     )
     words: tuple[Any, ...] = ("review", "m.nnm", "--data", "t.csv")
-    code, _, err = carried_out(capsys, *words)
+    code, _, err = run_command(capsys, *words)
     assert (code, hint in err) == (1, True), err
-    code, _, err = carried_out(capsys, *words, *remedy)
+    code, _, err = run_command(capsys, *words, *remedy)
     assert err.count("NNM713") == 0, err

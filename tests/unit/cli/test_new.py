@@ -43,7 +43,7 @@ FILES = {
 }
 
 
-def packed(files: dict[str, str], folder: str = "package") -> bytes:
+def pack(files: dict[str, str], folder: str = "package") -> bytes:
     """Return an archive as `npm pack` makes it."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w:gz") as archive:
@@ -57,11 +57,11 @@ def packed(files: dict[str, str], folder: str = "package") -> bytes:
 @pytest.fixture
 def package(tmp_path: Path) -> str:
     path = tmp_path / "runtime.tgz"
-    path.write_bytes(packed(FILES))
+    path.write_bytes(pack(FILES))
     return str(path)
 
 
-def written(folder: Path) -> set[str]:
+def list_files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -70,7 +70,7 @@ def test_a_page_has_the_parts_of_its_kind(tmp_path: Path, package: str, capsys: 
     common |= {"vendor/licenses/pyodide.txt", "vendor/pyodide/pyodide.mjs"}
     page = tmp_path / "new" / "page"
     assert main(["new", str(page), "--runtime", package]) == 0
-    assert written(page) == common | {"boot.js", "_headers", "vendor/pyscript/core.js"}
+    assert list_files(page) == common | {"boot.js", "_headers", "vendor/pyscript/core.js"}
     assert (page / "index.html").read_text() == "in the page"
     assert capsys.readouterr().out.splitlines()[1] == f"webnnm serve {page}"
     page.joinpath("vendor").rename(tmp_path / "elsewhere")
@@ -80,7 +80,7 @@ def test_a_page_has_the_parts_of_its_kind(tmp_path: Path, package: str, capsys: 
     further = ["--kind", "worker", "--with", "onnxruntime", "--json"]
     assert main(["new", str(other), "--runtime", package, *further]) == 0
     onnxruntime = {"vendor/onnxruntime/a.wasm", "vendor/licenses/onnxruntime.txt"}
-    assert written(other) == common | onnxruntime
+    assert list_files(other) == common | onnxruntime
     told = json.loads(capsys.readouterr().out)
     assert (told["kind"], set(told["files"])) == ("worker", common | onnxruntime)
     kept = (other / "service-worker.js").read_text()
@@ -97,7 +97,7 @@ def test_a_page_may_show_a_saved_model(tmp_path: Path, package: str, capsys: Pri
     page = tmp_path / "page"
     assert main(["new", str(page), *given, "--model", str(snapshot)]) == 0
     assert (page / "model.safetensors").read_bytes() == snapshot.read_bytes()
-    assert "vendor/pyscript/core.js" not in written(page)
+    assert "vendor/pyscript/core.js" not in list_files(page)
     assert '"./model.safetensors"' in (page / "service-worker.js").read_text()
     assert "begin with index.html" in capsys.readouterr().out
 
@@ -120,7 +120,7 @@ def test_nothing_that_is_there_is_lost(tmp_path: Path, package: str, capsys: Pri
     for name in ("full", "full/index.html"):
         assert main(["new", str(tmp_path / name), "--runtime", package]) == 2
         assert "NNM807" in capsys.readouterr().err
-    assert written(tmp_path / "full") == {"index.html"}
+    assert list_files(tmp_path / "full") == {"index.html"}
     assert (tmp_path / "full" / "index.html").read_text() == "mine"
 
 
@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_filled_is_left_as_it_was(
     for name in ("empty", "new/page"):
         assert main(["new", str(tmp_path / name), "--runtime", package]) == 2
         assert "No space left" in capsys.readouterr().err
-    assert written(tmp_path) == {"runtime.tgz"}
+    assert list_files(tmp_path) == {"runtime.tgz"}
     assert (tmp_path / "empty").is_dir() and not (tmp_path / "new").exists()
 
 
@@ -156,7 +156,7 @@ def test_another_package_is_refused(
     tmp_path: Path, files: dict[str, str] | None, why: str, capsys: Printed
 ) -> None:
     path = tmp_path / "other.tgz"
-    path.write_bytes(b"text" if files is None else packed(files))
+    path.write_bytes(b"text" if files is None else pack(files))
     assert main(["new", str(tmp_path / "page"), "--runtime", str(path)]) == 2
     assert why in capsys.readouterr().err
     assert not (tmp_path / "page").exists()
@@ -164,9 +164,9 @@ def test_another_package_is_refused(
 
 def test_an_archive_writes_nothing_outside_of_the_page(tmp_path: Path) -> None:
     path = tmp_path / "a.tgz"
-    path.write_bytes(packed({**FILES, "pages/common/../../../../evil": "", "vendor//etc/a": ""}))
+    path.write_bytes(pack({**FILES, "pages/common/../../../../evil": "", "vendor//etc/a": ""}))
     assert main(["new", str(tmp_path / "page"), "--runtime", str(path)]) == 0
-    assert "vendor/etc/a" in written(tmp_path / "page")
+    assert "vendor/etc/a" in list_files(tmp_path / "page")
     assert not list(tmp_path.rglob("evil"))
 
 
@@ -177,7 +177,7 @@ def test_the_package_may_be_a_folder(tmp_path: Path) -> None:
         path.write_text(text)
     given = ["--runtime", str(tmp_path / "package")]
     assert main(["new", str(tmp_path / "page"), *given]) == 0
-    assert "vendor/pyodide/pyodide.mjs" in written(tmp_path / "page")
+    assert "vendor/pyodide/pyodide.mjs" in list_files(tmp_path / "page")
 
 
 class Registry:
@@ -223,7 +223,7 @@ def test_npm_fetches_the_package_once(
     registry = Registry(tmp_path / "registry")
     kept = tmp_path / "cache" / "webnnm" / runtime_package.ARCHIVE
     with serve.SiteServer(registry.folder) as server:
-        registry.publish(packed({**FILES, "boot.js": "another"}), server.url)
+        registry.publish(pack({**FILES, "boot.js": "another"}), server.url)
         code, told = new("a", server.url)
         assert code == 1 and "NNM801" in told and not kept.exists()
         registry.publish(archive, server.url)
@@ -231,7 +231,7 @@ def test_npm_fetches_the_package_once(
     assert kept.read_bytes() == archive
     # The server is gone.
     assert new("b", server.url) == (0, "")
-    assert written(tmp_path / "a") == written(tmp_path / "b")
+    assert list_files(tmp_path / "a") == list_files(tmp_path / "b")
     kept.write_bytes(archive[:-100])
     code, told = new("c", server.url)
     assert code == 2 and "is damaged" in told and "npm cannot fetch" in told
@@ -245,7 +245,7 @@ def test_npm_fetches_the_package_once(
         registry.publish(archive, server.url)
         code, told = new("d", server.url)
     assert code == 0 and "cannot be cached" in told
-    assert written(tmp_path / "d") == written(tmp_path / "a")
+    assert list_files(tmp_path / "d") == list_files(tmp_path / "a")
 
 
 def test_who_has_no_npm_is_told_what_to_do(

@@ -36,7 +36,7 @@ def model(tmp_path: Path) -> str:
     return str(path)
 
 
-def printed(capsys: Printed, *arguments: str) -> str:
+def capture_output(capsys: Printed, *arguments: str) -> str:
     assert main(arguments) == 0
     told = capsys.readouterr()
     assert told.err == ""
@@ -83,12 +83,14 @@ def test_a_reader_may_leave_early(model: str) -> None:
 
 
 def test_layers_graph_and_plan(model: str, capsys: Printed) -> None:
-    assert "matmul1      float32[3]  w1 [4, 3]           12" in printed(capsys, "show", model)
-    graph = printed(capsys, "show", model, "--graph", "--batch", "7")
+    assert "matmul1      float32[3]  w1 [4, 3]           12" in capture_output(
+        capsys, "show", model
+    )
+    graph = capture_output(capsys, "show", model, "--graph", "--batch", "7")
     assert "add1          float32[7, 3]  add(matmul1, param/b1)" in graph.splitlines()
-    plan = strict(printed(capsys, "show", model, "--plan"))
+    plan = strict(capture_output(capsys, "show", model, "--plan"))
     assert [operator["op"] for operator in plan["operators"]] == ["matmul", "add", "softmax"]
-    found = strict(printed(capsys, "show", model, "--json"))
+    found = strict(capture_output(capsys, "show", model, "--json"))
     assert found["parameters"][0] == {
         "name": "w1",
         "dtype": "float32",
@@ -106,9 +108,12 @@ def test_sequences_have_the_length_that_is_given(tmp_path: Path, capsys: Printed
     )
     assert main(["show", str(path), "--graph"]) == 1
     assert "NNM711" in capsys.readouterr().err
-    text = printed(capsys, "show", str(path), "--graph", "--sequence", "words=5")
+    text = capture_output(capsys, "show", str(path), "--graph", "--sequence", "words=5")
     assert "float32[1, 5, 2]" in text
-    assert strict(printed(capsys, "show", str(path), "--json"))["inputs"][0]["sequence"] == "words"
+    assert (
+        strict(capture_output(capsys, "show", str(path), "--json"))["inputs"][0]["sequence"]
+        == "words"
+    )
     assert main(["show", str(path), "--graph", "--sequence", "words"]) == 2
     assert "NAME=LENGTH" in capsys.readouterr().err
 
@@ -119,18 +124,22 @@ def test_graphs_after_passes_and_for_a_browser(tmp_path: Path, capsys: Printed) 
         "m:input int8 shape=[2, 6, 6]; m:output shape=[4, 4, 4];"
         "m:layers cast(float32), conv2d(f, filters=4, kernel=[3, 3]), add(b), hardSwish();"
     )
-    whole = printed(capsys, "show", str(path), "--after", "finish")
+    whole = capture_output(capsys, "show", str(path), "--after", "finish")
     limits = tmp_path / "limits.json"
     some = {o.native: {} for o in ops.registry().values() if o.native not in ("", "hardSwish")}
     limits.write_text(json.dumps({**some, "preferredInputLayout": "nhwc"}))
-    before = printed(capsys, "show", str(path), "--graph")
-    passed = printed(capsys, "show", str(path), "--after", "choices", "--limits", str(limits))
+    before = capture_output(capsys, "show", str(path), "--graph")
+    passed = capture_output(
+        capsys, "show", str(path), "--after", "choices", "--limits", str(limits)
+    )
     assert "transpose" not in before and "transpose" in passed
-    fitted = printed(capsys, "show", str(path), "--after", "finish", "--limits", str(limits))
+    fitted = capture_output(capsys, "show", str(path), "--after", "finish", "--limits", str(limits))
     assert fitted != whole
     assert "- hardSwish" in fitted and "the browser lacks this operator" in fitted
     found = strict(
-        printed(capsys, "show", str(path), "--after", "finish", "--limits", str(limits), "--json")
+        capture_output(
+            capsys, "show", str(path), "--after", "finish", "--limits", str(limits), "--json"
+        )
     )
     assert found["rewrites"] and "hardSwish" not in {o["op"] for o in found["graph"]["operators"]}
     limits.write_text("[")
@@ -143,25 +152,25 @@ def test_the_limits_of_a_real_browser(model: str, tmp_path: Path, capsys: Printe
     limits = tmp_path / "limits.json"
     limits.write_text(json.dumps(known))
     given = ("--after", "finish", "--limits", str(limits))
-    assert "softmax" in printed(capsys, "show", model, *given)
+    assert "softmax" in capture_output(capsys, "show", model, *given)
 
 
 # ops
 
 
 def test_every_operator_is_listed_and_told_of(capsys: Printed) -> None:
-    lines = printed(capsys, "ops").splitlines()
+    lines = capture_output(capsys, "ops").splitlines()
     assert [line.split()[0] for line in lines] == list(ops.registry())
-    listed = strict(printed(capsys, "ops", "--json"))
+    listed = strict(capture_output(capsys, "ops", "--json"))
     assert [one["name"] for one in listed] == list(ops.registry())
     for name in ops.registry():
-        told = strict(printed(capsys, "ops", name, "--json"))
+        told = strict(capture_output(capsys, "ops", name, "--json"))
         assert told["python"].startswith("b.") and told["example"]
-        assert printed(capsys, "ops", name).startswith(f"{name}: {told['summary']}\n")
+        assert capture_output(capsys, "ops", name).startswith(f"{name}: {told['summary']}\n")
 
 
 def test_operators_by_any_spelling(capsys: Printed) -> None:
-    pages = {printed(capsys, "ops", word) for word in ("layerNorm", "layer_normalization")}
+    pages = {capture_output(capsys, "ops", word) for word in ("layerNorm", "layer_normalization")}
     assert len(pages) == 1 and pages.pop().startswith("layerNormalization: ")
     assert main(["ops", "sofmax"]) == 2
     assert 'did you mean "softmax"?' in capsys.readouterr().err
@@ -182,7 +191,9 @@ def test_parameters_are_exported_by_name(model: str, tmp_path: Path, capsys: Pri
     assert read(out.read_bytes()).metadata == {}
     assert main(["export", model, "--format", "params"]) == 2
     assert "--out FILE" in capsys.readouterr().err
-    told = printed(capsys, "export", model, "--format", "params", "--out", str(out), "--json")
+    told = capture_output(
+        capsys, "export", model, "--format", "params", "--out", str(out), "--json"
+    )
     assert strict(told)["saved"] == str(out)
 
 
@@ -203,7 +214,7 @@ def test_weights_become_a_snapshot(
     names, out = tmp_path / "names.json", tmp_path / "ours.safetensors"
     names.write_text('{"w{n}": {"transposed": "fc.weight"}, "b{n}": "fc.bias"}')
     given = ("convert", weights, "--model", model, "--names", str(names), "--out", str(out))
-    assert strict(printed(capsys, *given, "--json"))["parameters"] == ["w1", "b1"]
+    assert strict(capture_output(capsys, *given, "--json"))["parameters"] == ["w1", "b1"]
     found = parameters(out)
     assert found["param/w1"] == [[0, 3, 6], [1, 4, 7], [2, 5, 8], [3, 6, 9]]
     half = tmp_path / "half.safetensors"
@@ -244,9 +255,9 @@ def test_what_cannot_be_converted(
 def test_what_runs_models_here(capsys: Printed) -> None:
     from importlib.metadata import version
 
-    text = printed(capsys, "probe")
+    text = capture_output(capsys, "probe")
     assert text.startswith("no browser: models run on ")
-    found = strict(printed(capsys, "probe", "--json"))
+    found = strict(capture_output(capsys, "probe", "--json"))
     assert found["webnn"] is False and found["libraries"]["numpy"] == version("numpy")
     assert found["libraries"].keys() == {"numpy", "onnxruntime", "jax"}
 
@@ -391,7 +402,9 @@ def test_the_module_is_the_program() -> None:
 
 
 def test_gradients_that_agree_are_told_and_others_end_with_1(model: str, capsys: Printed) -> None:
-    assert printed(capsys, "gradcheck", model, "--elements", "2").endswith("gradients agree\n")
+    assert capture_output(capsys, "gradcheck", model, "--elements", "2").endswith(
+        "gradients agree\n"
+    )
     add = ops.registry()["add"]
     right = add.gradient
     object.__setattr__(add, "gradient", lambda b, g, y, *_: [g, g * 2])
@@ -419,8 +432,8 @@ def test_lengths_of_sequences_are_given(tmp_path: Path, capsys: Printed) -> None
 
 
 def test_show_draws_a_diagram(model: str, capsys: Printed) -> None:
-    assert printed(capsys, "show", model, "--mermaid").startswith("flowchart TB\n")
-    drawn = printed(capsys, "show", model, "--svg", "--depth", "0")
+    assert capture_output(capsys, "show", model, "--mermaid").startswith("flowchart TB\n")
+    drawn = capture_output(capsys, "show", model, "--svg", "--depth", "0")
     assert drawn.startswith("<svg ")
     assert drawn.count('data-id="') > 2
     assert main(["show", "net.onnx", "--svg"]) != 0

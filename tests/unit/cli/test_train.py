@@ -44,7 +44,7 @@ def snapshot(model: str, tmp_path: Path, capsys: Printed) -> str:
     return out
 
 
-def trained(capsys: Printed, *arguments: str) -> Any:
+def train_as_json(capsys: Printed, *arguments: str) -> Any:
     assert main([*arguments, "--json"]) == 0
     return strict(capsys.readouterr().out)
 
@@ -77,12 +77,12 @@ def test_training_as_a_user_starts_it(model: str, tmp_path: Path) -> None:
 
 def test_json_has_history_and_test(model: str, tmp_path: Path, capsys: Printed) -> None:
     out = tmp_path / "m.safetensors"
-    found = trained(capsys, "train", model, "--data", IRIS, "--out", str(out), *FAST)
+    found = train_as_json(capsys, "train", model, "--data", IRIS, "--out", str(out), *FAST)
     assert found["model"] == model and found["saved"] == str(out) and out.exists()
     assert len(found["history"]["epochs"]) == 8
     assert found["history"]["settings"]["seeds"] == 2
     assert found["test"]["samples"] == 45
-    alone = trained(
+    alone = train_as_json(
         capsys, "train", model, "--data", IRIS, "--out", str(out), "--split", "1,0,0", *FAST
     )
     assert alone["test"] is None
@@ -91,18 +91,20 @@ def test_json_has_history_and_test(model: str, tmp_path: Path, capsys: Printed) 
 def test_a_seed_makes_all_of_it_the_same(model: str, tmp_path: Path, capsys: Printed) -> None:
     files = [tmp_path / f"{k}.safetensors" for k in range(3)]
     for path, seed in zip(files, ("1", "1", "2"), strict=True):
-        trained(capsys, "train", model, "--data", IRIS, "--out", str(path), "--seed", seed, *FAST)
+        train_as_json(
+            capsys, "train", model, "--data", IRIS, "--out", str(path), "--seed", seed, *FAST
+        )
     one, same, other = (path.read_bytes() for path in files)
     assert one == same != other
 
 
 def test_a_snapshot_is_trained_further(snapshot: str, tmp_path: Path, capsys: Printed) -> None:
     again = str(tmp_path / "again.safetensors")
-    before = trained(capsys, "test", snapshot, "--data", IRIS)["loss"]
+    before = train_as_json(capsys, "test", snapshot, "--data", IRIS)["loss"]
     given = ("--data", IRIS, "--standardize", "--epochs", "20", "--out", again)
-    found = trained(capsys, "train", snapshot, *given)
+    found = train_as_json(capsys, "train", snapshot, *given)
     assert found["history"]["scouting"] is None, "it starts where it was"
-    assert trained(capsys, "test", again, "--data", IRIS)["loss"] < before
+    assert train_as_json(capsys, "test", again, "--data", IRIS)["loss"] < before
 
 
 def test_without_a_training_there_is_none_to_resume(
@@ -119,7 +121,9 @@ def test_without_a_training_there_is_none_to_resume(
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".svg"])
 def test_the_course_is_written(model: str, tmp_path: Path, capsys: Printed, suffix: str) -> None:
     out, course = str(tmp_path / "m.safetensors"), tmp_path / f"h{suffix}"
-    trained(capsys, "train", model, "--data", IRIS, "--out", out, "--history", str(course), *FAST)
+    train_as_json(
+        capsys, "train", model, "--data", IRIS, "--out", out, "--history", str(course), *FAST
+    )
     text = course.read_text()
     if suffix == ".csv":
         assert [row["epoch"] for row in rows_of(text)] == [str(k) for k in range(1, 9)]
@@ -189,7 +193,7 @@ def test_ctrl_c_saves_what_was_learnt(model: str, tmp_path: Path, capsys: Printe
     assert "Ctrl-C" in rest and "Traceback" not in rest
     history = strict(printed)["history"]
     assert history["stopped"] == "stop" and 0 < len(history["epochs"]) < 1000000
-    assert trained(capsys, "test", str(out), "--data", IRIS)["samples"] == 150
+    assert train_as_json(capsys, "test", str(out), "--data", IRIS)["samples"] == 150
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals there")
@@ -230,9 +234,9 @@ def test_a_terminal_shows_a_bar(model: str, tmp_path: Path) -> None:
 
 
 def test_the_rows_that_the_training_left_out(snapshot: str, capsys: Printed) -> None:
-    whole = trained(capsys, "test", snapshot, "--data", IRIS)
-    left = trained(capsys, "test", snapshot, "--data", IRIS, "--split", "0.7,0,0.3")
-    rest = trained(
+    whole = train_as_json(capsys, "test", snapshot, "--data", IRIS)
+    left = train_as_json(capsys, "test", snapshot, "--data", IRIS, "--split", "0.7,0,0.3")
+    rest = train_as_json(
         capsys, *("test", snapshot, "--data", IRIS, "--split", "0.7,0,0.3", "--subset", "training")
     )
     assert (whole["samples"], left["samples"], rest["samples"]) == (150, 45, 105)
@@ -243,8 +247,8 @@ def test_the_rows_that_the_training_left_out(snapshot: str, capsys: Printed) -> 
 def test_the_same_result_as_after_the_training(model: str, tmp_path: Path, capsys: Printed) -> None:
     out = str(tmp_path / "m.safetensors")
     given = ("--data", IRIS, "--standardize", "--out", out, *FAST)
-    then = trained(capsys, "train", model, *given)["test"]
-    now = trained(capsys, "test", out, "--data", IRIS, "--split", "0.7,0,0.3")
+    then = train_as_json(capsys, "train", model, *given)["test"]
+    now = train_as_json(capsys, "test", out, "--data", IRIS, "--split", "0.7,0,0.3")
     assert now["loss"] == pytest.approx(then["loss"], rel=1e-5)
     matrices = [result["outputs"]["model"]["confusion_matrix"] for result in (then, now)]
     assert matrices[0] == matrices[1]
@@ -256,8 +260,8 @@ def test_the_column_of_the_labels_is_found(snapshot: str, tmp_path: Path, capsys
     turned = tmp_path / "turned.tsv"
     turned.write_text("\n".join("\t".join(row) for row in rows))
     assert rows[0][0] == "species"
-    found = trained(capsys, "test", snapshot, "--data", str(turned), "--delimiter", "tab")
-    assert found["loss"] == trained(capsys, "test", snapshot, "--data", IRIS)["loss"]
+    found = train_as_json(capsys, "test", snapshot, "--data", str(turned), "--delimiter", "tab")
+    assert found["loss"] == train_as_json(capsys, "test", snapshot, "--data", IRIS)["loss"]
     assert main(["test", snapshot, "--data", IRIS, "--label", "0"]) == 1
     assert "sepal_length" in capsys.readouterr().err
     assert main(["test", snapshot, "--data", IRIS, "--label", "specis"]) == 2
@@ -280,7 +284,9 @@ def line_snapshot(tmp_path: Path, capsys: Printed, **more: str) -> str:
     table.write_text("x,y\n" + "".join(f"{k},{2 * k + 1}\n" for k in range(20)))
     out = str(tmp_path / "line.safetensors")
     given = ("--task", "regression", "--standardize", "--epochs", "400", "--optimizer", "adam")
-    trained(capsys, "train", str(model), "--data", str(table), "--out", out, *given, "--lr", "0.5")
+    train_as_json(
+        capsys, "train", str(model), "--data", str(table), "--out", out, *given, "--lr", "0.5"
+    )
     return out
 
 
@@ -293,7 +299,7 @@ def test_numbers_are_predicted(tmp_path: Path, capsys: Printed) -> None:
     assert printed.splitlines()[0] == "line"
     values = [float(row["line"]) for row in rows_of(printed)]
     assert values == pytest.approx([7, 11], abs=0.5)
-    found = trained(capsys, "test", out, "--data", str(tmp_path / "line.csv"))
+    found = train_as_json(capsys, "test", out, "--data", str(tmp_path / "line.csv"))
     assert found["outputs"]["line"]["r2"] > 0.99
 
 
@@ -318,11 +324,11 @@ def test_rows_in_every_form_give_the_same(
 ) -> None:
     rows = tmp_path / "rows"
     rows.write_text(text)
-    found = trained(capsys, "predict", snapshot, str(rows))["model"]
+    found = train_as_json(capsys, "predict", snapshot, str(rows))["model"]
     assert found["predicted"] == ["setosa", "virginica"]
     assert found["classes"] == ["setosa", "versicolor", "virginica"]
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(FLOWERS)))
-    assert trained(capsys, "predict", snapshot)["model"] == found
+    assert train_as_json(capsys, "predict", snapshot)["model"] == found
     out = tmp_path / "answers.csv"
     assert main(["predict", snapshot, str(rows), "--out", str(out), "--batch-size", "1"]) == 0
     first = rows_of(out.read_text())[0]
@@ -338,12 +344,15 @@ def test_categories_and_missing_cells_as_in_the_training(tmp_path: Path, capsys:
     model.write_text(model.read_text().replace("shape=[4]", "shape=[3]"))
     out = str(tmp_path / "m.safetensors")
     given = ("--missing", "mean", "--standardize", "--epochs", "30", "--out", out)
-    trained(capsys, "train", str(model), "--data", str(table), *given)
+    train_as_json(capsys, "train", str(model), "--data", str(table), *given)
     rows = tmp_path / "rows.csv"
     rows.write_text("colour,size\nred,1\nblue,\ngreen,2\n")
-    found = trained(capsys, "predict", out, str(rows))["model"]
+    found = train_as_json(capsys, "predict", out, str(rows))["model"]
     assert found["predicted"][:2] == ["1", "0"]
-    assert trained(capsys, "test", out, "--data", str(table))["outputs"]["model"]["accuracy"] == 1
+    assert (
+        train_as_json(capsys, "test", out, "--data", str(table))["outputs"]["model"]["accuracy"]
+        == 1
+    )
 
 
 def spoilt(snapshot: str) -> None:

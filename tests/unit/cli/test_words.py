@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ended(capsys: Printed, *arguments: str) -> tuple[int, str, str]:
+def run_to_exit(capsys: Printed, *arguments: str) -> tuple[int, str, str]:
     try:
         code = main(list(arguments))
     except SystemExit as error:
@@ -42,7 +42,7 @@ def ended(capsys: Printed, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_the_version(capsys: Printed) -> None:
-    assert ended(capsys, "--version") == (0, f"webnnm {webnnm.__version__}\n", "")
+    assert run_to_exit(capsys, "--version") == (0, f"webnnm {webnnm.__version__}\n", "")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_version(capsys: Printed) -> None:
 )
 @pytest.mark.usefixtures("folder")
 def test_mistyped_words_are_suggested(capsys: Printed, words: tuple[str, ...], meant: str) -> None:
-    code, printed, told = ended(capsys, *words)
+    code, printed, told = run_to_exit(capsys, *words)
     assert (code, printed) == (2, "")
     assert told.startswith("usage: webnnm")
     assert told.endswith(f'hint: did you mean "{meant}"?\n')
@@ -68,7 +68,7 @@ def test_mistyped_words_are_suggested(capsys: Printed, words: tuple[str, ...], m
 
 @pytest.mark.usefixtures("folder")
 def test_the_usage_is_that_of_the_command(capsys: Printed) -> None:
-    told = ended(capsys, "show", "wine.nnm", "--colour", "red")[2]
+    told = run_to_exit(capsys, "show", "wine.nnm", "--colour", "red")[2]
     assert told.startswith("usage: webnnm show ")
     assert told.endswith("webnnm show: error: unrecognized arguments: --colour red\n")
 
@@ -76,7 +76,7 @@ def test_the_usage_is_that_of_the_command(capsys: Printed) -> None:
 # Files of another kind.
 
 
-def zipped(name: str) -> bytes:
+def zip_file(name: str) -> bytes:
     found = io.BytesIO()
     with zipfile.ZipFile(found, "w") as made:
         made.writestr(name, b"x")
@@ -84,15 +84,15 @@ def zipped(name: str) -> bytes:
 
 
 FOREIGN = {
-    "a.pt": (zipped("archive/data.pkl"), "a file of PyTorch"),
+    "a.pt": (zip_file("archive/data.pkl"), "a file of PyTorch"),
     "b.pth": (b"\x80\x02\x8a\nl\xfc", "a file of PyTorch"),
-    "renamed": (zipped("archive/data.pkl"), "a file of PyTorch"),
+    "renamed": (zip_file("archive/data.pkl"), "a file of PyTorch"),
     "c.onnx": (b"\x08\x07\x12\x07pytorch", "an ONNX model"),
     "d.h5": (b"\x89HDF\r\n\x1a\n" + bytes(8), "a file of Keras"),
-    "e.keras": (zipped("config.json"), "a file of Keras"),
+    "e.keras": (zip_file("config.json"), "a file of Keras"),
     "f.tflite": (b"\x1c\0\0\0TFL3" + bytes(8), "a TensorFlow Lite model"),
     "g.gguf": (b"GGUF\3\0\0\0", "a GGUF file"),
-    "h.npz": (zipped("arr_0.npy"), "a file of NumPy"),
+    "h.npz": (zip_file("arr_0.npy"), "a file of NumPy"),
     "i.npy": (b"\x93NUMPY\1\0", "a file of NumPy"),
     "j.bz2": (b"BZh91AY&SY", "a compressed file"),
 }
@@ -119,7 +119,7 @@ def test_files_of_other_programs_are_called_by_name(
     ):
         if words[:2] in (("show", "c.onnx"), ("convert", "c.onnx")):  # which they read
             continue
-        code, printed, told = ended(capsys, *words)
+        code, printed, told = run_to_exit(capsys, *words)
         assert (code, printed) == (2, ""), words
         assert told.startswith(f'NNM715: "{name}" is {kind}, not '), words
         assert "\nhint: " in told
@@ -165,7 +165,7 @@ async def test_python_calls_them_by_name_too(folder: Path) -> None:
 def test_what_was_given_and_what_is_wanted(
     capsys: Printed, words: tuple[str, ...], told: str
 ) -> None:
-    code, printed, found = ended(capsys, *words)
+    code, printed, found = run_to_exit(capsys, *words)
     assert (code, printed) == (2, "")
     assert found.startswith(f"NNM715: {told}") and "\nhint: " in found
 
@@ -173,12 +173,12 @@ def test_what_was_given_and_what_is_wanted(
 @pytest.mark.usefixtures("folder")
 def test_a_snapshot_is_known_by_its_contents(capsys: Printed) -> None:
     given = ("convert", "weights.safetensors", "--model", "wine.nnm", "--out", "m.safetensors")
-    assert ended(capsys, *given)[0] == 0
+    assert run_to_exit(capsys, *given)[0] == 0
     Path("m.safetensors").rename("renamed")
     Path("rows.csv").write_text("1,2,3,4\n5,6,7,8\n")
-    code, printed, _ = ended(capsys, "predict", "renamed", "rows.csv")
+    code, printed, _ = run_to_exit(capsys, "predict", "renamed", "rows.csv")
     assert code == 0 and len(printed.splitlines()) == 3
-    assert ended(capsys, "show", "renamed")[0] == 0
+    assert run_to_exit(capsys, "show", "renamed")[0] == 0
 
 
 def test_input_that_is_not_a_text() -> None:
@@ -241,10 +241,10 @@ def test_exit_codes(folder: Path, capsys: Printed, code: int, words: tuple[str, 
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    found, _, told = ended(capsys, *words)
+    found, _, told = run_to_exit(capsys, *words)
     assert found == code, told
     if words[0] != "cheque" and len(words) > 1 and code:
-        _, printed, _ = ended(capsys, *words, "--json")
+        _, printed, _ = run_to_exit(capsys, *words, "--json")
         assert strict(printed), "and --json tells the same"
 
 
@@ -254,11 +254,11 @@ def test_exit_codes(folder: Path, capsys: Printed, code: int, words: tuple[str, 
 @pytest.mark.usefixtures("folder")
 def test_a_header_can_be_told(capsys: Printed) -> None:
     given = ("convert", "weights.safetensors", "--model", "wine.nnm", "--out", "m.safetensors")
-    assert ended(capsys, *given)[0] == 0
+    assert run_to_exit(capsys, *given)[0] == 0
     Path("rows.csv").write_text("1,2,3,4\n5,6,7,8\n9,8,7,6\n")
 
     def rows(*more: str) -> int:
-        code, printed, told = ended(capsys, "predict", "m.safetensors", "rows.csv", *more)
+        code, printed, told = run_to_exit(capsys, "predict", "m.safetensors", "rows.csv", *more)
         assert code == 0, told
         return len(printed.splitlines()) - 1
 

@@ -35,13 +35,13 @@ def edges(found: Drawing) -> set[tuple[str, str]]:
     return {(edge.source, edge.target) for edge in found.edges}
 
 
-def outlined(boxes: list[Box]) -> list[object]:
-    return [[box.heading, outlined(box.boxes)] if box.boxes else box.heading for box in boxes]
+def outline_boxes(boxes: list[Box]) -> list[object]:
+    return [[box.heading, outline_boxes(box.boxes)] if box.boxes else box.heading for box in boxes]
 
 
 def test_copies_are_one_box_and_lead_on_to_what_follows() -> None:
     found = drawing(REPEATED)
-    assert outlined([*found.boxes]) == [
+    assert outline_boxes([*found.boxes]) == [
         "m:input",
         ["block × 3", ["matmul inner", "relu", "residual"]],
         "matmul",
@@ -63,7 +63,7 @@ def test_copies_are_one_box_and_lead_on_to_what_follows() -> None:
 def test_calls_of_other_places_and_other_shapes_stay_apart() -> None:
     found = drawing(NESTED, depth=9)
     inside = [["dense", ["matmul", "add"]], ["pair × 2", ["relu × 2", "sigmoid"]]]
-    assert outlined([*found.boxes]) == [
+    assert outline_boxes([*found.boxes]) == [
         "m:input",
         ["outer", inside],
         ["outer × 2", inside],
@@ -83,7 +83,7 @@ def test_a_block_is_opened_and_closed_on_its_own() -> None:
     assert not outer.boxes
     assert outer.details == ["20 parameters"]
     opened = drawing(NESTED, depth=0, toggled={outer.id})
-    assert outlined([*opened.boxes])[1:3] == [["outer", ["dense", "pair × 2"]], "outer × 2"]
+    assert outline_boxes([*opened.boxes])[1:3] == [["outer", ["dense", "pair × 2"]], "outer × 2"]
     assert drawing(NESTED, depth=1, toggled={outer.id}).boxes[1].boxes == []
 
 

@@ -48,27 +48,27 @@ SHAPE = (3, 4)
 """Of every value of a program."""
 
 
-def convolved(b: GraphBuilder, x: Operand, w: Operand) -> Operand:
+def convolve(b: GraphBuilder, x: Operand, w: Operand) -> Operand:
     image = b.reshape(x, new_shape=(1, 1, *SHAPE))
     kernel = b.reshape(b.slice(w, starts=(0, 1), sizes=(3, 3)), new_shape=(1, 1, 3, 3))
     return b.reshape(b.conv2d(image, kernel, padding=(1, 1, 1, 1)), new_shape=SHAPE)
 
 
-def pooled(b: GraphBuilder, x: Operand, w: Operand) -> Operand:
+def pool(b: GraphBuilder, x: Operand, w: Operand) -> Operand:
     image = b.reshape(x + w, new_shape=(1, 1, *SHAPE))
     window: dict[str, Any] = {"window_dimensions": (3, 3), "padding": (1, 1, 1, 1)}
     return b.reshape(b.max_pool2d(image, **window), new_shape=SHAPE)
 
 
-def replaced(b: GraphBuilder, x: Operand, w: Operand) -> Operand:
+def replace_rows(b: GraphBuilder, x: Operand, w: Operand) -> Operand:
     rows = b.reshape(b.arg_max(w, axis=1), new_shape=(3, 1))
     return b.scatter_nd(x, rows, w)
 
 
 STEPS: list[Callable[[GraphBuilder, Operand, Operand], Operand]] = [
-    convolved,
-    pooled,
-    replaced,
+    convolve,
+    pool,
+    replace_rows,
     lambda b, x, w: b.tanh(x),
     lambda b, x, w: b.gelu(x) + w,
     lambda b, x, w: x * b.sigmoid(w),
@@ -106,7 +106,7 @@ def program(chosen: list[Any]) -> tuple[GraphBuilder, Operand]:
     return b, y + w + b.inputs["x"]
 
 
-def drawn(mapped: set[str], seed: int) -> dict[str, Any]:
+def draw_feeds(mapped: set[str], seed: int) -> dict[str, Any]:
     """Return feeds of which some are batches."""
     rng = np.random.default_rng(seed)
     return {name: rng.uniform(-1, 1, (*(SIZE,) * (name in mapped), *SHAPE)) for name in ("x", "w")}
@@ -121,7 +121,7 @@ def test_batches_of_gradients_and_tangents(chosen: list[Any], mapped: set[str], 
     dx, dw = gradients(b.reduce_sum(y * y), [x, w])
     (moved,) = tangents([y], [x], [w])
     outputs = {"y": y, "dx": dx * y, "dw": dw * y, "moved": moved * y}
-    check(b.build(outputs), drawn(mapped, seed), mapped)
+    check(b.build(outputs), draw_feeds(mapped, seed), mapped)
 
 
 @pytest.mark.alike
@@ -131,7 +131,7 @@ def test_gradients_of_batches(chosen: list[Any], mapped: set[str], seed: int) ->
     b, y = program(chosen)
     names = list(b.inputs)
     own = gradients(b.reduce_sum(y * y), list(b.inputs.values()))
-    feeds = drawn(mapped, seed)
+    feeds = draw_feeds(mapped, seed)
     graph = b.build({name: g * 1 + 0 * y for name, g in zip(names, own, strict=True)})
     expected = over_batches(graph, feeds, mapped)
     graph, b = b.build({"y": y}), GraphBuilder()

@@ -35,7 +35,7 @@ PAIR = Composite(
 NATIVE = replace(PAIR, native="squareAndRoot", covers=lambda scale: scale < 10)
 
 
-def applied(operator: Composite, **options: Any) -> tuple[Operand, tuple[Operand, Operand]]:
+def apply(operator: Composite, **options: Any) -> tuple[Operand, tuple[Operand, Operand]]:
     b = GraphBuilder()
     x = b.input("x", "float32", [2])
     return x, b.apply(operator, [x], options)
@@ -46,12 +46,12 @@ def operators(graph: Graph) -> list[str]:
 
 
 def test_composite_without_a_method_is_inlined() -> None:
-    x, (square, root) = applied(PAIR, scale=3)
+    x, (square, root) = apply(PAIR, scale=3)
     assert operators(x.builder.build({"y": square, "z": root})) == ["mul", "mul", "sqrt"]
 
 
 def test_composite_with_a_method_stays_one_node() -> None:
-    x, (square, root) = applied(NATIVE, scale=3)
+    x, (square, root) = apply(NATIVE, scale=3)
     assert (square.node, root.node) == (root.node, square.node)
     assert [square.type, root.type] == [x.type, x.type]
     (call,) = lower(x.builder.build({"y": square, "z": root})).content["operators"]
@@ -63,12 +63,12 @@ def test_composite_with_a_method_stays_one_node() -> None:
 
 
 def test_options_that_the_method_lacks_are_decomposed() -> None:
-    x, (square, _) = applied(NATIVE, scale=10)
+    x, (square, _) = apply(NATIVE, scale=10)
     assert operators(x.builder.build({"y": square})) == ["mul", "mul"]
 
 
 def test_result_is_that_of_the_decomposition() -> None:
-    x, (square, root) = applied(NATIVE, scale=2)
+    x, (square, root) = apply(NATIVE, scale=2)
     found = evaluate(x.builder.build({"y": square, "z": root}), {"x": [1, 4]})
     assert found["y"].tolist() == [2, 32]
     assert found["z"].tolist() == [1, 2]
@@ -76,25 +76,25 @@ def test_result_is_that_of_the_decomposition() -> None:
 
 def test_given_kernel_replaces_the_decomposition() -> None:
     kernel = replace(NATIVE, reference=lambda np, x, *, scale: (x + scale, x))
-    x, (square, _) = applied(kernel, scale=2)
+    x, (square, _) = apply(kernel, scale=2)
     assert evaluate(x.builder.build({"y": square}), {"x": [1, 4]})["y"].tolist() == [3, 6]
 
 
 def test_gradient_follows_from_the_decomposition() -> None:
-    x, (square, root) = applied(NATIVE, scale=2)
+    x, (square, root) = apply(NATIVE, scale=2)
     (dx,) = gradients((square + root).reduce_sum(), [x])
     found = evaluate(x.builder.build({"dx": dx}), {"x": [1, 4]})["dx"]
     np.testing.assert_allclose(found, [4 + 0.5, 16 + 0.25])
 
 
 def test_gradient_of_one_result_alone() -> None:
-    x, (_, root) = applied(NATIVE, scale=2)
+    x, (_, root) = apply(NATIVE, scale=2)
     (dx,) = gradients(root.reduce_sum(), [x])
     assert evaluate(x.builder.build({"dx": dx}), {"x": [1, 4]})["dx"].tolist() == [0.5, 0.25]
 
 
 def test_derived_gradients_may_be_differentiated_again() -> None:
-    x, (square, root) = applied(NATIVE, scale=2)
+    x, (square, root) = apply(NATIVE, scale=2)
     (dx,) = gradients((square + root).reduce_sum(), [x])
     (ddx,) = gradients(dx.reduce_sum(), [x])
     found = evaluate(x.builder.build({"y": ddx}), {"x": [1, 4]})["y"]
@@ -137,20 +137,20 @@ def test_operands_that_repeat_receive_the_sum() -> None:
 
 
 def test_browser_without_the_method_gets_the_decomposition() -> None:
-    x, (square, _) = applied(NATIVE, scale=2)
+    x, (square, _) = apply(NATIVE, scale=2)
     graph, rewrites = legalise(x.builder.build({"y": square}), {"mul": {}, "identity": {}})
     assert operators(graph) == ["mul", "mul"]
     assert rewrites == ["squareAndRoot: decomposed, because the browser lacks this operator"]
 
 
 def test_browser_with_the_method_keeps_the_node() -> None:
-    x, (square, _) = applied(NATIVE, scale=2)
+    x, (square, _) = apply(NATIVE, scale=2)
     graph = x.builder.build({"y": square})
     assert legalise(graph, {"squareAndRoot": {}})[0] is graph
 
 
 def test_types_that_the_method_lacks_are_decomposed_where_no_cast_helps() -> None:
-    x, (square, _) = applied(NATIVE, scale=2)
+    x, (square, _) = apply(NATIVE, scale=2)
     float16 = {"input": {"dataTypes": ["float16"]}}
     graph, rewrites = legalise(
         x.builder.build({"y": square}), {"squareAndRoot": float16, "mul": {}}

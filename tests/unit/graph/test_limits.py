@@ -19,7 +19,7 @@ from webnnm.ops.declare.tensors import OperatorError
 MANY = 1000
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None]:
+def count_calls(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None]:
     """Count the calls of a function: one element for each."""
     calls: list[None] = []
     function: Callable[..., Any] = getattr(owner, name)
@@ -49,7 +49,7 @@ def test_many_errors_scan_the_text_once() -> None:
 def test_many_layers_behind_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     behind = [f"add(1, name=n{k})" if k else "add(1, node=z, name=n0)" for k in range(MANY)]
     text = model(", ".join([*behind, "¦add(z, node=input, name=y)", "add(y, name=z)"]))
-    looked_at = counted(monkeypatch, LayerVertex, "sources")
+    looked_at = count_calls(monkeypatch, LayerVertex, "sources")
     fails("NNM208", text, says='"y" depends on itself')
     assert len(looked_at) < 10 * MANY
 
@@ -92,7 +92,7 @@ def names(count: int) -> list[str]:
     ids=["parameters", "blocks"],
 )
 def test_many_names_that_are_nearly_alike(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = counted(monkeypatch, spelling, "edit_distance")
+    compared = count_calls(monkeypatch, spelling, "edit_distance")
     assert len(codes(text)) >= MANY
     assert len(compared) < 100 * MANY
 
@@ -107,7 +107,7 @@ def test_copies_of_a_parameter_have_names_of_their_own() -> None:
 # Limits.
 
 
-def lowered(marked: str, sequence: int = 2) -> Any:
+def lower(marked: str, sequence: int = 2) -> Any:
     found = network(marked.replace(MARK, ""))
     lengths = {v.features[0].sequence: v.length or sequence for v in found.inputs}
     return lower_network(found, batch=2, sequence={n: k for n, k in lengths.items() if n})
@@ -185,7 +185,7 @@ HUGE = 2**31 - 1
 )
 def test_sizes_that_nobody_computes(text: str, says: str) -> None:
     with pytest.raises(ModelError) as caught:
-        lowered(text)
+        lower(text)
     error = caught.value
     assert error.code == "NNM409"
     assert says in error.message

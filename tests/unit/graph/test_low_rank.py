@@ -14,7 +14,7 @@ HEAD = "m:input shape=[8] sequence=words; m:output shape=[8] sequence=words;"
 SELF = "attend(q, k, v, o, heads=2, bias=true, causal=true)"
 
 
-def adapted(text: str, targets: str | list[str] = "attend", **settings: float) -> str:
+def adapt(text: str, targets: str | list[str] = "attend", **settings: float) -> str:
     """Return the layers of the adapted text, checked to have the parameters of before, frozen."""
     before = elaborate(parse(HEAD + text))
     document = add_adapters(before, targets, **settings)  # type: ignore[arg-type]
@@ -28,14 +28,14 @@ def adapted(text: str, targets: str | list[str] = "attend", **settings: float) -
     return format_document(document)
 
 
-def refused(text: str, targets: str | list[str] = "attend", **settings: float) -> str:
+def refusal(text: str, targets: str | list[str] = "attend", **settings: float) -> str:
     with pytest.raises(DataError) as caught:
-        adapted(text, targets, **settings)
+        adapt(text, targets, **settings)
     return str(caught.value)
 
 
 def test_projections_stand_one_by_one_with_their_biases() -> None:
-    text = adapted(f"m:layers relu(), {SELF};", ["q*", "v*"], rank=2, alpha=2)
+    text = adapt(f"m:layers relu(), {SELF};", ["q*", "v*"], rank=2, alpha=2)
     assert "relu(name=projected)" in text
     assert "lora(weight=q, a=q_lora_a, b=q_lora_b, size=8, node=projected" in text
     assert "matmul(k, node=projected, shape=[8], trainable=false),\n  add(k_b, name=k" in text
@@ -44,7 +44,7 @@ def test_projections_stand_one_by_one_with_their_biases() -> None:
 
 
 def test_a_layer_that_is_named_keeps_its_name_at_its_end() -> None:
-    text = adapted(
+    text = adapt(
         "m:layers block(repeat=2); block:layers layerNorm(name=normed),"
         " attend(q, k, v, o=w, heads=2, name=attended), residual(to=normed), add(attended);"
     )
@@ -54,14 +54,14 @@ def test_a_layer_that_is_named_keeps_its_name_at_its_end() -> None:
 
 
 def test_keys_of_another_sequence_come_from_there() -> None:
-    text = adapted(
+    text = adapt(
         "e:input shape=[6] sequence=others; m:layers relu(), attend(q, k, v, o=w, heads=2, to=e);"
     )
     assert text.count("node=e") == 2 and "to=e" in text
 
 
 def test_projections_written_as_products_count_as_attention() -> None:
-    text = adapted(
+    text = adapt(
         "m:layers relu(name=x), matmul(a, shape=[8], name=p), matmul(b, node=x, shape=[8]),"
         " rmsNorm(g, name=n), attend(p, n, x, node=p, heads=2), matmul(c, shape=[8]), relu(),"
         " matmul(d);"
@@ -81,13 +81,13 @@ def test_each_repetition_has_factors_of_its_own() -> None:
 
 def test_what_cannot_be_adapted_is_named() -> None:
     repeated = "m:layers block(repeat=3); block:layers matmul(w, shape=[8]), relu();"
-    assert 'NNM704: the text has "w1" and "w2" in the same place' in refused(repeated, "w1")
-    assert 'no matrix of a matmul or attend layer is called "wx*"' in refused(repeated, "wx*")
-    assert "no attend layer has projections" in refused("m:layers matmul(w);")
-    assert "residual(skip=…) counts" in refused(f"m:layers relu(), residual(skip=1), {SELF};")
+    assert 'NNM704: the text has "w1" and "w2" in the same place' in refusal(repeated, "w1")
+    assert 'no matrix of a matmul or attend layer is called "wx*"' in refusal(repeated, "wx*")
+    assert "no attend layer has projections" in refusal("m:layers matmul(w);")
+    assert "residual(skip=…) counts" in refusal(f"m:layers relu(), residual(skip=1), {SELF};")
     given = "m:layers block(bias=true); block:layers attend(q, k, v, o=w, heads=2);"
-    assert "bias=true comes from the call" in refused(given)
-    assert 'has a block "lora"' in refused("m:layers lora(), matmul(w); lora:layers relu();", "w*")
+    assert "bias=true comes from the call" in refusal(given)
+    assert 'has a block "lora"' in refusal("m:layers lora(), matmul(w); lora:layers relu();", "w*")
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_what_cannot_be_adapted_is_named() -> None:
     [({"rank": 0}, "rank is 0"), ({"alpha": -1}, "alpha is -1"), ({"dropout": 1}, "dropout is 1")],
 )
 def test_numbers_out_of_range_are_refused(settings: dict[str, float], message: str) -> None:
-    assert message in refused("m:layers matmul(w);", "w*", **settings)
+    assert message in refusal("m:layers matmul(w);", "w*", **settings)

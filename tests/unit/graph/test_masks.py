@@ -24,7 +24,7 @@ BATCH, LENGTH = 3, 6
 ON_WORDS = "shape=[4] sequence=words"
 
 
-def masked(text: str, **options: Any) -> Lowered:
+def lower_with_masks(text: str, **options: Any) -> Lowered:
     """Lower a text with a mask for every sequence, which are graph inputs."""
     b = GraphBuilder()
     net = network(text)
@@ -53,23 +53,25 @@ def operators(lowered: Lowered) -> set[str]:
     ],
 )
 def test_a_sequence_that_keeps_its_length_keeps_its_mask(layers: str, output: str) -> None:
-    lowered = masked(model(layers, input=ON_WORDS, output=output))
+    lowered = lower_with_masks(model(layers, input=ON_WORDS, output=output))
     assert lowered.masks["m"].node.label == "mask/words"
 
 
 def test_an_output_without_a_sequence_has_no_mask() -> None:
-    assert not masked(model("reduceMean(axis=words)", input=ON_WORDS, output="shape=[4]")).masks
-    assert not masked(model("tanh()", input="shape=[4]", output="shape=[4]")).masks
+    assert not lower_with_masks(
+        model("reduceMean(axis=words)", input=ON_WORDS, output="shape=[4]")
+    ).masks
+    assert not lower_with_masks(model("tanh()", input="shape=[4]", output="shape=[4]")).masks
 
 
 def test_a_sequence_that_changes_its_length_has_a_mask_of_its_own() -> None:
     text = model("conv1d(f, filters=2, kernel=3)", input=ON_WORDS, output="shape=[2]")
-    assert masked(text).masks["m"].shape == (BATCH, LENGTH - 2)
+    assert lower_with_masks(text).masks["m"].shape == (BATCH, LENGTH - 2)
 
 
 def test_values_of_two_sequences_have_masks_by_name() -> None:
     ports = f"a:input {ON_WORDS}; m:input shape=[4] sequence=others; m:output shape=[4];"
-    lowered = masked(f"{ports} a:layers tanh(name=t); m:layers attend(q, k, v, to=t);")
+    lowered = lower_with_masks(f"{ports} a:layers tanh(name=t); m:layers attend(q, k, v, to=t);")
     assert lowered.masks["m"].node.label == "mask/others"
 
 
@@ -99,7 +101,7 @@ EVERYTHING = {
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("layers", EVERYTHING.values(), ids=list(EVERYTHING))
 def test_masked_graphs_need_only_what_webnn_has(layers: str, training: bool) -> None:
-    lowered = masked(model(layers, input=ON_WORDS, output="shape=[4]"), training=training)
+    lowered = lower_with_masks(model(layers, input=ON_WORDS, output="shape=[4]"), training=training)
     results = {**lowered.outputs, **lowered.updates}
     plan = lower(lowered.builder.build(results))
     names = {operator["op"] for operator in plan.content["operators"]}
@@ -121,7 +123,9 @@ def test_without_masks_graphs_are_as_they_were(layers: str) -> None:
 @pytest.mark.parametrize("layers", EVERYTHING.values(), ids=list(EVERYTHING))
 def test_half_precision_has_masks(layers: str) -> None:
     half = "float16 " + ON_WORDS
-    lowered = masked(model(layers, input=half, output="float16 shape=[4]"), training=False)
+    lowered = lower_with_masks(
+        model(layers, input=half, output="float16 shape=[4]"), training=False
+    )
     assert lowered.outputs["m"].dtype == "float16"
 
 
@@ -162,6 +166,6 @@ def test_a_layer_that_changes_the_length_without_a_mask_is_refused() -> None:
         net = network(text)
         assert lower_network(net, sequence={"words": 4}).outputs["m"].shape == (1, 2, 4)
         with pytest.raises(ModelError, match="NNM411"):
-            masked(text)
+            lower_with_masks(text)
     finally:
         unregister("shorter")

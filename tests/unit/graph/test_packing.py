@@ -18,14 +18,14 @@ from webnnm.runtime.packed import Packed, Packer
 pytestmark = pytest.mark.desktop
 
 
-async def packed(matrix: HostArray, packing: Packing) -> Packed:
+async def pack(matrix: HostArray, packing: Packing) -> Packed:
     packer = Packer(await backend("numpy"))
     found = await packer.pack("w", packing, matrix)
     assert found is not None
     return found
 
 
-def drawn(rows: int, columns: int, size: float = 1.0) -> HostArray:
+def draw_matrix(rows: int, columns: int, size: float = 1.0) -> HostArray:
     stream = Stream(0, Purpose.RANDOMIZE, "w")
     values = [size * (2 * u - 1) for u in stream.uniform(rows * columns)]
     return HostArray.of(values, "float32", [rows, columns])
@@ -36,9 +36,9 @@ def drawn(rows: int, columns: int, size: float = 1.0) -> HostArray:
 async def test_numbers_are_off_by_half_a_step_at_most(
     rows: int, columns: int, axis: int, dtype: str, step: float
 ) -> None:
-    matrix = drawn(rows, columns)
+    matrix = draw_matrix(rows, columns)
     block = 9 if columns == 9 else 32
-    found = await packed(matrix, Packing(dtype, axis, block))  # type: ignore[arg-type]
+    found = await pack(matrix, Packing(dtype, axis, block))  # type: ignore[arg-type]
     off = [abs(a - b) for a, b in zip(found().values(), matrix.values(), strict=True)]
     # What the line of least squares cuts off is of the size of a step.
     assert max(off) < step * (0.51 if dtype == "int8" else 1.3)
@@ -48,7 +48,7 @@ async def test_numbers_are_off_by_half_a_step_at_most(
 @pytest.mark.parametrize("dtype", ["int8", "uint4", "float16"])
 async def test_python_unpacks_what_numpy_does(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for axis in (0, 1):
-        found = await packed(drawn(64, 32), Packing(dtype, axis, 16))  # type: ignore[arg-type]
+        found = await pack(draw_matrix(64, 32), Packing(dtype, axis, 16))  # type: ignore[arg-type]
         expected = found().tolist()
         with monkeypatch.context() as patch:
             patch.setattr("webnnm.runtime.packed.has_numpy", lambda: False)
@@ -65,20 +65,20 @@ async def test_blocks_of_ggml_are_packed_without_a_loss() -> None:
     fours = [0, 15, *(stream.below(16) for _ in range(30))]
     values = [0.25 * n - 1.5 for n in fours] + [0.0078125 * n for n in fours]
     matrix = HostArray.of(values, "float32", [2, 32])
-    assert (await packed(matrix, Packing("uint4", 1)))().tolist() == matrix.tolist()
+    assert (await pack(matrix, Packing("uint4", 1)))().tolist() == matrix.tolist()
     eights = [127, *(stream.below(255) - 127 for _ in range(31))]
     matrix = HostArray.of([0.0078125 * n for n in eights], "float32", [1, 32])
-    assert (await packed(matrix, Packing("int8", 1)))().tolist() == matrix.tolist()
+    assert (await pack(matrix, Packing("int8", 1)))().tolist() == matrix.tolist()
 
 
 async def test_blocks_of_equal_and_of_tiny_numbers() -> None:
     for value in (0.0, 0.5, -3.0):
         matrix = HostArray.of([value] * 64, "float32", [32, 2])
         for dtype in ("int8", "uint4"):
-            found = await packed(matrix, Packing(dtype))  # type: ignore[arg-type]
+            found = await pack(matrix, Packing(dtype))  # type: ignore[arg-type]
             assert _flat(found().tolist()) == pytest.approx([value] * 64, rel=1e-3)
     matrix = HostArray.of([1e-12] * 64, "float32", [32, 2])
-    assert max(map(abs, (await packed(matrix, Packing("int8")))().values())) < 1e-7
+    assert max(map(abs, (await pack(matrix, Packing("int8")))().values())) < 1e-7
 
 
 async def test_numbers_that_float16_does_not_hold_stay() -> None:

@@ -64,7 +64,7 @@ REFERENCES = st.one_of(
 )
 
 
-def named_shapes(sizes: st.SearchStrategy[object], names: st.SearchStrategy[str] = WORDS):
+def draw_named_shapes(sizes: st.SearchStrategy[object], names: st.SearchStrategy[str] = WORDS):
     dimensions = st.builds(Dimension, names, sizes)
     return st.lists(dimensions, max_size=3, unique_by=lambda each: each.name).map(
         lambda found: NamedShape(tuple(found))
@@ -81,7 +81,7 @@ def values(inner):
         NAMES.map(lambda word: Reference((word,))),
         calls,
     )
-    return st.one_of(arguments.map(Items), calls, named_shapes(sizes))
+    return st.one_of(arguments.map(Items), calls, draw_named_shapes(sizes))
 
 
 LEAVES = st.one_of(NUMBERS, PERCENTS, TEXTS.map(Text), REFERENCES)
@@ -99,13 +99,13 @@ OPERANDS = st.one_of(
     TEXTS.map(Text),
     REFERENCES,
     st.lists(LEAVES, max_size=3).map(lambda found: Items(tuple(found))),
-    named_shapes(st.none() | st.integers(-5, 5).map(Number)),
+    draw_named_shapes(st.none() | st.integers(-5, 5).map(Number)),
 )
 LAYERS = st.builds(Layer, WORDS, st.lists(OPERANDS, max_size=3).map(tuple), OPTIONS)
 SIZES = st.integers(1, 2**31 - 1).map(Number) | NAMES.map(lambda word: Reference((word,)))
 SHAPES = st.one_of(
     st.lists(SIZES, max_size=3).map(lambda found: Items(tuple(found))),
-    named_shapes(SIZES, WORDS.filter(lambda word: word not in ("batch", "sequence"))),
+    draw_named_shapes(SIZES, WORDS.filter(lambda word: word not in ("batch", "sequence"))),
 )
 DECLARATIONS = st.builds(Declaration, WORDS, DTYPES, SHAPES, PLAIN_OPTIONS)
 

@@ -359,7 +359,7 @@ def of_canvas(array: Any, alpha: int = 255) -> Any:
     return SimpleNamespace(width=array.shape[1], height=array.shape[0], data=data)
 
 
-async def coloured(**options: Any) -> NNModel:
+async def create_coloured(**options: Any) -> NNModel:
     data = ImageDataset(pixels(), np.zeros((4, 90)) + 0.5, **ALL, **options)
     return await create(COLOURS, data)
 
@@ -387,14 +387,14 @@ async def coloured(**options: Any) -> NNModel:
     ],
 )
 async def test_pictures_of_a_dataset(make: Any, count: int) -> None:
-    model = await coloured()
+    model = await create_coloured()
     expected = pixels().transpose(0, 3, 1, 2).reshape(4, 90)[:count] / 255
     for used in (model, await again(model)):
         np.testing.assert_allclose(await used.predict(make(pixels())), expected, atol=1e-6)
 
 
 async def test_pictures_are_standardised_by_channel() -> None:
-    model = await coloured(standardize=True)
+    model = await create_coloured(standardize=True)
     for used in (model, await again(model)):
         found = (await used.predict(pixels())).reshape(4, 3, -1)
         np.testing.assert_allclose(found.mean(axis=(0, 2)), 0, atol=1e-5)
@@ -421,7 +421,7 @@ async def test_pictures_are_standardised_by_channel() -> None:
 )
 async def test_pictures_that_do_not_fit(given: Any, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
-        await (await coloured()).predict(given)
+        await (await create_coloured()).predict(given)
     assert caught.value.code == "NNM702"
 
 

@@ -29,7 +29,7 @@ def one_hot(labels: Any) -> Any:
     return [one_hot(each) for each in labels]
 
 
-async def trained(source: str, data: Dataset) -> None:
+async def train(source: str, data: Dataset) -> None:
     """Train a model for an epoch, or raise what is wrong with it."""
     model = await NNModel.create(source=source, dataset=data, backend="numpy", log=lambda _: None)
     try:
@@ -38,7 +38,7 @@ async def trained(source: str, data: Dataset) -> None:
         model.close()
 
 
-def remedied(source: str, hint: str) -> str:
+def apply_remedy(source: str, hint: str) -> str:
     """Return a text after what a hint says to write."""
     transpose = re.search(r"transpose\(permutation=\[[\d, ]+\]\)", hint)
     shape = re.search(r"shape=\[[\d, ]+\] at the output", hint)
@@ -54,22 +54,22 @@ async def test_classes_of_pixels() -> None:
     data = Dataset(images, labels, split=(1, 0, 0), kinds={"model": "classes"})
     source = PIXELS.format(shape="[3, 4, 5]", end="softmax(axis=0)", loss="")
     with pytest.raises(DataError) as caught:
-        await trained(source, data)
+        await train(source, data)
     assert "labels are for 4 × 5 places" in caught.value.message
-    await trained(remedied(source, caught.value.hint), data)
+    await train(apply_remedy(source, caught.value.hint), data)
 
 
 async def test_softmax_of_channels() -> None:
     data = Dataset([grid(1, 4, 5)] * 4, [grid(3, 4, 5)] * 4, split=(1, 0, 0))
     source = PIXELS.format(shape="[3, 4, 5]", end="softmax(axis=0)", loss="")
     with pytest.raises(DataError) as caught:
-        await trained(source, data)
+        await train(source, data)
     assert caught.value.code == "NNM604"
     after = Dataset([grid(1, 4, 5)] * 4, one_hot([grid(4, 5)] * 4), split=(1, 0, 0))
-    await trained(remedied(source, caught.value.hint), after)
+    await train(apply_remedy(source, caught.value.hint), after)
     loss = re.search(r"m:loss \w+;", caught.value.hint)
     assert loss
-    await trained(source + loss[0], data)
+    await train(source + loss[0], data)
 
 
 async def test_softmax_over_a_sequence() -> None:
@@ -77,13 +77,13 @@ async def test_softmax_over_a_sequence() -> None:
     source += "m:layers matmul(w), softmax(axis=sequence);"
     data = Dataset([grid(4, 2)] * 4, one_hot([grid(4)] * 4), split=(1, 0, 0))
     with pytest.raises(DataError) as caught:
-        await trained(source, data)
+        await train(source, data)
     assert "transpose" not in caught.value.hint
     assert "write softmax() without axis=" in caught.value.hint
-    await trained(source.replace("axis=sequence", ""), data)
+    await train(source.replace("axis=sequence", ""), data)
     loss = re.search(r"m:loss \w+;", caught.value.hint)
     assert loss
-    await trained(source + loss[0], data)
+    await train(source + loss[0], data)
 
 
 @pytest.mark.parametrize("leading", [(), (2,)])
@@ -96,7 +96,7 @@ async def test_more_classes_than_scores(leading: tuple[int, ...]) -> None:
     rows = [grid(*leading, 4, at=row) for row in range(6)]
     data = Dataset(rows, labels, split=(1, 0, 0), kinds={"model": "classes"})
     with pytest.raises(DataError) as caught:
-        await trained(source, data)
+        await train(source, data)
     found = re.search(r"write (shape=\[[\d, ]+\]) at the output", caught.value.hint)
     assert found, caught.value
-    await trained(source.replace(f"output shape={shape}", f"output {found[1]}"), data)
+    await train(source.replace(f"output shape={shape}", f"output {found[1]}"), data)

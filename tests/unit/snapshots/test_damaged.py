@@ -43,7 +43,7 @@ def rows() -> Dataset:
     return Dataset(x.tolist(), np.sin(x[:, :2]).tolist(), split=(16, 8, 0), standardize=True)
 
 
-async def trained(width: int = 4, **settings: Any) -> NNModel:
+async def train_partly(width: int = 4, **settings: Any) -> NNModel:
     """Return a model that was stopped within its third epoch."""
     model = await NNModel.create(source=SOURCE.format(width=width), dataset=rows(), **QUIET)
     given = {"epochs": 4, "batch_size": 4, "seeds": 0, "optimizer": "adam", "progress": "off"}
@@ -56,14 +56,14 @@ async def trained(width: int = 4, **settings: Any) -> NNModel:
 @pytest.fixture(scope="module")
 async def whole() -> bytes:
     """The file of such a model."""
-    return await (await trained()).save()
+    return await (await train_partly()).save()
 
 
 def values(model: NNModel) -> dict[str, bytes]:
     return {p.name: p.value.tobytes() for p in model.params()}
 
 
-def framed(header: Any, body: bytes, length: int | None = None) -> bytes:
+def frame(header: Any, body: bytes, length: int | None = None) -> bytes:
     text = header
     if not isinstance(header, bytes):  # as the package writes it
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
@@ -74,7 +74,7 @@ def framed(header: Any, body: bytes, length: int | None = None) -> bytes:
 # Damage: the checksum does not fit any more, or the file has no form.
 
 
-def flipped(data: bytes, draw: random.Random) -> bytes:
+def flip_bits(data: bytes, draw: random.Random) -> bytes:
     changed = bytearray(data)
     for _ in range(draw.randint(1, 3)):
         changed[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
@@ -91,7 +91,7 @@ def with_another_header(data: bytes, draw: random.Random) -> bytes:
         draw.choice(b'{}[]",:0123456789-.eE\\untrflasp/\xff')
         for _ in range(draw.choice((0, count)))
     )
-    return framed(bytes(text) + b" " * blanks, data[8 + size :])
+    return frame(bytes(text) + b" " * blanks, data[8 + size :])
 
 
 def with_another_length(data: bytes, draw: random.Random) -> bytes:
@@ -118,18 +118,18 @@ def with_another_place(data: bytes, draw: random.Random) -> bytes:
         entry["shape"] = [*entry["shape"], draw.choice((0, far, -far))]
     else:
         entry["dtype"] = draw.choice(sorted({*SIZES, "F128", ""} - {entry["dtype"]}))
-    return framed(header, bytes(file.body))
+    return frame(header, bytes(file.body))
 
 
 DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    flipped,
+    flip_bits,
     with_another_header,
     with_another_length,
     with_another_place,
 )
 
 
-def damaged(data: bytes, count: int, seed: int) -> Iterator[bytes]:
+def iterate_damaged(data: bytes, count: int, seed: int) -> Iterator[bytes]:
     """Yield the file cut off at every length, then so many others, none as it was."""
     for length in range(len(data)):
         yield data[:length]
@@ -156,7 +156,7 @@ def opened_backends(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceBackend]:
     return found
 
 
-async def refused(data: bytes) -> str:
+async def refusal_code(data: bytes) -> str:
     with pytest.raises(DataError) as caught:
         await NNModel.load(data, **QUIET)
     return caught.value.code
@@ -166,13 +166,13 @@ async def refused(data: bytes) -> str:
 async def test_damaged_files_are_named_and_change_nothing(
     training: bool, opened_backends: list[ReferenceBackend]
 ) -> None:
-    data = await (await trained()).save(optimizer=training)
+    data = await (await train_partly()).save(optimizer=training)
     model = await NNModel.create(source=SOURCE.format(width=4), seed=9, **QUIET)
     before, held = values(model), model.memory()
     opened_backends.clear()
     codes: dict[str, int] = {}
-    for number, each in enumerate(damaged(data, 5000, seed=training)):
-        code = await refused(each)
+    for number, each in enumerate(iterate_damaged(data, 5000, seed=training)):
+        code = await refusal_code(each)
         codes[code] = codes.get(code, 0) + 1
         if number % 4 == 0:
             with pytest.raises(DataError) as caught:
@@ -189,7 +189,7 @@ async def test_damaged_files_are_named_and_change_nothing(
 async def test_damaged_files_take_less_memory_than_twice_their_size(
     damage: Callable[[bytes, random.Random], bytes],
 ) -> None:
-    data = await (await trained(width=20_000)).save()
+    data = await (await train_partly(width=20_000)).save()
     draw = random.Random(4)
     most = 0.0
     for _ in range(60):
@@ -197,7 +197,7 @@ async def test_damaged_files_take_less_memory_than_twice_their_size(
             continue
         tracemalloc.start()
         try:
-            await refused(each)
+            await refusal_code(each)
             most = max(most, tracemalloc.get_traced_memory()[1] / len(each))
         finally:
             tracemalloc.stop()
@@ -208,11 +208,11 @@ async def test_damaged_files_take_less_memory_than_twice_their_size(
 # Forgery: the checksum fits, the contents are others.
 
 
-def forged(header: dict[str, Any], metadata: dict[str, str], body: bytes) -> bytes:
+def forge(header: dict[str, Any], metadata: dict[str, str], body: bytes) -> bytes:
     given = {k: v for k, v in metadata.items() if k != CHECKSUM}
     content = {"__metadata__": given, **{k: v for k, v in header.items() if k != "__metadata__"}}
     checksum = compute_checksum([memoryview(body)], content)
-    return framed({**content, "__metadata__": {**given, CHECKSUM: checksum}}, body)
+    return frame({**content, "__metadata__": {**given, CHECKSUM: checksum}}, body)
 
 
 ODD: tuple[Any, ...] = (
@@ -255,7 +255,7 @@ def with_forged_metadata(data: bytes, draw: random.Random) -> bytes:
         except ValueError:
             content = metadata[key]
         metadata[key] = json.dumps(somewhere(content, draw, draw.choice(ODD)))
-    return forged(dict(file.header), metadata, bytes(file.body))
+    return forge(dict(file.header), metadata, bytes(file.body))
 
 
 def with_forged_tensors(data: bytes, draw: random.Random) -> bytes:
@@ -304,7 +304,7 @@ def with_forged_tensors(data: bytes, draw: random.Random) -> bytes:
         header[each] = {"dtype": code, "shape": shape, "data_offsets": [start, end]}
         start = end
     body = b"".join(content for _, _, content in parts.values())
-    return forged(header, dict(file.metadata), body)
+    return forge(header, dict(file.metadata), body)
 
 
 def with_forged_model(data: bytes, draw: random.Random) -> bytes:
@@ -313,7 +313,7 @@ def with_forged_model(data: bytes, draw: random.Random) -> bytes:
     place, count = draw.randrange(len(text)), draw.randint(0, 3)
     put = draw.choice(("", "9", "99999999999", "(", "]", ";", "m", "w, ", "=", "\n", "tanh(), "))
     metadata = {**file.metadata, f"{KEY}model": text[:place] + put + text[place + count :]}
-    return forged(dict(file.header), metadata, bytes(file.body))
+    return forge(dict(file.header), metadata, bytes(file.body))
 
 
 FORGERIES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
@@ -333,10 +333,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 async def test_forged_files_are_refused_or_work(
     settings: dict[str, Any], opened_backends: list[ReferenceBackend]
 ) -> None:
-    data = await (await trained(**settings)).save()
+    data = await (await train_partly(**settings)).save()
     file = read(data)
     again = await NNModel.load(
-        forged(dict(file.header), dict(file.metadata), bytes(file.body)), **QUIET
+        forge(dict(file.header), dict(file.metadata), bytes(file.body)), **QUIET
     )
     assert again.state.checkpoint is not None, "forging itself is right"
     draw = random.Random(str(settings))
@@ -384,12 +384,12 @@ async def test_numbers_in_a_header_are_finite(whole: bytes, key: str, number: st
         assert digits is not None
     changed = text[: digits.start()] + number + text[digits.end() :]
     metadata = {**file.metadata, f"{KEY}{key}": changed}
-    assert await refused(forged(dict(file.header), metadata, bytes(file.body))) == "NNM802"
+    assert await refusal_code(forge(dict(file.header), metadata, bytes(file.body))) == "NNM802"
 
 
 async def test_sums_that_are_not_finite_are_kept() -> None:
     """An epoch may overflow before anybody looks; its snapshot can be loaded all the same."""
-    model = await trained()
+    model = await train_partly()
     assert model.state.checkpoint is not None
     totals = {**model.state.checkpoint.totals, "loss/m": float("inf")}
     model.state.keep(replace(model.state.checkpoint, totals=totals))
@@ -450,7 +450,7 @@ FORGED_LOSS: list[tuple[str, Any]] = [
 ]
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     return json.dumps(value)[:40]
 
 
@@ -460,17 +460,17 @@ async def expect_refused(whole: bytes, key: str, change: Callable[[dict[str, Any
     change(content)
     metadata = {**file.metadata, KEY + key: json.dumps(content)}
     assert metadata[KEY + key] != file.metadata[KEY + key], "it is another file"
-    assert await refused(forged(dict(file.header), metadata, bytes(file.body))) == "NNM802"
+    assert await refusal_code(forge(dict(file.header), metadata, bytes(file.body))) == "NNM802"
 
 
-@pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=described)
+@pytest.mark.parametrize(("key", "name", "value"), WRONG, ids=describe)
 async def test_a_standing_that_no_training_has_is_refused(
     whole: bytes, key: str, name: str, value: Any
 ) -> None:
     await expect_refused(whole, key, lambda content: content.update({name: value}))
 
 
-@pytest.mark.parametrize(("name", "value"), FORGED_SETTINGS, ids=described)
+@pytest.mark.parametrize(("name", "value"), FORGED_SETTINGS, ids=describe)
 async def test_hyperparameters_that_no_training_had_are_refused(
     whole: bytes, name: str, value: Any
 ) -> None:
@@ -479,14 +479,14 @@ async def test_hyperparameters_that_no_training_had_are_refused(
     )
 
 
-@pytest.mark.parametrize(("name", "value"), FORGED_LOSS, ids=described)
+@pytest.mark.parametrize(("name", "value"), FORGED_LOSS, ids=describe)
 async def test_losses_that_no_training_had_are_refused(whole: bytes, name: str, value: Any) -> None:
     await expect_refused(whole, "loss", lambda content: content["m"].update({name: value}))
 
 
 @pytest.mark.parametrize("name", ["norm", "loss/m", "rows/m"])
 async def test_an_epoch_without_its_sums_is_not_resumed(name: str) -> None:
-    model = await trained()
+    model = await train_partly()
     assert model.state.checkpoint is not None
     totals = {n: value for n, value in model.state.checkpoint.totals.items() if n != name}
     model.state.keep(replace(model.state.checkpoint, totals=totals))
@@ -498,7 +498,7 @@ async def test_an_epoch_without_its_sums_is_not_resumed(name: str) -> None:
 
 
 async def test_the_best_parameters_are_all_there() -> None:
-    model = await trained()
+    model = await train_partly()
     assert model.state.checkpoint is not None
     best = {n: array for n, array in model.state.checkpoint.best.items() if n != "w2"}
     model.state.keep(replace(model.state.checkpoint, best=best))
@@ -560,4 +560,4 @@ async def test_scales_are_of_whole_elements(block: str, repeat: Any) -> None:
     else:
         content["targets"]["m"][2] = repeat
     metadata = {**file.metadata, f"{KEY}normalisation": json.dumps(content)}
-    assert await refused(forged(dict(file.header), metadata, bytes(file.body))) == "NNM802"
+    assert await refusal_code(forge(dict(file.header), metadata, bytes(file.body))) == "NNM802"

@@ -28,7 +28,7 @@ model:layers matmul(w, shape=[300]), add(b), tanh(), matmul(w), add(b);
 """
 
 
-async def trained(seed: int, optimizer: str) -> NNModel:
+async def train(seed: int, optimizer: str) -> NNModel:
     """Return a model with the state of a training; each optimizer makes files of another size."""
     draw = np.random.default_rng(seed)
     x, y = draw.normal(size=(30, 40)), draw.normal(size=(30, 3))
@@ -61,10 +61,10 @@ def save(models: list[NNModel], path: Path) -> None:
     asyncio.run(in_turn())
 
 
-def killed_while_saving(folder: str) -> tuple[int, int, list[int], dict[str, int], list[str]]:
+def kill_while_saving(folder: str) -> tuple[int, int, list[int], dict[str, int], list[str]]:
     """Kill processes that save; return their moments, what was found, and what they left."""
     path = Path(folder) / "m.webnnm.safetensors"
-    models = [asyncio.run(trained(1, "adam")), asyncio.run(trained(2, "sgdm"))]
+    models = [asyncio.run(train(1, "adam")), asyncio.run(train(2, "sgdm"))]
     save(models, path)
     expected = [content(model) for model in models]
     every = moments(lambda: save(models, path))
@@ -88,7 +88,7 @@ def killed_while_saving(folder: str) -> tuple[int, int, list[int], dict[str, int
 
 
 def test_killed_at_any_moment_a_whole_snapshot_is_there(tmp_path: Path) -> None:
-    every, writing, seen, unfinished, found = in_new_process(killed_while_saving, str(tmp_path))
+    every, writing, seen, unfinished, found = in_new_process(kill_while_saving, str(tmp_path))
     print(f"{every} moments, {writing} of them of writing")
     print(f"old and new: {seen}")
     print(f"{len(unfinished)} files not finished, of up to {max(unfinished.values())} bytes")

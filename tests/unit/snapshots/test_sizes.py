@@ -30,7 +30,7 @@ m:layers matmul(w, shape=[4096]), add(b), tanh(), matmul(w, shape=[256]), tanh()
 
 
 @contextmanager
-def traced() -> Generator[list[int]]:
+def trace_memory() -> Generator[list[int]]:
     """Yield a list that holds at the end the most bytes that were taken meanwhile."""
     found: list[int] = []
     tracemalloc.start()
@@ -63,16 +63,16 @@ async def test_saving_and_loading_take_little_more_memory_than_the_file(
     training: dict[str, Any], tmp_path: Path
 ) -> None:
     model, path = await large(**training), tmp_path / "m.webnnm.safetensors"
-    with traced() as saving:
+    with trace_memory() as saving:
         await model.save(path)
     size = path.stat().st_size
-    with traced() as collecting:
+    with trace_memory() as collecting:
         data = await model.save()
     assert data == path.read_bytes()
-    with traced() as loading:
+    with trace_memory() as loading:
         again = await NNModel.load(path, **QUIET)
     own = own_bytes(again)
-    with traced() as taking:
+    with trace_memory() as taking:
         await again.load_params(path)
     print(
         f"{size / 1e6:.1f} MB: saving {saving[0] / size:.2f}, collecting "
@@ -91,7 +91,7 @@ async def test_saving_and_loading_take_little_more_memory_than_the_file(
 @pytest.mark.skipif(sys.platform == "emscripten", reason="pages have no tracemalloc to rely on")
 async def test_half_of_the_bytes_take_no_more_memory_than_they_are(tmp_path: Path) -> None:
     model, path = await large(), tmp_path / "m.webnnm.safetensors"
-    with traced() as saving:
+    with trace_memory() as saving:
         await model.save(path, dtype="float16")
     size = path.stat().st_size
     assert size > 10_000_000

@@ -38,7 +38,7 @@ async def create(**settings: Any) -> NNModel:
     return await NNModel.create(**given)
 
 
-async def trained() -> NNModel:
+async def train() -> NNModel:
     model = await create(dataset=rows())
     await model.train(epochs=3, seeds=0)
     return model
@@ -52,7 +52,7 @@ def values(model: NNModel) -> dict[str, Any]:
     return {p.name: p.value.tolist() for p in model.params()}
 
 
-def signed(data: bytes, **changes: Any) -> bytes:
+def sign(data: bytes, **changes: Any) -> bytes:
     """Return a snapshot with other metadata and a checksum that fits them."""
     file = read(data)
     metadata = {k: v for k, v in file.metadata.items() if k != "webnnm.checksum"}
@@ -65,7 +65,7 @@ def signed(data: bytes, **changes: Any) -> bytes:
 
 
 async def test_a_saved_model_comes_back(tmp_path: Path) -> None:
-    model = await trained()
+    model = await train()
     path = tmp_path / "small.webnnm.safetensors"
     assert await model.save(path) == path
     found = await load(path)
@@ -80,7 +80,7 @@ async def test_a_saved_model_comes_back(tmp_path: Path) -> None:
 
 
 async def test_bytes_are_the_file_and_always_the_same(tmp_path: Path) -> None:
-    model = await trained()
+    model = await train()
     data = await model.save()
     assert (await model.save(tmp_path / "m")).read_bytes() == data
     again = await load(data)
@@ -89,7 +89,7 @@ async def test_bytes_are_the_file_and_always_the_same(tmp_path: Path) -> None:
 
 
 async def test_the_tensors_are_those_of_the_specification() -> None:
-    model = await trained()
+    model = await train()
     lean, file = read(await model.save(optimizer=False)), read(await model.save())
     assert {name.split("/")[0] for name in lean.tensors} == {"param", "state", "norm"}
     parts = {name.split("/")[0] for name in file.tensors}
@@ -100,7 +100,7 @@ async def test_the_tensors_are_those_of_the_specification() -> None:
 
 
 async def test_half_of_the_bytes() -> None:
-    model = await trained()
+    model = await train()
     whole, half = await model.save(), await model.save(dtype="float16")
     kinds = {name: t.code for name, t in read(half).tensors.items() if name.startswith("param")}
     assert set(kinds.values()) == {"F16"} and len(half) < len(whole)
@@ -114,7 +114,7 @@ async def test_half_of_the_bytes() -> None:
 
 
 async def test_parameters_alone_go_into_a_model_that_exists() -> None:
-    model = await trained()
+    model = await train()
     other = await create(seed=7)
     assert values(other) != values(model)
     names = await other.load_params(await model.save())
@@ -122,7 +122,7 @@ async def test_parameters_alone_go_into_a_model_that_exists() -> None:
 
 
 async def test_files_of_other_programs() -> None:
-    model = await trained()
+    model = await train()
     plain = {p.name: model.state.parameters.value(p.name) for p in model.params()}
     data = b"".join(chunks(plain, {"format": "pt"}))
     other = await create(seed=7)
@@ -166,21 +166,21 @@ async def test_what_does_not_fit_changes_nothing(change: Any, code: str, words: 
 
 
 async def test_wrong_snapshots_are_named() -> None:
-    data = await (await trained()).save()
+    data = await (await train()).save()
     flipped = bytearray(data)
     flipped[-3] ^= 4
     cases = [
         (bytes(flipped), "NNM803"),
-        (signed(data, format="2"), "NNM804"),
-        (signed(data, format="x"), "NNM804"),
-        (signed(data, step="-1"), "NNM802"),
-        (signed(data, step="9" * 5000), "NNM802"),
-        (signed(data, normalisation="["), "NNM802"),
-        (signed(data, normalisation="[" * 99999), "NNM802"),
-        (signed(data, normalisation="[]"), "NNM802"),
-        (signed(data, normalisation='{"inputs": {"model": {}}}'), "NNM802"),
-        (signed(data, normalisation='{"inputs": {"far": {"scale": "standard"}}}'), "NNM802"),
-        (signed(data, packed='{"param/w1": 3}'), "NNM802"),
+        (sign(data, format="2"), "NNM804"),
+        (sign(data, format="x"), "NNM804"),
+        (sign(data, step="-1"), "NNM802"),
+        (sign(data, step="9" * 5000), "NNM802"),
+        (sign(data, normalisation="["), "NNM802"),
+        (sign(data, normalisation="[" * 99999), "NNM802"),
+        (sign(data, normalisation="[]"), "NNM802"),
+        (sign(data, normalisation='{"inputs": {"model": {}}}'), "NNM802"),
+        (sign(data, normalisation='{"inputs": {"far": {"scale": "standard"}}}'), "NNM802"),
+        (sign(data, packed='{"param/w1": 3}'), "NNM802"),
         (data[:-1], "NNM801"),
         (b"", "NNM801"),
         ("/no/such/file", "NNM715"),
@@ -189,12 +189,12 @@ async def test_wrong_snapshots_are_named() -> None:
         with pytest.raises(DataError) as caught:
             await load(source)
         assert caught.value.code == code
-    assert (await load(signed(data))).step > 0, "signing itself is right"
+    assert (await load(sign(data))).step > 0, "signing itself is right"
 
 
 @pytest.mark.skipif(sys.platform == "emscripten", reason="a minute inside a page")
 async def test_ten_thousand_damaged_files_raise_nothing_else() -> None:
-    data = await (await trained()).save()
+    data = await (await train()).save()
     model = await create(seed=3)
     before = values(model)
     draw = random.Random(0)
@@ -274,15 +274,15 @@ async def test_standardised_targets_are_kept() -> None:
     ],
 )
 async def test_knowledge_without_sense_is_refused(entry: str) -> None:
-    data = signed(await (await create()).save(), normalisation=f'{{"inputs": {{}}, {entry}}}')
+    data = sign(await (await create()).save(), normalisation=f'{{"inputs": {{}}, {entry}}}')
     with pytest.raises(DataError, match="normalisation is invalid") as caught:
         await load(data)
     assert caught.value.code == "NNM802"
 
 
 async def test_metadata_of_a_later_version_are_left_aside() -> None:
-    model = await trained()
-    again = await load(signed(await model.save(), later="anything", package="9.9"))
+    model = await train()
+    again = await load(sign(await model.save(), later="anything", package="9.9"))
     assert values(again) == values(model)
     assert "webnnm.later" not in read(await again.save()).metadata
 
@@ -292,16 +292,16 @@ async def test_a_text_of_a_later_notation_is_refused_with_its_error() -> None:
     texts = {"NNM116": f"webnnm 2.0; {SOURCE}", "NNM204": SOURCE.replace("relu()", "warp()")}
     for code, text in texts.items():
         with pytest.raises(DataError, match=code) as caught:
-            await load(signed(data, model=text))
+            await load(sign(data, model=text))
         assert caught.value.code == "NNM802"
 
 
 async def test_a_training_of_a_later_version_is_refused_and_its_parameters_are_not() -> None:
-    model = await trained()
+    model = await train()
     data = await model.save()
     settings = json.loads(read(data).metadata["webnnm.hyperparameters"])
     settings["resolved"]["warp"] = 9
-    later = signed(data, hyperparameters=json.dumps(settings))
+    later = sign(data, hyperparameters=json.dumps(settings))
     with pytest.raises(DataError) as caught:
         await load(later)
     assert caught.value.code == "NNM802"

@@ -13,7 +13,7 @@ from webnnm import DataError
 from webnnm.snapshots.storage import discard, fetch, store
 
 
-async def refused(work: Any, code: str) -> str:
+async def refusal_message(work: Any, code: str) -> str:
     with pytest.raises(DataError) as caught:
         await work
     assert caught.value.code == code
@@ -30,7 +30,7 @@ async def test_a_removed_file_is_gone_and_one_that_was_not_there_is_none(tmp_pat
 
 
 async def test_what_cannot_be_removed_stays_and_is_named(tmp_path: Path) -> None:
-    message = await refused(discard(tmp_path), "NNM807")
+    message = await refusal_message(discard(tmp_path), "NNM807")
     assert message.startswith(f"{tmp_path} cannot be removed: ")
     assert tmp_path.is_dir()
 
@@ -39,4 +39,4 @@ async def test_what_cannot_be_removed_stays_and_is_named(tmp_path: Path) -> None
 async def test_a_name_that_no_file_has_is_refused(
     work: Callable[[str | os.PathLike[str]], Any], code: str
 ) -> None:
-    assert "null" in await refused(work("a\0b"), code)
+    assert "null" in await refusal_message(work("a\0b"), code)

@@ -64,7 +64,7 @@ class Expander:
         self.used: set[str] = set()
         self.calls = 0
         self._errors: list[ModelError] = []
-        self._most = refuse_bombs(outline, sourced)
+        self._max_layers = refuse_bombs(outline, sourced)
         self._call_options = {option.name for call in outline.calls() for option in call.options}
         self._words = {
             name: placeholder_words(block, outline.parameters)
@@ -261,9 +261,11 @@ class Expander:
 
     def _check_size(self, layer: Layer) -> None:
         """Raise an error if bound options make the text too large, as `refuse_bombs` cannot see."""
-        if len(self.layers) + self.calls >= self._most:
+        if len(self.layers) + self.calls >= self._max_layers:
             self._errors.clear()
-            raise too_large(self.outline, layer, f"more than {self._most:,}", self._most)
+            raise too_large(
+                self.outline, layer, f"more than {self._max_layers:,}", self._max_layers
+            )
 
     def _check_options(
         self, operator: AnyOperator, options: dict[str, Option], scope: Scope

@@ -94,7 +94,7 @@ class LayerView:
         names = [name for name in features.names if name is not None]
         self.fail("NNM307", f'no dimension "{axis}"', at=option, hint=suggestion(axis, names))
 
-    def tried(
+    def infer_result_types(
         self, operands: Sequence[TensorType | None], options: Mapping[str, Any]
     ) -> Sequence[TensorType]:
         """Return the result types of the tensor operator for operands of these types."""

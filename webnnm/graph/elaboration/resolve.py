@@ -39,8 +39,8 @@ class Resolver:
         self._counts: dict[str, int] = {}
         self._judged: set[int] = set()
         self._words: dict[str, str] = {}
-        self._taken = {*outline.parameters, *outline.constants, *expander.globals}
-        self._slips = Slips([*self._taken, *outline.blocks, "input"])
+        self._used_names = {*outline.parameters, *outline.constants, *expander.globals}
+        self._slips = Slips([*self._used_names, *outline.blocks, "input"])
         self._written: set[Span] = set()
 
     def resolve(self, layer: UnresolvedLayer) -> None:
@@ -245,7 +245,7 @@ class Resolver:
         self, layer: UnresolvedLayer, reference: Reference, slot: TensorSlot
     ) -> ParameterVertex:
         base = str(reference)
-        names = self._taken
+        names = self._used_names
         count = self._counts.get(base, 0) + 1
         while f"{base}{count}" in names:
             count += 1

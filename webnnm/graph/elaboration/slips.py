@@ -15,12 +15,12 @@ class Slips:
     """The names in a document, for comparison with those that become parameters."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._known = Neighbours(names)
+        self._names = Neighbours(names)
         self._local: dict[int, Neighbours] = {}
 
     def find_intended(self, new_name: str, scope: Scope) -> Iterator[str]:
         """Yield the names in scope that a new name is probably a misspelling of."""
-        near = self._known.of(new_name)
+        near = self._names.of(new_name)
         while scope.parent is not None:
             if id(scope) not in self._local:
                 self._local[id(scope)] = Neighbours(scope.names)

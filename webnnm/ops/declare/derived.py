@@ -182,7 +182,9 @@ class _Rules:
                 continue
             front = () if slot.name in layer.parameters else lead(x.sequence)
             types.append(TensorType(dtypes[-1], (*front, *shape)))
-        found = layer.tried(types, {name: layer.options[name] for name in self._options})
+        found = layer.infer_result_types(
+            types, {name: layer.options[name] for name in self._options}
+        )
         return _Trial(found, lead(sequence), sequence, dtypes[_leader(self._operands)])
 
     def _wanted(self, layer: ShapeView, name: str, flow: Shape) -> Shape:

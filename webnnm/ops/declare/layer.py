@@ -88,7 +88,7 @@ class ShapeView(Protocol):
         """Resolve an option of axes against the flow: feature indices, "batch", "sequence"."""
         ...
 
-    def tried(
+    def infer_result_types(
         self, operands: Sequence[TensorType | None], options: Mapping[str, Any]
     ) -> Sequence[TensorType]:
         """Return the types that the tensor operator gives for operands of these types."""

@@ -18,9 +18,9 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.training.losses import DEFAULTS
 from webnnm.training.output_activation import OutputActivation, activation_of
 
-SHOWN = 10
+MAX_PRINTED_ROWS = 10
 """Rows of a prediction that are printed."""
-BEST = 3
+MAX_PRINTED_CLASSES = 3
 """Classes of a row that are printed."""
 
 Rows = HostArray | list[HostArray]
@@ -83,8 +83,8 @@ class Prediction:
     list of arrays.
     """
 
-    def __init__(self, found: Rows, answers: Answers) -> None:
-        self._found = found
+    def __init__(self, values: Rows, answers: Answers) -> None:
+        self._values = values
         self._answers = answers
 
     @cached_property
@@ -95,39 +95,39 @@ class Prediction:
     @cached_property
     def probabilities(self) -> Any:
         """An array `[rows, …, classes]`, or a list of these for rows of different lengths."""
-        return _public(self._found)
+        return _public(self._values)
 
     @property
     def classes(self) -> list[Any]:
         """The predicted class of each row."""
-        if isinstance(self._found, list):
-            return [self._answers.decode(row) for row in self._found]
-        return self._answers.decode(self._found)
+        if isinstance(self._values, list):
+            return [self._answers.decode(row) for row in self._values]
+        return self._answers.decode(self._values)
 
     def tolist(self) -> list[Any]:
         """Return the probabilities as nested lists."""
-        if isinstance(self._found, list):
-            return [row.tolist() for row in self._found]
-        return self._found.tolist()
+        if isinstance(self._values, list):
+            return [row.tolist() for row in self._values]
+        return self._values.tolist()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._values)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[row] for row in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(self._found, HostArray) and isinstance(index, int):
+        if isinstance(self._values, HostArray) and isinstance(index, int):
             row = range(len(self))[index]
-            values = self._found.rows([row])
+            values = self._values.rows([row])
             return HostArray(values.dtype, values.shape[1:], values.data).public()
         return self.probabilities[index]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the probabilities as a NumPy array."""
-        if isinstance(self._found, list):
+        if isinstance(self._values, list):
             raise TypeError("rows of different lengths are not an array: convert them one by one")
-        return self._found.__array__(dtype, copy)
+        return self._values.__array__(dtype, copy)
 
     def __eq__(self, other: object) -> Any:
         own = other.probabilities if isinstance(other, Prediction) else other
@@ -141,18 +141,18 @@ class Prediction:
         return getattr(self.probabilities, name)
 
     def __repr__(self) -> str:
-        lines = [self._line(row) for row in range(min(len(self), SHOWN))]
+        lines = [self._line(row) for row in range(min(len(self), MAX_PRINTED_ROWS))]
         more = len(self) - len(lines)
         return "\n".join([*lines, *([f"… and {more} more rows"] if more else [])])
 
     def _line(self, row: int) -> str:
         """Return the class of a row, and the next most likely ones."""
-        one = self._found[row] if isinstance(self._found, list) else self._found.rows([row])
+        one = self._values[row] if isinstance(self._values, list) else self._values.rows([row])
         flat = [float(value) for value in one.values()]
-        positions = isinstance(self._found, list) or count(one.shape) > max(1, len(self.labels))
+        positions = isinstance(self._values, list) or count(one.shape) > max(1, len(self.labels))
         if positions:
             classes = self._answers.decode(one)
-            return str(classes if isinstance(self._found, list) else classes[0])
+            return str(classes if isinstance(self._values, list) else classes[0])
         if len(flat) == 1:
             yes, no = flat[0], 1 - flat[0]
             pairs = sorted(zip((no, yes), self.labels, strict=True), key=_first, reverse=True)
@@ -161,7 +161,9 @@ class Prediction:
         texts = [f"{label} {100 * share:.1f}%" for share, label in pairs]
         if self._answers.kind == "multilabel" and len(flat) > 1:
             return ", ".join(texts)
-        rest = ", ".join(texts[1:BEST]) + (", …" if len(texts) > BEST else "")
+        rest = ", ".join(texts[1:MAX_PRINTED_CLASSES]) + (
+            ", …" if len(texts) > MAX_PRINTED_CLASSES else ""
+        )
         return f"{texts[0]} ({rest})"
 
 

@@ -80,7 +80,7 @@ class InferenceContext:
         self._tensors: dict[str, DeviceTensor] = {}
         self._results: dict[str, DeviceTensor] = {}
         self._runner: tuple[int, Runner] | None = None
-        self._found: dict[str, HostArray] = {}
+        self._results_on_host: dict[str, HostArray] = {}
 
     @property
     def batch_size(self) -> int:
@@ -237,9 +237,9 @@ class InferenceContext:
         return {name: self._output(name) for name in self._output_names}
 
     def _output(self, name: str) -> Any:
-        if not self._found:
+        if not self._results_on_host:
             raise DataError("NNM702", "there is no output before a run", hint="await model.run(…)")
-        array = self._found[name]
+        array = self._results_on_host[name]
         return HostArray(array.dtype, array.shape, bytearray(array.data)).public()
 
     def clear_data(self) -> None:
@@ -248,7 +248,7 @@ class InferenceContext:
 
     async def run(self) -> None:
         """Compute the outputs with the current parameters; the graph is compiled on first use."""
-        self._found = await self.compute(self._data | self._lengths)
+        self._results_on_host = await self.compute(self._data | self._lengths)
 
     async def compute(self, data: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return the outputs for these data, one array of its type for every input.
@@ -381,7 +381,7 @@ class InferenceContext:
         self._results = {}
         self._executable = None
         self._version = None
-        self._found = {}
+        self._results_on_host = {}
 
     def _type(self, name: str) -> TensorType:
         """Return the type of an input for the current batch size and sequence lengths."""

@@ -46,15 +46,15 @@ class Predictor:
         self,
         network: Network,
         create: Callable[[int], Awaitable[InferenceContext]],
-        known: Callable[[], Restored],
+        get_facts: Callable[[], Restored],
     ) -> None:
         self._network = network
         self._create = create
-        self._known = known
+        self._get_facts = get_facts
         self._contexts = LruCache[Key, InferenceContext](MAX_GRAPHS, InferenceContext.close)
         self._exact: set[tuple[tuple[str, int], ...]] = set()
         self._inputs = {vertex.block: vertex for vertex in network.inputs}
-        self._asked: tuple[int, int | None] | None = None
+        self._latest_request: tuple[int, int | None] | None = None
         self._latest: InferenceContext
         self._readings: dict[bool, _Reading] = {}
         self._turn = asyncio.Lock()
@@ -62,7 +62,7 @@ class Predictor:
     def keep(self, context: InferenceContext) -> None:
         """Use a context for batches of the size that it was compiled for."""
         self._contexts[context.batch_size, self._lengths_of(context), frozenset()] = context
-        self._asked = None
+        self._latest_request = None
 
     async def predict(self, data: Any, batch_size: int | None, *, raw: bool = False) -> Any:
         """Return the predictions of the outputs for rows; see `NNModel.predict`.
@@ -71,7 +71,7 @@ class Predictor:
         unknown inputs, NNM711 for rows that are too long or have no position, and the errors of
         reading rows in the form of the dataset.
         """
-        about = self._known()
+        about = self._get_facts()
         reading = self._readings.get(raw)
         if reading is None or reading.about is not about:
             reading = self._readings[raw] = _Reading(self._network, about, raw=raw)
@@ -96,7 +96,7 @@ class Predictor:
         (output,), (vertex,) = self._network.outputs, self._network.inputs
         await self._turn.acquire()
         try:
-            if self._asked == (entry.rows, batch_size) and self._latest.ready:
+            if self._latest_request == (entry.rows, batch_size) and self._latest.ready:
                 outputs, lengths = (await self._latest.begin([entry.array]))[0], NO_LENGTHS
             else:
                 rows = _Rows()
@@ -117,7 +117,7 @@ class Predictor:
         arrays |= {LENGTH + name: HostArray.of(rows.lengths[name], "float32") for name in masked}
         context = await self._context((size, tuple(sorted(lengths.items())), masked))
         if total == size:
-            self._asked, self._latest = (total, batch_size), context
+            self._latest_request, self._latest = (total, batch_size), context
             padded = await context.compute(arrays)
         else:
             padded = await _in_batches(context, arrays, total)
@@ -173,7 +173,7 @@ class Predictor:
                 context.set_sequence_length(dict(key[1]))
             context.mask(key[2])
             self._contexts[key] = context
-        self._asked = None
+        self._latest_request = None
         return context
 
     def _lengths_of(self, context: InferenceContext) -> tuple[tuple[str, int], ...]:

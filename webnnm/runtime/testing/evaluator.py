@@ -41,10 +41,10 @@ class Evaluator:
         self._backend = backend
         self._executable = executable
         self._losses = losses
-        self._given: list[dict[str, DeviceTensor]] = [{}]
+        self._device_batches: list[dict[str, DeviceTensor]] = [{}]
         self._data: Arrays = {}
         self._rows = 0
-        self._held = False
+        self._is_resident = False
         self._results: dict[str, DeviceTensor] = {}
 
     @classmethod
@@ -63,13 +63,13 @@ class Evaluator:
         graph = evaluation_step(network, losses, batch=batch, sequence=sequence, masks=types)
         self = cls(backend, await backend.compile(graph), losses, batch)
         try:
-            self._given = [await backend.tensors(self._types)]
+            self._device_batches = [await backend.tensors(self._types)]
             for name, type in self._executable.outputs.items():
                 self._results[name] = await backend.tensor(type)
         except BaseException:
             self.close()
             raise
-        backend.claim("evaluation", *self._given[0].values(), *self._results.values())
+        backend.claim("evaluation", *self._device_batches[0].values(), *self._results.values())
         return self
 
     @property
@@ -83,7 +83,7 @@ class Evaluator:
         data |= {MASK + name: values for name, values in (masks or {}).items()}
         self._data = {name: values for name, values in data.items() if name in self._types}
         self._rows = len(next(iter(targets.values())))
-        self._held = False
+        self._is_resident = False
 
     async def hold(self) -> None:
         """Keep the rows on the device, a set of tensors per batch, unless they are too many.
@@ -93,12 +93,14 @@ class Evaluator:
         size = sum(array.data.nbytes for array in self._data.values())
         if size > self._backend.budget.resident_bytes:
             return
-        for _ in range(len(self._given), -(-self._rows // self.batch)):
-            self._given.append(await self._backend.tensors(self._types))
-            self._backend.claim("evaluation", *self._given[-1].values())
-        for start, tensors in zip(range(0, self._rows, self.batch), self._given, strict=True):
+        for _ in range(len(self._device_batches), -(-self._rows // self.batch)):
+            self._device_batches.append(await self._backend.tensors(self._types))
+            self._backend.claim("evaluation", *self._device_batches[-1].values())
+        for start, tensors in zip(
+            range(0, self._rows, self.batch), self._device_batches, strict=True
+        ):
             self._write(start, tensors)
-        self._held = True
+        self._is_resident = True
 
     def _write(self, start: int, tensors: Mapping[str, DeviceTensor]) -> None:
         """Upload the batch that begins at row `start`."""
@@ -119,8 +121,8 @@ class Evaluator:
         totals = dict.fromkeys(names, 0.0)
         parts: dict[str, list[HostArray]] = {name: [] for name in self._losses}
         for number, start in enumerate(range(0, self._rows, self.batch)):
-            tensors = self._given[number if self._held else 0]
-            if not self._held:
+            tensors = self._device_batches[number if self._is_resident else 0]
+            if not self._is_resident:
                 self._write(start, tensors)
             self._backend.dispatch(self._executable, bound | tensors, self._results)
             arrays = await self._backend.read(*(self._results[name] for name in names))
@@ -137,5 +139,5 @@ class Evaluator:
 
     def close(self) -> None:
         """Free the graph and its tensors."""
-        tensors_of_rows = [tensor for inputs in self._given for tensor in inputs.values()]
+        tensors_of_rows = [tensor for inputs in self._device_batches for tensor in inputs.values()]
         self._backend.release(*tensors_of_rows, *self._results.values(), self._executable)

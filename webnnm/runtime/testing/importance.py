@@ -157,7 +157,7 @@ async def _measure(
 
 def _columns(state: ModelState, inputs: Arrays) -> list[_Column]:
     """Return the columns of all inputs; an input whose rows are not vectors is one column."""
-    binding, facts = state.binding(), state.known_data()
+    binding, facts = state.binding(), state.data_facts()
     columns: list[_Column] = []
     for block, values in inputs.items():
         field = binding.dataset.inputs[binding.inputs[block].field]

@@ -53,8 +53,8 @@ class FoldingBuilder(GraphBuilder):
         if isinstance(node, OperatorNode) and node.operator.name != "identity":
             results = self._fold(node, _constant)
             if results is not None:
-                self._known[key] = tuple([self.constant(array) for array in results])
-                return self._known[key]
+                self._results_by_key[key] = tuple([self.constant(array) for array in results])
+                return self._results_by_key[key]
         return super()._add(key, node)
 
     def evaluate(self, x: Operand) -> HostArray | None:
