@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shutil
 from pathlib import Path
@@ -109,8 +110,8 @@ def _imported(site: Path, script: str) -> list[str]:
     """Return the modules that a script of a site imports, none if the script is not there yet."""
     file = site / script
     found = IMPORTED.findall(file.read_text(encoding="utf-8")) if file.exists() else []
-    folder = script.rpartition("/")[0]
-    return [f"{folder}/{name.removeprefix('./')}" for name in dict.fromkeys(found)]
+    folder = posixpath.dirname(script)
+    return [f"./{posixpath.normpath(f'{folder}/{name}')}" for name in dict.fromkeys(found)]
 
 
 def links(current: str) -> str:
