@@ -38,7 +38,7 @@ PLACE = re.compile(r"^( *)<!-- ([a-z]+) -->\n", re.MULTILINE)
 EVERYWHERE = ("head", "header", "footer")
 PROGRAM = re.compile(r'<script type="py" src="(\./[^"]+)" config="(\./[^"]+)">')
 """The program of a page in the page itself, and its configuration."""
-IMPORTED = re.compile(r"""(?:\bfrom|\bimport)\s*["'](\./[^"']+)["']""")
+IMPORTED = re.compile(r"""(?:\bfrom|\bimport)\s*["'](\.{1,2}/[^"']+)["']""")
 """A module that a script imports when it is loaded itself."""
 PYSCRIPT = (
     *("core-", "deprecations-manager", "donkey", "error", "pyodide_graph"),
