@@ -95,14 +95,21 @@ LATE = (
     *(f"{PACKAGE}runtime/testing/{name}.py" for name in ("evaluator", "testing", "validation")),
     *(
         f"{PACKAGE}evaluation/{name}.py"
-        for name in ("averages", "classification_report", "compare", "probabilities", "result")
+        for name in (
+            "averages",
+            "classification_report",
+            "compare",
+            "probabilities",
+            "result",
+            "table",
+        )
     ),
     *(f"{PACKAGE}expert/facts/{name}.py" for name in ("course", "hindsight", "learning")),
     *(
         f"{PACKAGE}expert/rules/{name}.py"
         for name in ("course", "generalisation", "learning", "units")
     ),
-    *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "scout")),
+    *(f"{PACKAGE}trainer/{name}.py" for name in ("outcome", "sampled_rows", "scout")),
     *(f"{PACKAGE}training/{name}.py" for name in ("layer_figures", "outcome_step", "probe_step")),
 )
 """Needed only by pages that use pictures, that recompute values to save memory, whose models have
