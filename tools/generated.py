@@ -10,6 +10,7 @@ from tools import (
     errors,
     expert,
     grammar,
+    hyperparameters,
     onnx_document,
     operator_index,
     operators,
@@ -20,6 +21,8 @@ from tools.common import ROOT, say
 
 def files() -> dict[Path, str]:
     """Return the text of every generated file by its path."""
+    by_optimizers = optimizers.files()
+    training = hyperparameters.write_table(by_optimizers[hyperparameters.PAGE])
     return {
         operator_index.PAGE: operator_index.page(),  # the first: others read it
         api.PAGE: api.page(),
@@ -30,7 +33,8 @@ def files() -> dict[Path, str]:
         onnx_document.PAGE: onnx_document.page(),
         operators.PAGE: operators.page(),
         **grammar.files(),
-        **optimizers.files(),
+        **by_optimizers,
+        hyperparameters.PAGE: training,
     }
 
 

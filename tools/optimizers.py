@@ -22,20 +22,28 @@ RECORDS = tuple({optimizer.name: optimizer for optimizer in OPTIMIZERS.values()}
 def files() -> dict[Path, str]:
     """Return the text of every file that lists the optimizers."""
     return {
-        DEFAULTS: _replace_between(DEFAULTS, BEGIN, END, f"\n\n{_tabulate_defaults()}\n\n"),
-        FORMULAS: _replace_between(FORMULAS, BEGIN, END, f"\n\n{_tabulate_formulas()}\n\n"),
-        CHOICE: _replace_between(CHOICE, 'id="optimizer">\n', "  </", _list_options()),
-        KEYWORDS: _replace_between(KEYWORDS, "OptimizerName = Literal[", "]", f"\n{_list_names()}"),
+        DEFAULTS: _replace_in(DEFAULTS, BEGIN, END, f"\n\n{_tabulate_defaults()}\n\n"),
+        FORMULAS: _replace_in(FORMULAS, BEGIN, END, f"\n\n{_tabulate_formulas()}\n\n"),
+        CHOICE: _replace_in(CHOICE, 'id="optimizer">\n', "  </", _list_options()),
+        KEYWORDS: _replace_in(KEYWORDS, "OptimizerName = Literal[", "]", f"\n{_list_names()}"),
     }
 
 
-def _replace_between(path: Path, begin: str, end: str, text: str) -> str:
-    """Return the text of a file with other text between two marks, which it must have."""
-    before, mark, rest = path.read_text("utf-8").partition(begin)
+def replace_between(text: str, begin: str, end: str, content: str) -> str:
+    """Return a text with other content between two marks, which it must have.
+
+    >>> replace_between("a < b > c", "<", ">", "-")
+    'a <-> c'
+    """
+    before, mark, rest = text.partition(begin)
     _, closing, after = rest.partition(end)
     if not closing:
-        raise ValueError(f"{path} has no {begin} with {end} after it")
-    return before + mark + text + closing + after
+        raise ValueError(f"there is no {begin} with {end} after it")
+    return before + mark + content + closing + after
+
+
+def _replace_in(path: Path, begin: str, end: str, content: str) -> str:
+    return replace_between(path.read_text("utf-8"), begin, end, content)
 
 
 def _tabulate_defaults() -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from webnnm.cli.setting_meanings import setting_meanings
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.references import ANYWHERE
 from webnnm.data.files.source import read_text
@@ -190,11 +191,15 @@ def table(arguments: argparse.Namespace) -> CSVDataset:
 def add_hyperparameters(parser: argparse.ArgumentParser) -> None:
     """Add an option for each hyperparameter of a training."""
     options = parser.add_argument_group("hyperparameters of the training")
+    meanings = setting_meanings()
     for name, hyperparameter in HYPERPARAMETERS.items():
         if name not in OWN_OPTIONS:
             words = {f"--{name}", f"--{name.replace('_', '-')}"}
             options.add_argument(
-                *sorted(words), dest=f"={name}", metavar="VALUE", help=hyperparameter.range
+                *sorted(words),
+                dest=f"={name}",
+                metavar="VALUE",
+                help=f"{meanings[name][:-1]}: {hyperparameter.range}".replace("%", "%%"),
             )
     options.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="the same, any spelling"
