@@ -4,7 +4,7 @@ from model_editor import ModelEditor
 from page import clear_error, element, ready, sentence, show_error, show_what_runs, table
 from pyscript import when
 
-from webnnm import NNModel, graph_text
+from webnnm import NNModel
 from webnnm.page_modules import load_rest
 
 latest = None  # the run that was asked for last
@@ -42,6 +42,8 @@ def show(model, given, found):
     element("answer").replaceChildren(table("What goes in and what comes out", header, rows))
     backend = model.backend.description
     element("backend").textContent = sentence(f"ran on {backend}")
+    from webnnm import graph_text  # a module of the second wheel
+
     element("graph").textContent = graph_text(model)
     result = element("result")
     result.dataset.backend = backend

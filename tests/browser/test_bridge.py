@@ -330,19 +330,19 @@ except Exception as error:
 async def test_a_bridge_registered_by_the_page_is_preferred(pyodide_page: PyodidePage) -> None:
     program = """
 import js, sys
-packed = list(pyodide_host.LOADED)
-pyodide_host.LOADED.clear()
+packed = list(pyodide_host.BRIDGES)
+pyodide_host.BRIDGES.clear()
 js.pyodide.registerJsModule("webnnm_bridge", packed[0]._module)
 try:
     registered = await WebNNBackend.open()
-    bridge = pyodide_host.LOADED[0]
+    bridge = pyodide_host.BRIDGES[0]
     own = bridge._module is sys.modules["webnnm_bridge"]
     result = [own, bridge is not packed[0], registered.device]
     registered.close()
 finally:
     js.pyodide.unregisterJsModule("webnnm_bridge")
     sys.modules.pop("webnnm_bridge", None)
-    pyodide_host.LOADED[:] = packed
+    pyodide_host.BRIDGES[:] = packed
 """
     assert await run(pyodide_page, program) == [True, True, "cpu"]
 
@@ -389,14 +389,14 @@ async def test_the_browser_shuffles_as_python_does(pyodide_page: PyodidePage) ->
     program = """
 from webnnm.core import random
 
-by_browser = list(random.FASTER)
+by_browser = list(random.FAST_SHUFFLES)
 assert by_browser, "loading the bridge says so"
 result = []
 for n in (0, 1, 2, 3, 10, 257, 5000):
     one = random.Stream(4, 2, n).permutation(n)
-    random.FASTER.clear()
+    random.FAST_SHUFFLES.clear()
     result.append(one == random.Stream(4, 2, n).permutation(n))
-    random.FASTER.extend(by_browser)
+    random.FAST_SHUFFLES.extend(by_browser)
 from array import array
 result.append(by_browser[-1](array("I", [2**32 - 1, 0]), 3) == array("i"))
 result.append(by_browser[-1](array("I", [2**32 - 2, 0]), 3) != array("i"))

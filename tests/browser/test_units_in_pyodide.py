@@ -17,7 +17,7 @@ TIME_LIMIT = 1800
 """Seconds; a minute is usual."""
 DESKTOP_ONLY = frozenset({"cli", "test_batches.py"})
 IN_NODE = (
-    *("data/test_source.py", "formats/test_atomic.py", "formats/test_safetensors.py"),
+    *("data/test_source.py", "core/test_atomic.py", "snapshots/test_safetensors.py"),
     *("core/test_arrays.py", "core/test_random.py", "snapshots/test_snapshot.py"),
     *("backends/test_selection.py", "backends/test_kernel_backends.py"),
     "trainer/test_progress.py",

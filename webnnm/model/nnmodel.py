@@ -728,9 +728,17 @@ class NNModel:
         def __getattr__(self, name: str) -> Any:
             """Return a method by its name in JavaScript (spec H)."""
             if name in MOVED:
-                message = f"models have no attribute {name!r}: use {MOVED[name]}"
-                raise AttributeError(message, name=name, obj=self)
+                raise self._moved(name)
             return by_javascript_name(self, name, {"setDatasetToModel": "set_dataset"})
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in MOVED:
+                raise self._moved(name)
+            super().__setattr__(name, value)
+
+        def _moved(self, name: str) -> AttributeError:
+            message = f"models have no attribute {name!r}: use {MOVED[name]}"
+            return AttributeError(message, name=name, obj=self)
 
 
 async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Backend:

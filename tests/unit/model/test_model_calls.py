@@ -140,3 +140,11 @@ async def test_results_and_data_can_be_copied_but_not_models(duplicate: Callable
     assert "await NNModel.load(await model.save())" in caught.value.hint
     other = await NNModel.load(await model.save(), **QUIET)
     assert (await other.predict(rows)).tolist() == prediction.tolist()
+
+
+async def test_what_moved_is_neither_read_nor_set_on_a_model() -> None:
+    async with await NNModel.create(source=SOURCE, backend="numpy", log=lambda _: None) as model:
+        with pytest.raises(AttributeError, match=r"use model\.state\.batch_size"):
+            model.batch_size  # noqa: B018
+        with pytest.raises(AttributeError, match=r"use model\.state\.batch_size"):
+            model.batch_size = 3

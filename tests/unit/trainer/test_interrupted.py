@@ -371,9 +371,9 @@ async def test_setters_are_refused_while_a_training_runs() -> None:
     one = np.zeros((3, 6))
     attempts: list[Callable[[], Any]] = [
         lambda: model.set_dataset(data),
-        lambda: setattr(model, "batch_size", 3),
+        lambda: setattr(model.state, "batch_size", 3),
         lambda: setattr(model, "seed", 3),
-        lambda: setattr(model, "sequence", {}),
+        lambda: setattr(model.state, "sequence", {}),
         lambda: model.state.parameters.set("w1", one),
         lambda: model.state.parameters.take({"w1": one}),
         lambda: model.take_parameters(other),

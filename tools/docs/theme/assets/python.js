@@ -22,13 +22,17 @@ async function bytes(address) {
  */
 async function start(runtime, files) {
   const { loadPyodide } = /** @type {Pyodide} */ (await import(`${runtime}pyodide/pyodide.mjs`));
-  const names = ["bridge", "downloads", "files", "onnxruntime", "tokenizers"];
+  const paths = [
+    "webnn/bridge", "onnxruntime/onnxruntime", "page/downloads", "page/files", "page/tokenizers",
+  ];
   const [pyodide, session, ...modules] = await Promise.all([
     loadPyodide({ packages: ["webnnm", "webnnm-rest"] }),
     bytes(new URL("session.py", import.meta.url)),
-    ...names.map((name) => import(`${runtime}webnnm/${name}.js`)),
+    ...paths.map((path) => import(`${runtime}webnnm/${path}.js`)),
   ]);
-  names.forEach((name, index) => pyodide.registerJsModule(`webnnm_${name}`, modules[index]));
+  paths.forEach((path, index) => {
+    pyodide.registerJsModule(`webnnm_${path.split("/")[1]}`, modules[index]);
+  });
   const decoder = new TextDecoder();
   const write = (/** @type {Uint8Array} */ written) => {
     postMessage({ text: decoder.decode(written, { stream: true }) });

@@ -266,7 +266,7 @@ def gru(
             steps=x.shape[0],
             hidden_size=r.shape[2],
             return_sequence=True,
-            direction=_DIRECTIONS[c.word("direction", "forward")],
+            direction=_DIRECTIONS[c.string("direction", "forward")],
             reset_after=c.flag("linear_before_reset"),
             layout="zrn",
         )
@@ -345,7 +345,7 @@ def lstm(
         steps=sequence.shape[0],
         hidden_size=r.shape[2],
         return_sequence=True,
-        direction=_DIRECTIONS[c.word("direction", "forward")],
+        direction=_DIRECTIONS[c.string("direction", "forward")],
         layout="iofg",
     )
     return _all_outputs(c, results, 2)
