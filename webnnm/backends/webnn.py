@@ -199,18 +199,18 @@ class WebNNBackend(Backend):
         compiled = compile_plan(graph, self._target(constants or (), recompute=recompute))
         plan, variant = compiled.plan, ""
         if constants:
-            from webnnm.compiler.embedding import embedded
+            from webnnm.compiler.embedding import embed_constants
 
             values: dict[str, int | HostArray] = {
                 name: value.handle if isinstance(value, DeviceTensor) else value
                 for name, value in constants.items()
             }
             limit = self.max_constant_bytes
-            plan = embedded(compiled.plan, values, constant_bytes=limit)
+            plan = embed_constants(compiled.plan, values, constant_bytes=limit)
             if any(self._storage_type(type) != type for type in plan.inputs.values()):
                 # Those too large to be constants are inputs, of the type that tensors hold.
                 compiled = compile_plan(graph, self._target(recompute=recompute))
-                plan = embedded(compiled.plan, values, constant_bytes=limit)
+                plan = embed_constants(compiled.plan, values, constant_bytes=limit)
             self._variants += 1  # the tensors may have other values next time
             variant = f" {self._variants}"
         self.rewrites += [text for text in compiled.rewrites if text not in self.rewrites]

@@ -19,7 +19,7 @@ SMALL = 16
 """By at least this factor, a product of few rows with a matrix is smaller than the matrix."""
 
 
-def embedded(
+def embed_constants(
     plan: Plan,
     values: Mapping[str, int | HostArray],
     *,

@@ -27,7 +27,7 @@ from webnnm.notation import parse
 from webnnm.notation.syntax import Document
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import Objective, objectives
-from webnnm.trainer.review import Review, given_settings
+from webnnm.trainer.review import Review, explicit_settings
 from webnnm.trainer.row_settings import settings_by_rows
 from webnnm.training.output_activation import activation_of
 from webnnm.training.settings import Settings, parse_settings
@@ -221,8 +221,8 @@ class Reviewer:
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)
         off = () if facts.history is None else facts.history.settings.silence
-        found = hindsight(facts, off=off, early=early)
-        return sorted(consistent(found), key=lambda finding: finding.rank)
+        findings = hindsight(facts, off=off, early=early)
+        return sorted(consistent(findings), key=lambda finding: finding.rank)
 
     def failure(self, error: Exception) -> Finding:
         """Return the finding that a training could not be measured."""
@@ -230,11 +230,11 @@ class Reviewer:
 
         return failure("E900", error)
 
-    def final_findings(self, history: History, found: Sequence[Finding]) -> list[Finding]:
+    def final_findings(self, history: History, findings: Sequence[Finding]) -> list[Finding]:
         """Return the findings of a training that has ended, including those that it adds."""
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)
-        return consistent(tried([*history.findings, *found], facts))
+        return consistent(tried([*history.findings, *findings], facts))
 
 
 def with_history(facts: Facts, history: History) -> Facts:
@@ -345,7 +345,7 @@ def review(
     hint = "name them, as in review(model, epochs=20)"
     settings = parse_settings(merge_keywords(hyperparameters, more, "webnnm.review", hint))
     if history is not None:
-        settings = parse_settings(given_settings(history) | settings.explicit_values())
+        settings = parse_settings(explicit_settings(history) | settings.explicit_values())
     if isinstance(model, str):
         model = parse(model)
     subject: Reviewed

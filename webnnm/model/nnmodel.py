@@ -27,7 +27,7 @@ from webnnm.model.report import layer_rows, parameter_count, summary
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
-from webnnm.trainer.review import given_settings
+from webnnm.trainer.review import explicit_settings
 from webnnm.trainer.row_settings import settings_by_rows
 from webnnm.training.settings import Settings
 
@@ -458,10 +458,10 @@ class NNModel:
         is about twice as fast. Returns how long the compilation took.
         """
         context = await self.create_context(batch_size, sequence_length)
-        found = await context.compile()
+        compilation = await context.compile()
         self._predictor.keep(context)
-        self.state.log(str(found))
-        return found
+        self.state.log(str(compilation))
+        return compilation
 
     async def run(self, context: InferenceContext) -> InferenceContext:
         """Compute the outputs of a context with the current parameters; return the context."""
@@ -670,7 +670,7 @@ class NNModel:
         """
         history = None
         if isinstance(hyperparameters, History):
-            history, hyperparameters = hyperparameters, given_settings(hyperparameters)
+            history, hyperparameters = hyperparameters, explicit_settings(hyperparameters)
         written = read_hyperparameters(
             hyperparameters, more, "NNModel.review", "model.review(epochs=20)"
         )
@@ -691,9 +691,11 @@ class NNModel:
         state = self.state
         state.binding()
         with state.occupancy.by("scouting", changes=True):
-            found = await scout(state, state.losses(), seeds, self.seed if seed is None else seed)
-        self.state.log(str(found))
-        return found
+            scouting = await scout(
+                state, state.losses(), seeds, self.seed if seed is None else seed
+            )
+        self.state.log(str(scouting))
+        return scouting
 
     def _complete(self, settings: Settings) -> Settings:
         """Return settings with what the user left out taken from optimizer, model and data."""
@@ -720,8 +722,8 @@ class NNModel:
             self.state.sequence = {**self.state.sequence, **length}
         elif length is not None:
             names = [vertex.features[0].sequence for vertex in self.state.network.inputs]
-            known = {name: length for name in names if name is not None}
-            self.state.sequence = {**self.state.sequence, **known}
+            lengths = {name: length for name in names if name is not None}
+            self.state.sequence = {**self.state.sequence, **lengths}
 
     if not TYPE_CHECKING:  # so that type checkers report unknown names
 

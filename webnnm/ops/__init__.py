@@ -39,7 +39,7 @@ def _by_method(operators: Iterable[AnyOperator]) -> dict[str, AnyOperator]:
 
 
 @cache
-def _unlisted() -> Mapping[str, str]:
+def _scan_unindexed() -> Mapping[str, str]:
     """Return the modules of operators that the index does not list yet.
 
     Pages have none: nothing lies in folders there.
@@ -63,7 +63,7 @@ def registry() -> Mapping[str, AnyOperator]:
     >>> registry()["matmul"].summary
     'matrix product'
     """
-    modules = {*MODULES.values(), *_unlisted().values()}
+    modules = {*MODULES.values(), *_scan_unindexed().values()}
     library = [each for module in sorted(modules) for each in _members(module).values()]
     return {each.name: each for each in sorted([*library, *_added().values()], key=_name_of)}
 
@@ -91,7 +91,7 @@ def method(name: str) -> AnyOperator | None:
     """Return the operator that Python calls by this snake_case name, or None."""
     if name in _added():
         return _added()[name]
-    module = MODULES.get(name) or _unlisted().get(name)
+    module = MODULES.get(name) or _scan_unindexed().get(name)
     return _members(module).get(name) if module else None
 
 

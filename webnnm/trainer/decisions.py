@@ -95,22 +95,22 @@ def decide(state: ModelState, reviewer: Reviewer | None, settings: Settings) -> 
     )
 
 
-async def scouted(state: ModelState, reviewer: Reviewer | None, decided: Decided) -> Decided:
+async def try_seeds(state: ModelState, reviewer: Reviewer | None, decided: Decided) -> Decided:
     """Try other initial parameters, keep the best, and review the measurements."""
     from webnnm.trainer.scout import scout, seeds_within_budget
 
     seeds = seeds_within_budget(decided.settings.seeds, state.parameters.count)
     settings = replace(decided.settings, seeds=seeds)
-    found = await scout(state, decided.losses, seeds, settings.seed)
+    scouting = await scout(state, decided.losses, seeds, settings.seed)
     if reviewer is None:
-        return replace(decided, settings=settings, scouting=found)
-    again = reviewer.review(settings, scouting=found.to_dict())
+        return replace(decided, settings=settings, scouting=scouting)
+    again = reviewer.review(settings, scouting=scouting.to_dict())
     return replace(
         decided,
         settings=settings,
         findings=[*decided.findings, *again.news(decided.review)],
         losses=chosen_losses(state, settings, again.losses),
-        scouting=found,
+        scouting=scouting,
     )
 
 

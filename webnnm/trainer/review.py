@@ -70,7 +70,7 @@ class Review:
 
     def __str__(self) -> str:
         lines = self._grouped(SEVERITIES)
-        shown = self._shown()
+        shown = self._visible_values()
         if shown:
             usual = [f"{n} {v}" for n, v in shown.items() if self.origins[n] == "default"]
             lines += ["Settings", *(f"  {text}" for text in self._decided())]
@@ -81,7 +81,9 @@ class Review:
         """Return findings and settings as HTML tables, as notebooks show them."""
         from webnnm.core.markup import html_table, join, tag
 
-        shown = [(name, str(value), self.origins[name]) for name, value in self._shown().items()]
+        shown = [
+            (name, str(value), self.origins[name]) for name, value in self._visible_values().items()
+        ]
         findings = Findings(self.findings).to_html()
         if not shown:
             return findings
@@ -90,7 +92,7 @@ class Review:
 
     _repr_html_ = to_html
 
-    def _shown(self) -> dict[str, Any]:
+    def _visible_values(self) -> dict[str, Any]:
         """Return the settings and losses that have an origin and can be shown, by name."""
         settings = self.settings
         if not settings.warmup_epochs and settings.epochs:  # 0 stands for a share of the epochs
@@ -107,7 +109,7 @@ class Review:
 
     def _decided(self) -> list[str]:
         """Return the settings that are not defaults, with their origins."""
-        shown = self._shown()
+        shown = self._visible_values()
         return [
             f"{name} {shown[name]} ({origin})"
             for name, origin in self.origins.items()
@@ -118,17 +120,17 @@ class Review:
         lines: list[str] = []
         shown = [f for f in self.findings if f.severity in severities and str(f) not in told]
         for area in AREAS:
-            found = [finding for finding in shown if finding.area == area]
-            found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-            if found:
-                lines += [area, *(f"  {line}" for f in found for line in str(f).split("\n"))]
+            findings = [finding for finding in shown if finding.area == area]
+            findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+            if findings:
+                lines += [area, *(f"  {line}" for f in findings for line in str(f).split("\n"))]
         return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return the review as plain values for JSON."""
         return {
             "findings": [finding.to_dict() for finding in self.findings],
-            "settings": self._shown(),
+            "settings": self._visible_values(),
             "origins": dict(self.origins),
             **({"examined": self.examined} if self.examined else {}),
         }
@@ -167,7 +169,7 @@ def resolve_without_review(settings: Settings, dataset: AnyDataset) -> Review:
     return Review(findings=(), settings=resolved, origins=origins)
 
 
-def given_settings(history: History) -> dict[str, Any]:
+def explicit_settings(history: History) -> dict[str, Any]:
     """Return the hyperparameters that the user gave to a training."""
     settings = history.settings
     names = [name for name, origin in history.chosen.items() if origin == "given"]

@@ -34,6 +34,6 @@ class Reviewer(Protocol):
         """Return the finding that the outcome of a training could not be measured."""
         ...
 
-    def final_findings(self, history: History, found: Sequence[Finding]) -> list[Finding]:
+    def final_findings(self, history: History, findings: Sequence[Finding]) -> list[Finding]:
         """Return the findings of a training that has ended, including those that it adds."""
         ...

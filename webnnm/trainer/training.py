@@ -26,8 +26,8 @@ from webnnm.trainer.decisions import (
     decide,
     feed_of,
     finished_weights,
-    scouted,
     step_settings,
+    try_seeds,
 )
 from webnnm.trainer.progress import Reporter, display
 from webnnm.trainer.records import (
@@ -173,10 +173,10 @@ class Training(Unfinished):
 
     async def _give_checkpoints(self, run: TrainingRun) -> None:
         while self._asked:
-            found = await to_the_end(self._capture(run))
+            checkpoint = await to_the_end(self._capture(run))
             asked = self._asked.pop(0)
             if not asked.done():  # the requester may have gone
-                asked.set_result(found)
+                asked.set_result(checkpoint)
 
     async def _answered(self, run: TrainingRun, answer: Any) -> None:
         """Handle what a callback, or its coroutine, returned; False stops the training.
@@ -277,7 +277,7 @@ class Training(Unfinished):
             note(line)
         if decided.settings.seeds > 0 and state.parameters.count:
             with self._timed(history.phases, "scouting"):
-                decided = await scouted(state, self._reviewer, decided)
+                decided = await try_seeds(state, self._reviewer, decided)
             assert decided.scouting is not None
             history.scouting = plain(decided.scouting.to_dict())
             note(str(decided.scouting))
@@ -360,10 +360,10 @@ class Training(Unfinished):
             self._warn(f"the results of the training could not be measured: {error}")
         except Exception as error:
             failures = [reviewer.failure(error)]
-        found = [*reviewer.hindsight(history), *failures]
-        for line in brief(finding for finding in found if finding.id not in self._told):
+        findings = [*reviewer.hindsight(history), *failures]
+        for line in brief(finding for finding in findings if finding.id not in self._told):
             self._reporter.note(line)
-        history.findings = Findings(reviewer.final_findings(history, found))
+        history.findings = Findings(reviewer.final_findings(history, findings))
 
     async def _hand_back(self, run: TrainingRun, *, restore: bool) -> None:
         """Give the model the parameters of a known step, and the state needed to resume from it."""
@@ -496,8 +496,8 @@ class Training(Unfinished):
             return
         from webnnm.trainer.divergence import divergence
 
-        found = await divergence(run, totals, self._settings.accumulate)
-        for k in range(found.epoch - 1 - self.history.finished):  # these went well
+        result = await divergence(run, totals, self._settings.accumulate)
+        for k in range(result.epoch - 1 - self.history.finished):  # these went well
             await self._ended(run, recorder.record(k), k + 1, len(totals))
-        self.history.findings.append(found.finding)
-        raise found.error
+        self.history.findings.append(result.finding)
+        raise result.error

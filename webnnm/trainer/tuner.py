@@ -91,11 +91,11 @@ class DispatchTuner:
             self.settled = self.trusted >= TRIALS
             return fewer if self.settled and self.best_seconds > seconds else present
         self._before = (1, math.inf)  # it is faster: compare more steps with the current number
-        wanted = self.micro_steps(present=present, epoch=epoch, left=left, **costs)
-        if wanted != present:
+        steps = self.micro_steps(present=present, epoch=epoch, left=left, **costs)
+        if steps != present:
             self._before = (present, self.best_seconds)
             self.restart()
-        return wanted
+        return steps
 
     def micro_steps(
         self,
@@ -131,13 +131,13 @@ class DispatchTuner:
         return wanted if saved > build + (wanted - 1) * device_build else present
 
 
-def _fitting(wanted: int, epoch: int) -> int:
-    """Return a number near the wanted one that divides an epoch's steps or is a multiple of them.
+def _fitting(steps: int, epoch: int) -> int:
+    """Return a number of at most `steps` that divides an epoch's steps or is a multiple of them.
 
     >>> _fitting(16, 7), _fitting(16, 30), _fitting(16, 31)
     (14, 15, 16)
     """
-    for number in range(wanted, wanted // 2, -1):
+    for number in range(steps, steps // 2, -1):
         if number % epoch == 0 or epoch % number == 0:
             return number
-    return wanted
+    return steps

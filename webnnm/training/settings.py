@@ -37,7 +37,7 @@ def _field(default: Any, range: str, read: Callable[[Any], Any], *spellings: str
     return field(default=default, metadata={"hyperparameter": hyperparameter})
 
 
-def _tested(default: Any, range: str, is_allowed: Callable[[Any], bool], *spellings: str) -> Any:
+def _predicate(default: Any, range: str, is_allowed: Callable[[Any], bool], *spellings: str) -> Any:
     """Return a field whose values pass a test unchanged; its default also passes."""
 
     def read(value: Any) -> Any:
@@ -53,7 +53,7 @@ def _integer(default: int | None, low: int, *, below: int = INTEGER_LIMIT) -> An
         return _is_integer(value) and low <= value < below
 
     range = f"an integer from {low} to below 2**{below.bit_length() - 1}"
-    return _tested(default, range, is_allowed)
+    return _predicate(default, range, is_allowed)
 
 
 def _is_integer(value: Any) -> bool:
@@ -77,7 +77,7 @@ def _number(
     limits = f", below {below:g}" if below < math.inf else ""
     limits += f", at most {most:g}" if most < math.inf else ""
     range = f"a number {'above' if above else 'from'} {low:g}{limits}"
-    return _tested(default, range, is_allowed, *spellings)
+    return _predicate(default, range, is_allowed, *spellings)
 
 
 def _option(default: str, options: Iterable[str], *spellings: str, **synonyms: str) -> Any:
@@ -96,7 +96,7 @@ def _option(default: str, options: Iterable[str], *spellings: str, **synonyms: s
 
 
 def _flag(default: bool) -> Any:
-    return _tested(default, "true or false", lambda value: isinstance(value, bool))
+    return _predicate(default, "true or false", lambda value: isinstance(value, bool))
 
 
 def _read_functions(value: Any) -> Any:
@@ -258,15 +258,15 @@ class Settings:
     """The type of inputs whose type is not in the text (F.4)."""
     shuffle: bool = _flag(True)
     """Whether the order of the rows changes from epoch to epoch (G.3)."""
-    seed: int | None = _tested(None, "an integer between -2**64 and 2**64", _is_integer)
+    seed: int | None = _predicate(None, "an integer between -2**64 and 2**64", _is_integer)
     """The seed of all random numbers; None for the model's."""
     silence: tuple[str, ...] = _field((), 'ids of rules, such as ("E603",)', _read_rules)
     """Rules of the expert system that are not applied."""
     progress: Any = _field("auto", "see webnnm.trainer.progress.display", lambda value: value)
     """How the course of the training is shown."""
-    on_epoch: Callable[..., Any] | None = _tested(None, "a callable", callable)
+    on_epoch: Callable[..., Any] | None = _predicate(None, "a callable", callable)
     """A function called after each epoch with its record; False ends the training."""
-    on_batch: Callable[..., Any] | None = _tested(None, "a callable", callable)
+    on_batch: Callable[..., Any] | None = _predicate(None, "a callable", callable)
     """A function called after each batch with its record; False ends the training."""
     explicit: frozenset[str] = frozenset()
 

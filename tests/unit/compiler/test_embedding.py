@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder
-from webnnm.compiler.embedding import embedded
+from webnnm.compiler.embedding import embed_constants
 from webnnm.compiler.plan import Plan, lower
 from webnnm.core.arrays import HostArray
 
@@ -30,7 +30,7 @@ def held(plan: Plan) -> list[dict[str, Any]]:
 
 
 def test_a_constant_that_is_transposed_and_used_is_there_twice() -> None:
-    plan = embedded(tied(), {"table": 7, "scale": 8})
+    plan = embed_constants(tied(), {"table": 7, "scale": 8})
     assert [*plan.inputs] == ["ids"]
     assert [(each["tensor"], each["length"]) for each in held(plan)] == [
         (7, 320),
@@ -44,14 +44,14 @@ def test_a_constant_that_is_transposed_and_used_is_there_twice() -> None:
 
 
 def test_for_many_rows_it_is_there_once() -> None:
-    assert len(held(embedded(tied(2), {"table": 7}))) == 1
+    assert len(held(embed_constants(tied(2), {"table": 7}))) == 1
 
 
 def test_a_constant_that_is_only_transposed_is_there_once() -> None:
     b = GraphBuilder()
     table = b.input("table", "float32", [5, 3])
     product = b.matmul(b.input("x", "float32", [2, 3]), b.transpose(table))
-    assert len(held(embedded(lower(b.build({"y": product})), {"table": 7}))) == 1
+    assert len(held(embed_constants(lower(b.build({"y": product})), {"table": 7}))) == 1
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_a_constant_that_is_only_transposed_is_there_once() -> None:
     ],
 )
 def test_what_is_too_large_stays_an_input(room: int, inputs: list[str], copied: bool) -> None:
-    plan = embedded(tied(), {"table": 7, "scale": 8}, graph_bytes=room)
+    plan = embed_constants(tied(), {"table": 7, "scale": 8}, graph_bytes=room)
     assert [name for name in plan.inputs if name != "ids"] == inputs
     assert (plan.content["operators"] != tied().content["operators"]) == copied
 
 
 def test_values_on_the_host_lie_beside_the_plan() -> None:
     array = HostArray.of([[1.0] * 16] * 5, "float32")
-    plan = embedded(tied(), {"table": array, "scale": 8})
+    plan = embed_constants(tied(), {"table": array, "scale": 8})
     assert plan.beside == (array.data,)
     places = [(each.get("tensor"), each.get("beside")) for each in plan.content["constants"]]
     assert places == [(None, 0), (8, None), (None, 0)]
