@@ -13,7 +13,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, rewrite
 from webnnm.ops.cast import float_range
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 
 LOSING_NAN = frozenset({"argMax", "argMin", "reduceMax", "reduceMin", "sign"})
 """Operators that lose NaN as some browsers do, whose guards help here too."""
@@ -62,8 +62,8 @@ def _product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     )
     while number > 1:
         half = number // 2
-        pairs = cut(b, rows, 0, 0, half) * cut(b, rows, 0, half, half)
-        odd = [cut(b, rows, 0, 2 * half, 1)] if number % 2 else []
+        pairs = slice_axis(b, rows, 0, 0, half) * slice_axis(b, rows, 0, half, half)
+        odd = [slice_axis(b, rows, 0, 2 * half, 1)] if number % 2 else []
         rows = b.concat([pairs, *odd], axis=0)
         number = half + len(odd)
     return b.reshape(rows, new_shape=node.types[0].shape)

@@ -92,7 +92,7 @@ def kind_of(check: Any) -> str:
     """Return which values a check of an option accepts, from its docstring or that of its maker.
 
     >>> from webnnm.ops.declare import checks
-    >>> kind_of(checks.boolean), kind_of(checks.word("left", "right"))
+    >>> kind_of(checks.boolean), kind_of(checks.choice("left", "right"))
     ('True or False', '"left", "right"')
     """
     if not inspect.isfunction(check):
@@ -106,8 +106,8 @@ def kind_of(check: Any) -> str:
     first = (text or "").partition("\n")[0].removesuffix(".")
     opening = r"(Accept|Return a check (for|that accepts)|Return the option of) "
     first = re.sub(f"^{opening}", "", first)
-    if "words" in bounds:
-        return ", ".join(f'"{choice}"' for choice in bounds["words"])
+    if "choices" in bounds:
+        return ", ".join(f'"{choice}"' for choice in bounds["choices"])
     for name, value in bounds.items():
         if value is not None:
             first = first.replace(f"`{name}` if that is given", str(value))

@@ -89,7 +89,7 @@ def grouped_transpose(b: GraphBuilder, node: Node) -> Replacement | None:
 def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
     """A transposed convolution with padding → one without, cut to size."""
     from webnnm.ops.declare.convolution import grow
-    from webnnm.ops.declare.spatial import height_width, lettered
+    from webnnm.ops.declare.spatial import height_width, sizes_by_letter
     from webnnm.ops.declare.windows import reach
 
     if not isinstance(node, OperatorNode) or not any(node.options["padding"]):
@@ -98,8 +98,8 @@ def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
     assert x is not None
     assert kernel is not None
     options = node.options
-    sizes = height_width(lettered(options["input_layout"], x.shape))
-    window = height_width(lettered(options["filter_layout"], kernel.shape))
+    sizes = height_width(sizes_by_letter(options["input_layout"], x.shape))
+    window = height_width(sizes_by_letter(options["filter_layout"], kernel.shape))
     out = grow(sizes, window, **options)
     starts, lengths, missing = [0] * 4, list(node.types[0].shape), [0, 0]
     for k, letter in enumerate("hw"):
@@ -122,7 +122,7 @@ def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
 
 def unread(b: GraphBuilder, node: Node) -> Operand | None:
     """A padded convolution with trailing cells that no window reads → the same without them."""
-    from webnnm.ops.declare.spatial import height_width, lettered
+    from webnnm.ops.declare.spatial import height_width, sizes_by_letter
     from webnnm.ops.declare.windows import reach
 
     if not isinstance(node, OperatorNode) or not any(node.options["padding"]):
@@ -131,8 +131,8 @@ def unread(b: GraphBuilder, node: Node) -> Operand | None:
     assert x is not None
     assert kernel is not None
     options, layout = node.options, node.options["input_layout"]
-    window = height_width(lettered(options["filter_layout"], kernel.shape))
-    out = height_width(lettered(layout, node.types[0].shape))
+    window = height_width(sizes_by_letter(options["filter_layout"], kernel.shape))
+    out = height_width(sizes_by_letter(layout, node.types[0].shape))
     sizes = list(x.shape)
     for k, letter in enumerate("hw"):
         if not any(options["padding"][2 * k : 2 * k + 2]):

@@ -10,7 +10,7 @@ from webnnm.compiler.extrema import larger
 from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Operand, OperatorNode
-from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.constants import constant_values
 
 SATURATED = 8.0
 """From this number on, gelu(x) is x and erf(x/√2) is 1."""
@@ -67,7 +67,7 @@ def error_function(b: GraphBuilder, x: Operand) -> Operand | None:
     factor = math.sqrt(2)
     if isinstance(x.node, OperatorNode) and x.node.operator.name == "mul":
         inner, scale = x.node.operands
-        values = known_values(scale) if scale and not scale.rank else None
+        values = constant_values(scale) if scale and not scale.rank else None
         if inner and values:
             x, factor = inner, factor * values[0]
     h = x if math.isclose(factor, 1, rel_tol=LAST_DIGIT) else x * factor
@@ -110,7 +110,7 @@ def triangle(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     inner, source = x.node, x
     if isinstance(inner, OperatorNode) and inner.operator.name == "expand":
         (source,) = inner.operands
-    values = known_values(source)
+    values = constant_values(source)
     if values is not None and all(map(math.isfinite, values)):
         return None
     height, width = x.shape[-2:]

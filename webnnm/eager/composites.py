@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from webnnm.core.errors import WebNNMError
 from webnnm.core.naming import camel_case
 from webnnm.ops import register
-from webnnm.ops.declare.composite import Declaration, composed
+from webnnm.ops.declare.composite import Declaration, declare_composite
 from webnnm.ops.declare.operator import Composite
 from webnnm.ops.declare.tensors import OperatorError
 
@@ -53,7 +53,7 @@ def composite(
     def declare(function: Callable[..., Any]) -> Composite:
         name = names[0] if names else camel_case(function.__name__)
         decompose = _of_arrays(name, function) if arrays else function
-        operator = composed(name, *names[1:], **declaration)(decompose)
+        operator = declare_composite(name, *names[1:], **declaration)(decompose)
         register(operator)
         return operator
 

@@ -31,7 +31,7 @@ from webnnm.graph.transforms.autodiff import pullback
 from webnnm.graph.transforms.batching import NO_METHOD
 from webnnm.graph.transforms.rewrite import copy_graph_into
 from webnnm.ops.declare.algebra import same_as_first
-from webnnm.ops.declare.batching import several
+from webnnm.ops.declare.batching import as_tuple
 from webnnm.ops.declare.operator import Composite, Slot
 
 Rule = Callable[..., Sequence[Operand | None]]
@@ -184,7 +184,7 @@ def _apply_operator(
         outputs = copy_graph_into(scope.builder, forward.graph, inputs)
     else:
         operator = _OPERATORS.of(name, forward, backward, [*inputs])
-        results = several(scope.builder.apply(operator, [*inputs.values()], {}))
+        results = as_tuple(scope.builder.apply(operator, [*inputs.values()], {}))
         outputs = dict(zip(forward.graph.outputs, results, strict=True))
     return forward.build_results(lambda name, dtype: Array(dtype, scope, outputs[name]))
 
@@ -277,7 +277,7 @@ def _make_custom_rule(
 
     def rule(b: Any, g: Any, _: Any, *operands: Operand) -> Sequence[Operand | None]:
         inputs = dict(zip(names, operands, strict=True))
-        for name, gradient in zip(forward.outputs, several(g), strict=True):
+        for name, gradient in zip(forward.outputs, as_tuple(g), strict=True):
             inputs[f"g{name[1:]}"] = gradient
         grads = _inline(b, backward, inputs)
         names_of_grads = [
@@ -319,7 +319,7 @@ def _make_recompute_rule(forward: Graph, names: Sequence[str]) -> Rule:
     def rule(b: Any, g: Any, _: Any, *operands: Operand) -> Sequence[Operand | None]:
         again = {x: b.apply(recomputed, [x], {}) for x in operands}
         outputs = _inline(b, forward, {n: again[x] for n, x in zip(names, operands, strict=True)})
-        seeds = [*zip(outputs.values(), several(g), strict=True)]
+        seeds = [*zip(outputs.values(), as_tuple(g), strict=True)]
         grads = dict(zip(again, pullback(seeds, [*again.values()]), strict=True))
         # An operand that occurs twice gets the sum of both gradients once.
         return [grads.pop(x, None) for x in operands]

@@ -22,7 +22,7 @@ from webnnm.graph.transforms.batching import NO_METHOD
 from webnnm.graph.transforms.rewrite import Replacement, copy_graph_into, inline_composites, rewrite
 from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.checks import integer
-from webnnm.ops.declare.operator import Operator, Option, Slot, decomposed
+from webnnm.ops.declare.operator import Operator, Option, Slot, lower_by_parts
 from webnnm.ops.declare.tensors import TensorType
 
 MAX_PENDING_OPERATIONS = 2000
@@ -63,7 +63,7 @@ alias = Operator(
     infer=same_as_first,
     gradient=_itself_alone,
     reference=_itself,
-    stablehlo=decomposed,
+    stablehlo=lower_by_parts,
     decompose=_itself,
     layer=None,
     samples=(),

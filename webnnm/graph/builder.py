@@ -15,7 +15,7 @@ from webnnm.core.errors import BackendError, Span, suggestion
 from webnnm.core.shapes import MAX_DIMENSION, is_integer, show
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.ops.declare.activation import Activation, is_activation
-from webnnm.ops.declare.checks import check_room, few_enough
+from webnnm.ops.declare.checks import check_amount, check_room
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite
 from webnnm.ops.declare.tensors import OperatorError, TensorType
 
@@ -355,7 +355,7 @@ def _normalize_constant_arguments(value: Any, dtype: Any, shape: Any) -> tuple[A
     if isinstance(value, range):
         # len() of a range fails beyond a machine word.
         number = max(0, -((value.start - value.stop) // value.step))
-        few_enough(number, "the numbers of a range")
+        check_amount(number, "the numbers of a range")
     return value, dtype, shape
 
 

@@ -52,7 +52,7 @@ def _scan_unindexed() -> Mapping[str, str]:
 
 
 @cache
-def _added() -> Mapping[str, AnyOperator]:
+def _user_operators() -> Mapping[str, AnyOperator]:
     return _by_method(_registered.values())
 
 
@@ -65,7 +65,9 @@ def registry() -> Mapping[str, AnyOperator]:
     """
     modules = {*MODULES.values(), *_scan_unindexed().values()}
     library = [each for module in sorted(modules) for each in _members(module).values()]
-    return {each.name: each for each in sorted([*library, *_added().values()], key=_name_of)}
+    return {
+        each.name: each for each in sorted([*library, *_user_operators().values()], key=_name_of)
+    }
 
 
 def _name_of(operator: AnyOperator) -> str:
@@ -89,8 +91,8 @@ def operator_names() -> list[str]:
 @lru_cache(512)
 def method(name: str) -> AnyOperator | None:
     """Return the operator that Python calls by this snake_case name, or None."""
-    if name in _added():
-        return _added()[name]
+    if name in _user_operators():
+        return _user_operators()[name]
     module = MODULES.get(name) or _scan_unindexed().get(name)
     return _members(module).get(name) if module else None
 
@@ -145,4 +147,4 @@ def _home(operator: AnyOperator) -> str:
 def _forget_listings() -> None:
     registry.cache_clear()
     method.cache_clear()
-    _added.cache_clear()
+    _user_operators.cache_clear()

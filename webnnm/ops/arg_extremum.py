@@ -18,9 +18,9 @@ from webnnm.ops.declare.operator import (
     no_gradient,
     sample,
 )
-from webnnm.ops.declare.padding import extremes, filled, one_step
+from webnnm.ops.declare.padding import extremes, fill_padding, one_step
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
-from webnnm.ops.reduce import reduced_layout, reduced_shape
+from webnnm.ops.reduce import infer_reduced_shape, layout_after_reduction
 
 INDEX_TYPES: tuple[DataType, ...] = ("int32", "int64")
 
@@ -64,7 +64,7 @@ def _build(builder: Builder, layer: BuildView, *, largest: bool) -> LayoutTensor
     x, mask = flow.tensor, None
     if role == "sequence" and flow.mask is not None:
         low, high = extremes(x.dtype)
-        x = filled(builder, flow, low if largest else high)
+        x = fill_padding(builder, flow, low if largest else high)
         mask = one_step(builder, flow.mask) if keep else None
     options = {
         "axis": flow.position(role),
@@ -72,7 +72,7 @@ def _build(builder: Builder, layer: BuildView, *, largest: bool) -> LayoutTensor
         "output_data_type": layer.dtype,
     }
     result = builder.apply(layer.operator, [x], options)
-    return LayoutTensor(result, *reduced_layout(flow, [role], keep), mask)
+    return LayoutTensor(result, *layout_after_reduction(flow, [role], keep), mask)
 
 
 def _index_type(value: Any) -> DataType:
@@ -100,7 +100,7 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
         options={
             "axis": Option(REQUIRED, checks.axis, positional=True),
             "keep_dimensions": Option(False, checks.boolean),
-            "output_data_type": Option("int32", checks.word(*INDEX_TYPES)),
+            "output_data_type": Option("int32", checks.choice(*INDEX_TYPES)),
         },
         infer=_infer,
         gradient=no_gradient,
@@ -116,7 +116,7 @@ def _arg(name: str, summary: str, kernel: str) -> Operator:
                     read=_index_type, default="int32", words=INDEX_TYPES
                 ),
             },
-            shape=partial(reduced_shape, option="axis"),
+            shape=partial(infer_reduced_shape, option="axis"),
             build=partial(_build, largest=kernel == "argmax"),
             dtype=lambda compute, options, types: options["output_data_type"],
         ),

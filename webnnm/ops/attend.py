@@ -11,7 +11,7 @@ from webnnm.core.shapes import show
 from webnnm.notation.syntax import Items, Number, Value
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.attention import MASKED, attention, require_causal
-from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.composite import declare_composite
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.grid_positions import grid_sizes
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
@@ -22,7 +22,7 @@ from webnnm.ops.declare.relative import MAX_DISTANCE
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
-from webnnm.ops.dropout import dropped
+from webnnm.ops.dropout import apply_dropout
 from webnnm.ops.positions import BASE
 from webnnm.ops.rotary import Turns, require_pairs
 
@@ -62,7 +62,7 @@ def _read_rope(value: Value) -> Turns | None:
 def _read_biased(value: Value) -> tuple[str, ...]:
     """Read whether all projections have a bias, or a list of the ones that do."""
     if isinstance(value, Items):
-        read = values.word(*PROJECTED, "o")
+        read = values.choice(*PROJECTED, "o")
         return tuple(read(item) for item in value.items)
     return (*PROJECTED, "o") if values.boolean(value) else ()
 
@@ -267,7 +267,7 @@ def _check_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     queries, keys, others = (
-        _projected(b, layer, slot, source)
+        _apply_projection(b, layer, slot, source)
         for slot, source in zip(PROJECTED, _sources(layer), strict=True)
     )
     # Positions of different sequences have nothing to do with each other.
@@ -289,7 +289,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
                     f"{option} needs causal queries that are padded in the same way as their keys"
                 )
                 layer.fail("NNM411", message, at=option, hint="give all rows equal lengths")
-        limit = partial(_limited, b, keys, queries, shifted)
+        limit = partial(_mask_scores, b, keys, queries, shifted)
         causal = causal and not shifted
     cache = token_cache(b, keys)
     kept = token_cache(b, queries) if cache is None else None
@@ -323,7 +323,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         max_distance=layer.options["max_distance"],
         grid=None if down is None or across is None else (down.tensor, across.tensor),
         **numbers,
-        drop=partial(_dropped, b, layer),
+        drop=partial(_drop_weights, b, layer),
         limit=limit,
         cache=cache,
         kept=kept,
@@ -338,7 +338,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     return result
 
 
-def _limited(
+def _mask_scores(
     b: Builder, keys: LayoutTensor, queries: LayoutTensor, shifted: bool, scores: Tensor
 ) -> Any:
     """Hide padded keys from queries, and if `shifted`, later keys in rows of any length.
@@ -367,11 +367,13 @@ def _valid(b: Builder, value: LayoutTensor) -> Any:
     return b.constant([float(value.tensor.shape[-2])], "float32")
 
 
-def _dropped(b: Builder, layer: BuildView, weights: Tensor) -> Tensor:
-    return dropped(b, layer, weights, layer.options["dropout"])
+def _drop_weights(b: Builder, layer: BuildView, weights: Tensor) -> Tensor:
+    return apply_dropout(b, layer, weights, layer.options["dropout"])
 
 
-def _projected(b: Builder, layer: BuildView, slot: str, source: LayoutTensor) -> LayoutTensor:
+def _apply_projection(
+    b: Builder, layer: BuildView, slot: str, source: LayoutTensor
+) -> LayoutTensor:
     value = by_token(source)
     if slot not in layer.parameters:
         return value
@@ -407,7 +409,7 @@ def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, A
     return found
 
 
-@composed(
+@declare_composite(
     "attend",
     summary="attention: softmax(Q·Kᵀ/√size + M)·V in each head",
     types={"mask": "any", "segments": "integer", "positions": "integer"},

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from webnnm.core.dtypes import FLOAT
 from webnnm.core.shapes import count
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.activation import fused_activation
+from webnnm.ops.declare.activation import pop_activation
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.normalising import (
@@ -17,16 +17,16 @@ from webnnm.ops.declare.normalising import (
     SCALE_AND_BIAS,
     affine,
     along,
+    cast_like,
     fit,
     inverse_deviation,
-    narrowed,
     require_sizes,
-    shared,
     spread,
-    widened,
+    tensor_without_batch,
+    to_float32,
 )
 from webnnm.ops.declare.operator import AnyOperator, Composite, Option, Slot, sample
-from webnnm.ops.declare.padding import column, placed
+from webnnm.ops.declare.padding import align_rows, column
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
@@ -62,23 +62,23 @@ def _decompose(
     epsilon: float,
 ) -> Tensor:
     # All but three steps work on only one number per channel.
-    factor = inverse_deviation(b, widened(b, variance), epsilon)
+    factor = inverse_deviation(b, to_float32(b, variance), epsilon)
     if scale is not None:
-        factor = factor * widened(b, scale)
+        factor = factor * to_float32(b, scale)
 
-    def placed(values: Tensor) -> Tensor:
+    def along_channels(values: Tensor) -> Tensor:
         return spread(b, values, [axis], x.rank)
 
-    centred = widened(b, x) - placed(widened(b, mean))
-    offset = None if bias is None else placed(bias)
-    return narrowed(b, affine(b, centred, placed(factor), offset), x)
+    centred = to_float32(b, x) - along_channels(to_float32(b, mean))
+    offset = None if bias is None else along_channels(bias)
+    return cast_like(b, affine(b, centred, along_channels(factor), offset), x)
 
 
 def _earlier(
     b: Builder, _operator: AnyOperator, operands: Sequence[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
     """Apply the fused `activation` of the 2022 draft to the result."""
-    return operands, options, fused_activation(b, options)
+    return operands, options, pop_activation(b, options)
 
 
 # The notation.
@@ -119,8 +119,8 @@ def _shape(layer: ShapeView) -> None:
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     axis = flow.position(_channel(layer, layer.features[0].names))
-    mean, variance = (shared(layer, slot.name) for slot in STATES)
-    rest = [shared(layer, slot.name) for slot in SCALE_AND_BIAS]
+    mean, variance = (tensor_without_batch(layer, slot.name) for slot in STATES)
+    rest = [tensor_without_batch(layer, slot.name) for slot in SCALE_AND_BIAS]
     options = {"axis": axis, "epsilon": layer.options["epsilon"]}
     if layer.training and {"mean", "variance"} <= layer.parameters:
         found = _batch_statistics(b, layer, axis)
@@ -128,7 +128,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         # Gradients flow through these statistics, so no backend's method can be used here.
         result = _decompose(b, flow.tensor, found.mean, found.variance, *rest, **options)
     else:
-        given = [narrowed(b, statistic, flow.tensor) for statistic in (mean, variance)]
+        given = [cast_like(b, statistic, flow.tensor) for statistic in (mean, variance)]
         result = b.apply(layer.operator, [flow.tensor, *given, *rest], options)
     return flow.with_tensor(result)
 
@@ -144,13 +144,13 @@ class _Statistics(NamedTuple):
 def _batch_statistics(b: Builder, layer: BuildView, axis: int) -> _Statistics:
     """Return the statistics of the valid rows of a batch, without padded positions."""
     flow = layer.operands[0]
-    x = widened(b, flow.tensor)
+    x = to_float32(b, flow.tensor)
     others = [k for k in range(x.rank) if k != axis]
     size: Any = b.constant(float(count(x.shape[k] for k in others)), "float32")
     weights: Any = None
     if flow.mask is not None:
         counted = flow.mask if layer.rows is None else flow.mask * column(b, layer.rows)
-        weights = placed(b, counted, flow)
+        weights = align_rows(b, counted, flow)
         cells = count(flow.mask.shape)
         # A batch may be all padding: its statistics are 0, not 0/0.
         size = b.max(b.reduce_sum(counted), b.constant(1, "float32"))
@@ -174,7 +174,7 @@ def _move(b: Builder, layer: BuildView, running: Mapping[str, Tensor], batch: _S
     one = b.constant(1.0, "float32")
     unbiased = batch.variance * (batch.size / b.max(batch.size - one, one))
     for name, found in (("mean", batch.mean), ("variance", unbiased)):
-        layer.update(name, widened(b, running[name]) * momentum + found * (1 - momentum))
+        layer.update(name, to_float32(b, running[name]) * momentum + found * (1 - momentum))
 
 
 batch_normalization = Composite(

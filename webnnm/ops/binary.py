@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from webnnm.ops.declare.algebra import as_number, broadcast_type, not_negative, scalar_like
-from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.constants import constant_values
 from webnnm.ops.declare.layer import LayerRules, ParameterRole, TensorSlot
 from webnnm.ops.declare.operator import Operator, Sample, Slot, sample
 from webnnm.ops.declare.rules import broadcast_shape, build_broadcast
@@ -68,7 +68,7 @@ def _choose(comparison: str) -> BinaryGradient:
     """Return the gradients of max and min: to the chosen operand, to the first on ties."""
 
     def gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor) -> list[Tensor]:
-        bounds = known_values(z)
+        bounds = constant_values(z)
         if bounds is not None and all(map(math.isfinite, bounds)):
             room = x - z if comparison == "greater_or_equal" else z - x
             first = not_negative(b, room)

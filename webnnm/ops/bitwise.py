@@ -22,7 +22,7 @@ def _negative(b: Builder, x: Tensor) -> Tensor:
     return b.lesser(x, b.constant(0, x.dtype))
 
 
-def _wrapped(b: Builder, x: Tensor) -> Tensor:
+def _to_signed(b: Builder, x: Tensor) -> Tensor:
     """Return the int32 or int64 with the same lowest bits."""
     if x.dtype == "uint64":
         return b.cast(x, type="int64")
@@ -32,7 +32,7 @@ def _wrapped(b: Builder, x: Tensor) -> Tensor:
     return b.cast(b.where(b.greater(wide, 2**31 - 1), wide - MODULUS, wide), type="int32")
 
 
-def _unwrapped(b: Builder, x: Tensor, dtype: DataType) -> Tensor:
+def _from_signed(b: Builder, x: Tensor, dtype: DataType) -> Tensor:
     """Return the number of another type with the lowest bits of an int32 or int64."""
     if dtype == "uint32":
         wide = b.cast(x, type="int64")
@@ -72,8 +72,8 @@ def _bitwise(
     stablehlo: Callable[[Any, Any, Any], Any],
 ) -> Composite:
     def in_arithmetic(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-        p, q = _wrapped(b, x), _wrapped(b, y)
-        return _unwrapped(b, decompose(b, p, q, _and(b, p, q)), x.dtype)
+        p, q = _to_signed(b, x), _to_signed(b, y)
+        return _from_signed(b, decompose(b, p, q, _and(b, p, q)), x.dtype)
 
     return Composite(
         name=name,
@@ -126,44 +126,48 @@ bitwise_xor = _bitwise(
 )
 
 
-def _place(b: Builder, count: Tensor, bits: int) -> Tensor:
+def _clamp_count(b: Builder, count: Tensor, bits: int) -> Tensor:
     """Return counts as indices, those that are negative or too large as `bits`."""
     count = b.cast(count, type="int64")
     outside = b.logical_or(_negative(b, count), b.greater(count, bits - 1))
     return b.cast(b.where(outside, bits, count), type="int32")
 
 
-def _left(b: Builder, x: Tensor, count: Tensor) -> Tensor:
-    p = _wrapped(b, x)
+def _shift_left(b: Builder, x: Tensor, count: Tensor) -> Tensor:
+    p = _to_signed(b, x)
     bits = BITS[p.dtype]
     factors = b.constant([*(2**k for k in range(bits - 1)), _lowest(p), 0], p.dtype)
-    return _unwrapped(b, p * b.gather(factors, _place(b, count, bits)), x.dtype)
+    return _from_signed(b, p * b.gather(factors, _clamp_count(b, count, bits)), x.dtype)
 
 
-def _shifted(b: Builder, x: Tensor, place: Tensor) -> Tensor:
+def _shift_signed(b: Builder, x: Tensor, count: Tensor) -> Tensor:
     """Return ⌊x / 2ⁿ⌋ of an int32 or int64."""
     size = b.where(_negative(b, x), -1 - x, x)
     last = BITS[x.dtype] - 2
-    quotient = b.div(size, b.gather(_powers(b, x), b.min(place, last)))
-    quotient = b.where(b.greater(place, last), 0, quotient)
+    quotient = b.div(size, b.gather(_powers(b, x), b.min(count, last)))
+    quotient = b.where(b.greater(count, last), 0, quotient)
     return b.where(_negative(b, x), -1 - quotient, quotient)
 
 
-def _right(b: Builder, x: Tensor, count: Tensor) -> Tensor:
-    p = b.cast(x, type="int64") if x.dtype == "uint32" else _wrapped(b, x)
-    place = _place(b, count, BITS[p.dtype])
+def _shift_right(b: Builder, x: Tensor, count: Tensor) -> Tensor:
+    p = b.cast(x, type="int64") if x.dtype == "uint32" else _to_signed(b, x)
+    shift = _clamp_count(b, count, BITS[p.dtype])
     if x.dtype != "uint64":
-        return b.cast(_shifted(b, p, place), type=x.dtype) if p != x else _shifted(b, p, place)
+        return (
+            b.cast(_shift_signed(b, p, shift), type=x.dtype)
+            if p != x
+            else _shift_signed(b, p, shift)
+        )
     # The highest bit is not a sign: without it all numbers are positive.
     one = b.constant(1, "int32")
-    half = _shifted(b, p, one)
+    half = _shift_signed(b, p, one)
     half = b.where(_negative(b, p), half - _lowest(p), half)
-    rest = _shifted(b, half, b.max(place - 1, 0))
-    return b.cast(b.where(b.equal(place, 0), p, rest), type="uint64")
+    rest = _shift_signed(b, half, b.max(shift - 1, 0))
+    return b.cast(b.where(b.equal(shift, 0), p, rest), type="uint64")
 
 
 def _invert(b: Builder, x: Tensor) -> Tensor:
-    return _unwrapped(b, -1 - _wrapped(b, x), x.dtype)
+    return _from_signed(b, -1 - _to_signed(b, x), x.dtype)
 
 
 def _shift(
@@ -203,11 +207,11 @@ def _lower_right(h: Any, x: Any, count: Any) -> Any:
     return (h.shift_right_arithmetic if signed else h.shift_right_logical)(x, count)
 
 
-def _inverted(np: Any, x: Any) -> Any:
+def _reference_invert(np: Any, x: Any) -> Any:
     return np.bitwise_invert(x)
 
 
-def _lower_inverted(h: Any, x: Any) -> Any:
+def _lower_invert(h: Any, x: Any) -> Any:
     return h.bitwise_not(x)
 
 
@@ -223,14 +227,14 @@ def _at_most_all(np: Any, count: Any) -> Any:
 bitwise_left_shift = _shift(
     "bitwiseLeftShift",
     "a·2ᵇ without the bits that overflow; 0 if b is at least the number of bits",
-    _left,
+    _shift_left,
     lambda np, x, count: np.bitwise_left_shift(x, _at_most_all(np, count)),
     lambda h, x, count: h.shift_left(x, count),
 )
 bitwise_right_shift = _shift(
     "bitwiseRightShift",
     "⌊a/2ᵇ⌋",
-    _right,
+    _shift_right,
     lambda np, x, count: np.bitwise_right_shift(x, _at_most_all(np, count)),
     _lower_right,
 )
@@ -242,8 +246,8 @@ bitwise_invert = Composite(
     decompose=_invert,
     infer=same_as_first,
     gradient=no_gradient,
-    reference=_inverted,
-    stablehlo=_lower_inverted,
+    reference=_reference_invert,
+    stablehlo=_lower_invert,
     native="bitwiseInvert",
     batch="elementwise",
     layer=None,

@@ -14,7 +14,7 @@ from webnnm.ops.declare.rules import build_unary, same_shape
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 
-def _bound(value: Any, *_: TensorType) -> float:
+def _check_bound(value: Any, *_: TensorType) -> float:
     """Accept a number; integers stay exact, and NaN is not a bound."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise OperatorError("NNM303", f"{value!r} is not a number")
@@ -71,7 +71,10 @@ clamp = Composite(
     name="clamp",
     summary="x between two bounds; gradient 1 inside and at the bounds",
     operands=(Slot(name="input"),),
-    options={"min_value": Option(-math.inf, _bound), "max_value": Option(math.inf, _bound)},
+    options={
+        "min_value": Option(-math.inf, _check_bound),
+        "max_value": Option(math.inf, _check_bound),
+    },
     infer=_infer,
     decompose=_clamp,
     stablehlo=_stablehlo,

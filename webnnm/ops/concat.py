@@ -7,7 +7,7 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role
@@ -36,7 +36,7 @@ def _infer(*types: TensorType, axis: int) -> TensorType:
 def _gradient(b: Builder, g: Tensor, _y: Tensor, *parts: Tensor, axis: int) -> list[Tensor]:
     sizes = [part.shape[axis] for part in parts]
     starts = accumulate(sizes, initial=0)
-    return [cut(b, g, axis, start, size) for start, size in zip(starts, sizes, strict=False)]
+    return [slice_axis(b, g, axis, start, size) for start, size in zip(starts, sizes, strict=False)]
 
 
 def _axis(layer: ShapeView | BuildView, rank: int) -> Role:
@@ -104,9 +104,9 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
             layer.fail(
                 "NNM411", "a part has no sequence, but the rows have different lengths", hint=hint
             )
-        from webnnm.ops.declare.repositioned import joined
+        from webnnm.ops.declare.padded_sequences import join_sequences
 
-        return joined(builder, parts, whole)
+        return join_sequences(builder, parts, whole)
     return whole
 
 

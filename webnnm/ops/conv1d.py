@@ -9,15 +9,15 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.core.shapes import Shape, count, show
 from webnnm.notation.syntax import Items, Value
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.conv_layer import SLOTS, learn_bias, learn_channels, learn_kernel
 from webnnm.ops.declare.convolution import slide
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
-from webnnm.ops.declare.padding import filled
-from webnnm.ops.declare.repositioned import begun, remasked
+from webnnm.ops.declare.padded_sequences import pad_front, resize_mask
+from webnnm.ops.declare.padding import fill_padding
 from webnnm.ops.declare.spatial import numbers
 from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.declare.windows import reach, same_padding
@@ -59,7 +59,7 @@ PADDINGS = ("same", "valid")
 def _padding(value: Value) -> Ends | str:
     """Read a number, `[beginning, ending]`, `same` or `valid`."""
     try:
-        word = values.word(*PADDINGS)(value)
+        word = values.choice(*PADDINGS)(value)
     except ValueError:
         found = values.integers(value)
     else:
@@ -149,11 +149,11 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     lead: tuple[Role, ...] = tuple(role for role in flow.layout if role not in (length, channels))
     tail: tuple[Role, ...] = tuple(role for role in flow.layout if role in (length, channels))
     padding = _ends(options, flow.size(length), kernel.features[2])
-    image, mask, steps = flow.arranged((*lead, *tail)).tensor, flow.mask, 0
+    image, mask, steps = flow.reorder((*lead, *tail)).tensor, flow.mask, 0
     if mask is not None and length == "sequence":
-        flow = flow.arranged((*lead, *tail))
+        flow = flow.reorder((*lead, *tail))
         image, padding, steps = _with_own_ends(b, flow, kernel.features[2], options)
-        mask = remasked(b, mask, lambda n: _steps(options, n, kernel.features[2]), steps)
+        mask = resize_mask(b, mask, lambda n: _steps(options, n, kernel.features[2]), steps)
     rows = image.shape[: len(lead)]
     if len(rows) != 1:
         image = b.reshape(image, new_shape=(count(rows), *image.shape[len(rows) :]))
@@ -172,7 +172,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     if len(rows) != 1:
         found = b.reshape(found, new_shape=(*rows, *found.shape[1:]))
     if steps:
-        found = cut(b, found, (*lead, *tail).index(length), 0, steps)
+        found = slice_axis(b, found, (*lead, *tail).index(length), 0, steps)
     return LayoutTensor(found, (*lead, *tail), flow.sequence, mask)
 
 
@@ -191,14 +191,14 @@ def _with_own_ends(
     Also returns the padding that remains to be applied, and the number of valid result steps.
     """
     n, axis = flow.size("sequence"), flow.position("sequence")
-    zeroed = filled(b, flow, 0)
+    zeroed = fill_padding(b, flow, 0)
     ends = [_ends(options, size, length) for size in range(n + 1)]
     steps = _steps(options, n, length)
     front = [before for before, _ in ends]
     if len(set(front[1:])) == 1:
         return zeroed, ends[n], steps
     # `same` with strides shifts the middle of each row.
-    image = begun(b, flow, zeroed, axis, lambda size: front[size])
+    image = pad_front(b, flow, zeroed, axis, lambda size: front[size])
     needed = (steps - 1) * options["strides"] + reach(length, options["dilations"])
     return image, (0, max(needed - image.shape[axis], 0)), steps
 
@@ -222,7 +222,7 @@ conv1d = Composite(
         "strides": Option(1, checks.integer(1)),
         "dilations": Option(1, checks.integer(1)),
         "groups": Option(1, checks.integer(1)),
-        "input_layout": Option("ncl", checks.word("ncl", "nlc")),
+        "input_layout": Option("ncl", checks.choice("ncl", "nlc")),
     },
     decompose=_decompose,
     layer=LayerRules(

@@ -13,17 +13,24 @@ from webnnm.ops.declare.convolution import (
     check_channels,
     earlier,
     filter_gradient,
-    grouped_filter,
     lower_bias,
     options,
     slide,
+    split_filter,
     with_bias,
 )
 from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS, order
 from webnnm.ops.declare.operator import Operator, sample
-from webnnm.ops.declare.spatial import Pair, Sides, exchanged, height_width, lettered, permuted
+from webnnm.ops.declare.spatial import (
+    Pair,
+    Sides,
+    height_width,
+    permute,
+    sizes_by_letter,
+    swap_letters,
+)
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
-from webnnm.ops.declare.windows import unfolded
+from webnnm.ops.declare.windows import unfold_array
 
 
 def _infer(
@@ -38,7 +45,10 @@ def _infer(
     input_layout: str,
     filter_layout: str,
 ) -> TensorType:
-    image, cells = lettered(input_layout, x.shape), lettered(filter_layout, kernel.shape)
+    image, cells = (
+        sizes_by_letter(input_layout, x.shape),
+        sizes_by_letter(filter_layout, kernel.shape),
+    )
     filters = check_channels(image, cells, groups, transposed=False)
     check_bias(bias, filters)
     rows, columns = slide(height_width(image), height_width(cells), padding, strides, dilations)
@@ -50,24 +60,24 @@ def _gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any
 ) -> list[Tensor | None]:
     layout, letters = given["input_layout"], given["filter_layout"]
-    size = height_width(lettered(letters, kernel.shape))
+    size = height_width(sizes_by_letter(letters, kernel.shape))
     dw = filter_gradient(b, x, g, size, letters, **given)
     db = bias_gradient(b, g, bias, layout)
     if size == given["strides"] == (1, 1) and given["groups"] == 1 and not any(given["padding"]):
         # A product of the channels; as a transposed convolution it takes up to three times as long.
-        back = permuted(b, kernel, exchanged(letters, "i", "o"), "oihw")
+        back = permute(b, kernel, swap_letters(letters, "i", "o"), "oihw")
         return [b.conv2d(g, back, input_layout=layout), dw, db]
     # The same numbers are the filter of the transposed convolution, in and out exchanged.
-    target = exchanged(letters, "i", "o")
+    target = swap_letters(letters, "i", "o")
     if target in TRANSPOSED_FILTER_LAYOUTS:
         back = kernel
     else:
-        back, target = permuted(b, kernel, target, "iohw"), "iohw"
+        back, target = permute(b, kernel, target, "iohw"), "iohw"
     dx = b.conv_transpose2d(
         g,
         back,
         **{**given, "filter_layout": target},
-        output_sizes=height_width(lettered(layout, x.shape)),
+        output_sizes=height_width(sizes_by_letter(layout, x.shape)),
     )
     return [dx, dw, db]
 
@@ -91,9 +101,9 @@ def _reference(
     windows = slide(image.shape[2:], cells.shape[2:], padding, strides, dilations)
     places = windows[0].count, windows[1].count
     # [n, c, rows, kh, columns, kw] → [n, groups, c · kh · kw / groups, rows · columns]
-    patches = np.permute_dims(unfolded(np, image, *windows), (0, 1, 3, 5, 2, 4))
+    patches = np.permute_dims(unfold_array(np, image, *windows), (0, 1, 3, 5, 2, 4))
     columns = np.reshape(patches, (len(image), groups, -1, count(places)))
-    product = np.matmul(grouped_filter(np, cells, groups), columns)
+    product = np.matmul(split_filter(np, cells, groups), columns)
     result = with_bias(np, np.reshape(product, (len(image), -1, *places)), bias)
     return np.astype(np.permute_dims(result, order("nchw", input_layout)), x.dtype)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webnnm.core.shapes import count
-from webnnm.ops.declare.along import padded
+from webnnm.ops.declare.along import pad_axis
 from webnnm.ops.declare.conv_layer import layer_rules
 from webnnm.ops.declare.convolution import (
     OPERANDS,
@@ -22,20 +22,20 @@ from webnnm.ops.declare.convolution import (
 from webnnm.ops.declare.letters import TRANSPOSED_FILTER_LAYOUTS, order
 from webnnm.ops.declare.operator import Operator, Option, sample
 from webnnm.ops.declare.spatial import (
-    exchanged,
     height_width,
-    lettered,
     numbers,
     pair_or_none,
-    permuted,
+    permute,
+    sizes_by_letter,
+    swap_letters,
 )
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 from webnnm.ops.declare.windows import reach
 
 
 def _infer(x: TensorType, kernel: TensorType, bias: TensorType | None, **given: Any) -> TensorType:
-    image = lettered(given["input_layout"], x.shape)
-    cells = lettered(given["filter_layout"], kernel.shape)
+    image = sizes_by_letter(given["input_layout"], x.shape)
+    cells = sizes_by_letter(given["filter_layout"], kernel.shape)
     filters = check_channels(image, cells, given["groups"], transposed=True)
     check_bias(bias, filters)
     height, width = grow(height_width(image), height_width(cells), **given)
@@ -49,9 +49,9 @@ def _gradient(
     rules = {k: v for k, v in given.items() if k not in ("output_padding", "output_sizes")}
     letters = given["filter_layout"]
     # The convolution whose gradient this operator is has the same filter, in and out exchanged.
-    target = exchanged(letters, "i", "o")
+    target = swap_letters(letters, "i", "o")
     dx = b.conv2d(g, kernel, **{**rules, "filter_layout": target})
-    size = height_width(lettered(letters, kernel.shape))
+    size = height_width(sizes_by_letter(letters, kernel.shape))
     dw = filter_gradient(b, g, x, size, target, **rules)
     return [dx, dw, bias_gradient(b, g, bias, given["input_layout"])]
 
@@ -97,7 +97,7 @@ def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **giv
     """Convolve the image, spread with zeros by the strides, with the flipped filter."""
     layout: str = given["input_layout"]
     letters, groups = given["filter_layout"], given["groups"]
-    sizes, window = lettered(layout, x.shape), lettered(letters, kernel.shape)
+    sizes, window = sizes_by_letter(layout, x.shape), sizes_by_letter(letters, kernel.shape)
     out = grow(height_width(sizes), height_width(window), **given)
     padding: list[int] = []
     starts = [0] * 4
@@ -110,7 +110,7 @@ def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **giv
         padding += [max(before, 0), max(after, 0)]
     found = b.conv2d(
         x,
-        _flipped(b, kernel, letters, groups),
+        _flip_filter(b, kernel, letters, groups),
         bias=bias,
         padding=padding,
         dilations=given["dilations"],
@@ -122,18 +122,18 @@ def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **giv
     return found if found.shape == wanted else b.slice(found, starts=starts, sizes=wanted)
 
 
-def _flipped(b: Builder, kernel: Tensor, letters: str, groups: int) -> Tensor:
+def _flip_filter(b: Builder, kernel: Tensor, letters: str, groups: int) -> Tensor:
     """Return the filter, flipped along both spatial dimensions, as `oihw` of a convolution."""
     flipped = b.reverse(kernel, axes=[letters.index("h"), letters.index("w")])
     if groups == 1:
-        return permuted(b, flipped, letters, "oihw")
-    sizes = lettered(letters, kernel.shape)
+        return permute(b, flipped, letters, "oihw")
+    sizes = sizes_by_letter(letters, kernel.shape)
     split = {**sizes, "g": groups, "i": sizes["i"] // groups}
     parts = letters.replace("i", "gi")
     flipped = b.reshape(flipped, new_shape=[split[letter] for letter in parts])
     merged = {**split, "o": groups * sizes["o"]}
     return b.reshape(
-        permuted(b, flipped, parts, "goihw"), new_shape=[merged[letter] for letter in "oihw"]
+        permute(b, flipped, parts, "goihw"), new_shape=[merged[letter] for letter in "oihw"]
     )
 
 
@@ -144,13 +144,13 @@ def spread(b: Builder, x: Tensor, axis: int, stride: int) -> Tensor:
     lead, tail = x.shape[:axis], x.shape[axis + 1 :]
     column = b.reshape(x, new_shape=(count(lead), x.shape[axis], 1, count(tail)))
     return b.reshape(
-        padded(b, column, 2, 0, stride - 1), new_shape=(*lead, x.shape[axis] * stride, *tail)
+        pad_axis(b, column, 2, 0, stride - 1), new_shape=(*lead, x.shape[axis] * stride, *tail)
     )
 
 
 def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
     layout, letters, groups = given["input_layout"], given["filter_layout"], given["groups"]
-    sizes = lettered(letters, kernel.shape)
+    sizes = sizes_by_letter(letters, kernel.shape)
     window: list[Any] = []
     for k, letter in enumerate("hw"):
         axis, span = layout.index(letter), reach(sizes[letter], given["dilations"][k])

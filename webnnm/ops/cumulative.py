@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.dtypes import ANY, FLOAT, DataType
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.algebra import same_as_first
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Sample, Slot, sample
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -24,8 +24,11 @@ def _scan(combine: Combine) -> Callable[..., Tensor]:
     def decompose(b: Builder, x: Tensor, *, axis: int) -> Tensor:
         n, step = x.shape[axis], 1
         while step < n:
-            head = cut(b, x, axis, 0, step)
-            earlier, later = cut(b, x, axis, 0, n - step), cut(b, x, axis, step, n - step)
+            head = slice_axis(b, x, axis, 0, step)
+            earlier, later = (
+                slice_axis(b, x, axis, 0, n - step),
+                slice_axis(b, x, axis, step, n - step),
+            )
             x = b.concat([head, combine(b, earlier, later)], axis=axis)
             step *= 2
         return b.identity(x) if n <= 1 else x
@@ -53,7 +56,7 @@ def _product(np: Any, x: Any, *, axis: int) -> Any:
     return np.astype(np.cumulative_prod(wide, axis=axis, dtype=wide.dtype), x.dtype)
 
 
-def _declared(
+def _declare(
     name: str,
     summary: str,
     combine: Combine,
@@ -82,7 +85,7 @@ def _declared(
     )
 
 
-cumulative_product = _declared(
+cumulative_product = _declare(
     "cumulativeProduct",
     "running products along an axis",
     lambda b, earlier, later: earlier * later,
@@ -90,14 +93,14 @@ cumulative_product = _declared(
     FLOAT.union(("int32", "uint32", "int64", "uint64")),
     sample((2, 3), axis=1, values=([[0.0, 2.0, 3.0], [2.0, 0.0, 0.0]],)),
 )
-cumulative_max = _declared(
+cumulative_max = _declare(
     "cumulativeMax",
     "largest element so far along an axis",
     lambda b, earlier, later: b.max(earlier, later),
     _scan_kernel("maximum"),
     ANY,
 )
-cumulative_min = _declared(
+cumulative_min = _declare(
     "cumulativeMin",
     "smallest element so far along an axis",
     lambda b, earlier, later: b.min(earlier, later),

@@ -10,7 +10,7 @@ from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Operator, Option, Slot, sample
-from webnnm.ops.declare.padding import filled
+from webnnm.ops.declare.padding import fill_padding
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -44,7 +44,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     options = {name: layer.options[name] for name in ("exclusive", "reversed")}
     x = flow.tensor
     if role == "sequence" and flow.mask is not None and options["reversed"]:
-        x = filled(builder, flow, 0)
+        x = fill_padding(builder, flow, 0)
     result = builder.cumulative_sum(x, axis=flow.position(role), **options)
     return flow.with_tensor(result)
 

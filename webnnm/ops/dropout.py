@@ -39,7 +39,7 @@ def _shape(layer: ShapeView) -> None:
     same_shape(layer)
 
 
-def dropped(b: Builder, layer: BuildView, x: Tensor, p: float) -> Tensor:
+def apply_dropout(b: Builder, layer: BuildView, x: Tensor, p: float) -> Tensor:
     """Return `x` with a share `p` of its elements set to 0 in training, and unchanged otherwise."""
     if not layer.training or not p:
         return x
@@ -51,7 +51,7 @@ def dropped(b: Builder, layer: BuildView, x: Tensor, p: float) -> Tensor:
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
-    return flow.with_tensor(dropped(b, layer, flow.tensor, layer.options["p"]))
+    return flow.with_tensor(apply_dropout(b, layer, flow.tensor, layer.options["p"]))
 
 
 dropout = Composite(

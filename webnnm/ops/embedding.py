@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webnnm.ops.declare import values
-from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.composite import declare_composite
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.indices import INDEX_TYPES
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
@@ -50,7 +50,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     return LayoutTensor(rows, (*flow.layout, flow.rank), flow.sequence)
 
 
-@composed(
+@declare_composite(
     "embedding",
     summary="the rows of a table that integers select",
     types={"x": "integer"},

@@ -65,7 +65,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     sources = _sources(layer, layer.features[0].names)
     order = [source for source in sources if source is not None]
-    arranged = flow.arranged((*flow.lead, *order))
+    arranged = flow.reorder((*flow.lead, *order))
     lead = [flow.size(role) for role in flow.lead]
     ones = [1 if source is None else flow.size(source) for source in sources]
     tensor = arranged.tensor

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from webnnm.ops.declare import checks
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.functions import in_float32
 from webnnm.ops.declare.matrices import (
     MATRIX,
-    MOST_ROTATED,
-    MOST_ROWS,
+    MAX_ROTATED,
+    MAX_ROWS,
     check_rows,
     check_square,
     identity_matrix,
     of_halves,
     symmetric,
     total,
-    transposed,
+    transpose_matrices,
     unit,
 )
 from webnnm.ops.declare.operator import Composite, Option, sample
@@ -33,17 +33,17 @@ EPSILON = 2.0**-23
 
 
 def _qr(b: Builder, x: Tensor, *, complete: bool) -> tuple[Tensor, Tensor]:
-    check_rows(x, MOST_ROWS, "qr")
+    check_rows(x, MAX_ROWS, "qr")
     (m, n), end = x.shape[-2:], x.rank - 1
     rest = x
     ones = identity_matrix(b, m)
     q = b.expand(ones, new_shape=(*x.shape[:-2], m, m))
     for k in range(min(m - 1, n)):
-        column = cut(b, rest, end, k, 1)
+        column = slice_axis(b, rest, end, k, 1)
         below = b.where(
             b.constant([int(row > k) for row in range(m)], "uint8", (m, 1)), column, 0.0
         )
-        head = cut(b, column, end - 1, k, 1)
+        head = slice_axis(b, column, end - 1, k, 1)
         length = b.sqrt(total(b, below * below, -2) + head * head)
         pole = head + b.where(b.lesser(head, 0.0), -length, length)
         v = b.where(unit(b, m, k), pole, below)
@@ -51,13 +51,13 @@ def _qr(b: Builder, x: Tensor, *, complete: bool) -> tuple[Tensor, Tensor]:
         # A column that is already finished is not reflected.
         done = b.equal(total(b, b.abs(below), -2), 0.0)
         factor = b.where(done, 0.0, 2.0 / b.where(done, 1.0, squares))
-        across = transposed(b, v)
+        across = transpose_matrices(b, v)
         rest = rest - v * (factor * b.matmul(across, rest))
         q = q - b.matmul(q, v) * (factor * across)
     rest = b.triangular(rest, upper=True)
     if complete or m <= n:
         return q, rest
-    return cut(b, q, end, 0, n), cut(b, rest, end - 1, 0, n)
+    return slice_axis(b, q, end, 0, n), slice_axis(b, rest, end - 1, 0, n)
 
 
 def _qr_infer(x: TensorType, *, complete: bool) -> Types:
@@ -89,15 +89,15 @@ def _qr_gradient(
             "use the reduced ones",
         )
     (gq, gr), (q, r) = g, y
-    behind = cut(b, gr, end, m, n - m) if n > m else None
+    behind = slice_axis(b, gr, end, m, n - m) if n > m else None
     if behind is not None:
-        gq = gq + b.matmul(cut(b, x, end, m, n - m), transposed(b, behind))
-        gr, r = (cut(b, t, end, 0, m) for t in (gr, r))
-    inner = b.matmul(r, transposed(b, gr)) - b.matmul(transposed(b, gq), q)
+        gq = gq + b.matmul(slice_axis(b, x, end, m, n - m), transpose_matrices(b, behind))
+        gr, r = (slice_axis(b, t, end, 0, m) for t in (gr, r))
+    inner = b.matmul(r, transpose_matrices(b, gr)) - b.matmul(transpose_matrices(b, gq), q)
     lower = b.triangular(inner, upper=False)
-    mirrored = lower + transposed(b, b.triangular(inner, upper=False, diagonal=-1))
+    mirrored = lower + transpose_matrices(b, b.triangular(inner, upper=False, diagonal=-1))
     sent = gq + b.matmul(q, mirrored)
-    found = transposed(b, b.solve(r, transposed(b, sent)))
+    found = transpose_matrices(b, b.solve(r, transpose_matrices(b, sent)))
     if behind is not None:
         found = b.concat([found, b.matmul(q, behind)], axis=end)
     return [found]
@@ -146,7 +146,7 @@ def _angles(
     return cosine, cosine * tangent
 
 
-def _turned(b: Builder, x: Tensor, cosine: Tensor, sine: Tensor, partners: Tensor) -> Tensor:
+def _rotate(b: Builder, x: Tensor, cosine: Tensor, sine: Tensor, partners: Tensor) -> Tensor:
     return x * cosine - b.gather(x, partners, axis=x.rank - 2) * sine
 
 
@@ -183,7 +183,7 @@ def _signs_of_columns(np: Any, x: Any) -> Any:
 
 
 def _eigh(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
-    check_rows(x, MOST_ROTATED, "eigh")
+    check_rows(x, MAX_ROTATED, "eigh")
     n = x.shape[-1]
     ones = identity_matrix(b, n)
     rest, vectors = symmetric(b, x), b.expand(ones, new_shape=x.shape)
@@ -194,10 +194,12 @@ def _eigh(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
             pairs = b.gather(ones, places, axis=0)
             angles = _angles(b, own, total(b, rest * pairs, -1), partners, places)
             for _side in range(2):
-                rest = transposed(b, _turned(b, rest, *angles, places))
-            vectors = _turned(b, vectors, *angles, places)
+                rest = transpose_matrices(b, _rotate(b, rest, *angles, places))
+            vectors = _rotate(b, vectors, *angles, places)
     values, vectors = _in_order(b, total(b, rest * ones, -1), vectors, False)
-    return b.reshape(values, new_shape=x.shape[:-1]), transposed(b, vectors * _signs(b, vectors))
+    return b.reshape(values, new_shape=x.shape[:-1]), transpose_matrices(
+        b, vectors * _signs(b, vectors)
+    )
 
 
 def _eigh_infer(x: TensorType) -> Types:
@@ -235,7 +237,7 @@ def _eigh_gradient(
 ) -> list[Tensor]:
     """M. B. Giles, Collected matrix derivative results (2008), 3.1; 0 between equal values."""
     values, vectors = y
-    across = transposed(b, vectors)
+    across = transpose_matrices(b, vectors)
     inner = _diagonal(b, g[0]) + _apart(b, values) * b.matmul(across, g[1])
     return [symmetric(b, b.matmul(b.matmul(vectors, inner), across))]
 
@@ -245,33 +247,35 @@ def _eigh_gradient(
 
 def _svd(b: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """M. R. Hestenes (1958): columns are turned until all are orthogonal."""
-    check_rows(x, MOST_ROTATED, "svd")
+    check_rows(x, MAX_ROTATED, "svd")
     m, n = x.shape[-2:]
     if m < n:
-        u, values, v = _svd(b, transposed(b, x))
-        return transposed(b, v), values, transposed(b, u)
+        u, values, v = _svd(b, transpose_matrices(b, x))
+        return transpose_matrices(b, v), values, transpose_matrices(b, u)
     ones = b.expand(identity_matrix(b, n), new_shape=(*x.shape[:-2], n, n))
     end = x.rank - 1
-    rows = b.concat([transposed(b, x), ones], axis=end)
+    rows = b.concat([transpose_matrices(b, x), ones], axis=end)
     for _ in range(_sweeps(n)):
         for partners in _rounds(n):
             places = b.constant(partners, "int32")
-            left = cut(b, rows, end, 0, m)
+            left = slice_axis(b, rows, end, 0, m)
             right = b.gather(left, places, axis=end - 1)
             own = total(b, left * left, -1)
             angles = _angles(b, own, total(b, left * right, -1), partners, places)
-            rows = _turned(b, rows, *angles, places)
-    left = cut(b, rows, end, 0, m)
+            rows = _rotate(b, rows, *angles, places)
+    left = slice_axis(b, rows, end, 0, m)
     values, rows = _in_order(b, b.sqrt(total(b, left * left, -1)), rows, True)
-    left, right = cut(b, rows, end, 0, m), cut(b, rows, end, m, n)
+    left, right = slice_axis(b, rows, end, 0, m), slice_axis(b, rows, end, m, n)
     # What rounding leaves of linearly dependent columns is not a direction: any vector
     # orthogonal to the others takes their place.
-    none = b.lesser_or_equal(values, cut(b, values, end - 1, 0, 1) * (m * EPSILON))
+    none = b.lesser_or_equal(values, slice_axis(b, values, end - 1, 0, 1) * (m * EPSILON))
     left = b.where(none, 0.0, left / b.where(none, 1.0, values))
-    left = b.where(none, transposed(b, b.qr(transposed(b, left), complete=False)[0]), left)
+    left = b.where(
+        none, transpose_matrices(b, b.qr(transpose_matrices(b, left), complete=False)[0]), left
+    )
     signs = _signs(b, left)
     values = b.reshape(values, new_shape=(*x.shape[:-2], n))
-    return transposed(b, left * signs), values, right * signs
+    return transpose_matrices(b, left * signs), values, right * signs
 
 
 def _svd_infer(x: TensorType) -> Types:
@@ -300,17 +304,19 @@ def _svd_gradient(b: Builder, g: Sequence[Tensor], y: Sequence[Tensor], _x: Tens
     none = b.equal(values, 0.0)
     inverse = b.where(none, 0.0, 1.0 / b.where(none, 1.0, values))
     apart = _apart(b, values * values)
-    left = apart * b.matmul(transposed(b, u), gu)
-    right = apart * b.matmul(v, transposed(b, gv))
-    inner = _diagonal(b, gs) + (left + transposed(b, left)) * row
-    inner = inner + column * (right + transposed(b, right))
+    left = apart * b.matmul(transpose_matrices(b, u), gu)
+    right = apart * b.matmul(v, transpose_matrices(b, gv))
+    inner = _diagonal(b, gs) + (left + transpose_matrices(b, left)) * row
+    inner = inner + column * (right + transpose_matrices(b, right))
     found = b.matmul(b.matmul(u, inner), v)
     if u.shape[-2] > k:
         scaled = gu * b.reshape(inverse, new_shape=(*lead, 1, k))
-        found = found + b.matmul(scaled - b.matmul(u, b.matmul(transposed(b, u), scaled)), v)
+        found = found + b.matmul(
+            scaled - b.matmul(u, b.matmul(transpose_matrices(b, u), scaled)), v
+        )
     if v.shape[-1] > k:
         scaled = gv * b.reshape(inverse, new_shape=(*lead, k, 1))
-        rest = scaled - b.matmul(b.matmul(scaled, transposed(b, v)), v)
+        rest = scaled - b.matmul(b.matmul(scaled, transpose_matrices(b, v)), v)
         found = found + b.matmul(u, rest)
     return [found]
 

@@ -11,7 +11,7 @@ from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
-from webnnm.ops.reshape import balance, reshaped
+from webnnm.ops.reshape import balance, reshape_features
 
 
 def _check_axis(value: Any, *types: TensorType) -> int:
@@ -35,7 +35,7 @@ def _shape(layer: ShapeView) -> None:
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     lead = [flow.size(role) for role in flow.lead]
-    return reshaped(b, flow, lead, layer.results[0].sizes())
+    return reshape_features(b, flow, lead, layer.results[0].sizes())
 
 
 flatten = Composite(

@@ -8,14 +8,14 @@ from typing import Any
 
 from webnnm.core.dtypes import FLOAT, FLOAT_INFO
 from webnnm.ops.declare.algebra import scalar_like
-from webnnm.ops.declare.functions import BINARY, binary, is_negative, negated, unary
+from webnnm.ops.declare.functions import BINARY, binary, is_negative, negate, unary
 from webnnm.ops.declare.operator import Composite, Slot, no_gradient, sample
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 
 def _copysign(b: Builder, x: Tensor, z: Tensor) -> Tensor:
     size = b.abs(x)
-    return b.where(is_negative(b, z), negated(size), size)
+    return b.where(is_negative(b, z), negate(size), size)
 
 
 def _copysign_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, z: Tensor) -> list[Any]:

@@ -11,11 +11,11 @@ from webnnm.ops.declare.feature_rules import axis_or_first, learn_result
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.indices import (
     INDEX_TYPES,
+    constant_positions,
     distinct,
-    in_range,
-    inside,
-    known_positions,
-    wrapped,
+    wrap_array,
+    wrap_indices,
+    wrap_to_int32,
 )
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role, feature_roles
@@ -38,13 +38,13 @@ def _gradient(
     rows = b.reshape(
         b.transpose(g, permutation=(*picked, *rest)), new_shape=(count(indices.shape), -1)
     )
-    places = known_positions(indices, [n])
+    places = constant_positions(indices, [n])
     if places is not None and distinct(places):
         column = b.constant(places, "int32", (len(places), 1))
         total = b.scatter_nd(zeros_like(b, rows, (n, rows.shape[1])), column, rows)
     else:
         # WebNN has no scatter-add: rows are added up by a product with a one-hot matrix.
-        flat = b.cast(inside(b, b.reshape(indices, new_shape=(1, -1)), n), type="float32")
+        flat = b.cast(wrap_to_int32(b, b.reshape(indices, new_shape=(1, -1)), n), type="float32")
         apart = b.constant(range(n), "float32", (n, 1)) - flat
         # 1 − |difference|, but not below 0: it touches less memory than a comparison and a cast.
         chosen = b.relu(1 - b.abs(apart))
@@ -55,7 +55,7 @@ def _gradient(
 
 
 def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    return np.take(x, in_range(np, indices, x.shape[axis]), axis=axis)
+    return np.take(x, wrap_array(np, indices, x.shape[axis]), axis=axis)
 
 
 def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
@@ -108,7 +108,7 @@ def _shape(layer: ShapeView) -> None:
 def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:
     """Apply the position forms to dims and names; return the sequence that is left."""
     # Gathers in training name no positions: imported where a text does.
-    from webnnm.ops.declare.picked_rows import share
+    from webnnm.ops.declare.sequence_elements import share
 
     keep = layer.options["keep_dimensions"]
     for axis, position in _positions(layer):
@@ -154,21 +154,21 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
         if wrong is not None:
             layer.fail("NNM308", f"index {wrong} of {length} elements", at="data")
         if axis == "sequence" and flow.mask is not None and min(data) < 0:
-            from webnnm.ops.declare.picked_rows import from_the_end
+            from webnnm.ops.declare.sequence_elements import from_the_end
 
             return from_the_end(builder, flow, data, tuple(sizes))
         indices = builder.constant([i % length for i in data], "int32", sizes)
-        return _taken(builder, flow, LayoutTensor(indices, tuple(range(len(sizes)))), axis)
+        return _replace_axis(builder, flow, LayoutTensor(indices, tuple(range(len(sizes)))), axis)
     if "indices" in layer.tensors:
         indices, axis = layer.tensors["indices"].canonical(), axis_or_first(layer)
         if flow.mask is not None and axis == "batch":
             hint = "pick before the rows have a sequence"
             layer.fail("NNM310", "padded rows cannot be reordered", at="axis", hint=hint)
         if flow.mask is not None and axis == "sequence":
-            from webnnm.ops.declare.picked_rows import within_rows
+            from webnnm.ops.declare.sequence_elements import within_rows
 
             indices = within_rows(builder, indices, flow.mask)
-        return _taken(builder, flow, indices, axis)
+        return _replace_axis(builder, flow, indices, axis)
     for axis, position in _positions(layer):
         flow = _at_position(builder, layer, flow, axis, position)
     return flow
@@ -177,7 +177,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
 def _at_position(
     builder: Builder, layer: BuildView, flow: LayoutTensor, axis: Role, position: Any
 ) -> LayoutTensor:
-    from webnnm.ops.declare.picked_rows import at_valid_position, share
+    from webnnm.ops.declare.sequence_elements import at_valid_position, share
 
     length = flow.size(axis)
     like = layer.tensors.get(str(getattr(position, "function", "")))
@@ -195,10 +195,10 @@ def _at_position(
         shape = (1,) if layer.options["keep_dimensions"] else ()
         indices = builder.constant([position % length], "int32", shape)
         if not shape:
-            return _taken(builder, flow, LayoutTensor(indices, ()), axis)
+            return _replace_axis(builder, flow, LayoutTensor(indices, ()), axis)
     else:
         n = share(length, position) if like is None else like.size("sequence")
-        checks.few_enough(n, f"{n} of {length} elements")
+        checks.check_amount(n, f"{n} of {length} elements")
         indices = builder.constant([i * length // n for i in range(n)], "int32")
     tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))
     return flow.with_tensor(tensor)
@@ -207,7 +207,9 @@ def _at_position(
 # Along any axis.
 
 
-def _taken(b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role) -> LayoutTensor:
+def _replace_axis(
+    b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role
+) -> LayoutTensor:
     """Replace an axis of the flow with the dimensions of the indices."""
     place = flow.position(axis)
     before = axis if isinstance(axis, int) else 0
@@ -217,7 +219,7 @@ def _taken(b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role) ->
         return _per_sample(b, flow, indices, axis, lead)
     tensor = b.gather(flow.tensor, indices.tensor, axis=place)
     order: list[Any] = [
-        _moved(role, axis, indices.rank) if isinstance(role, int) else role
+        _feature_index(role, axis, indices.rank) if isinstance(role, int) else role
         for role in flow.layout
         if role != axis
     ]
@@ -225,12 +227,12 @@ def _taken(b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role) ->
     sequence, mask = flow.sequence, flow.mask
     if "sequence" not in lead:
         sequence, mask = indices.sequence, indices.mask
-    return LayoutTensor(tensor, tuple(order), sequence, mask).arranged(
+    return LayoutTensor(tensor, tuple(order), sequence, mask).reorder(
         (lead or indices.lead) + feature_roles(rank)
     )
 
 
-def _moved(feature: int, axis: Role, index_rank: int) -> int:
+def _feature_index(feature: int, axis: Role, index_rank: int) -> int:
     """Return the position of another feature once the indices have replaced the axis."""
     if isinstance(axis, int):
         return feature if feature < axis else feature - 1 + index_rank
@@ -244,21 +246,21 @@ def _per_sample(
     n = flow.size(axis)
     features = [k for k in range(flow.rank) if k != axis]
     own_axis: tuple[Role, ...] = (axis,)
-    rows = flow.arranged((*lead, *own_axis, *features))
+    rows = flow.reorder((*lead, *own_axis, *features))
     sizes = [flow.size(role) for role in lead]
     samples = count(sizes)
     flat = b.reshape(rows.tensor, new_shape=(samples * n, *(flow.size(k) for k in features)))
     own = [indices.size(role) if role in indices.lead else 1 for role in lead]
-    wide = b.reshape(wrapped(b, indices.tensor, n), new_shape=(*own, *indices.features))
+    wide = b.reshape(wrap_indices(b, indices.tensor, n), new_shape=(*own, *indices.features))
     wide = b.expand(wide, new_shape=(*sizes, *indices.features))
     starts = [n * i for i in range(samples)]
     offsets = b.constant(starts, indices.tensor.dtype, (*sizes, *(1,) * indices.rank))
     taken = b.gather(flat, wide + offsets, axis=0)
     before = axis if isinstance(axis, int) else 0
     order: list[Any] = [*lead, *(before + k for k in range(indices.rank))]
-    order += [_moved(k, axis, indices.rank) for k in features]
+    order += [_feature_index(k, axis, indices.rank) for k in features]
     rank = len(order) - len(lead)
-    return LayoutTensor(taken, tuple(order), flow.sequence).arranged((*lead, *range(rank)))
+    return LayoutTensor(taken, tuple(order), flow.sequence).reorder((*lead, *range(rank)))
 
 
 def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:

@@ -6,7 +6,14 @@ from typing import Any
 
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.index_layer import gather_elements_rules
-from webnnm.ops.declare.indices import INDEX_TYPES, check_elements, in_range, inside, one_hot, three
+from webnnm.ops.declare.indices import (
+    INDEX_TYPES,
+    check_elements,
+    flatten_around,
+    one_hot,
+    wrap_array,
+    wrap_to_int32,
+)
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
@@ -17,28 +24,28 @@ def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:
 
 
 def _decompose(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
-    before, n, behind = three(b, x, axis).shape
-    checks.few_enough(before, f"{before} rows of lines of {n} elements")
-    checks.few_enough(behind, f"{behind} columns of lines of {n} elements")
+    before, n, behind = flatten_around(b, x, axis).shape
+    checks.check_amount(before, f"{before} rows of lines of {n} elements")
+    checks.check_amount(behind, f"{behind} columns of lines of {n} elements")
     rows = b.constant([line * n * behind for line in range(before)], "int32", (before, 1, 1))
     columns = b.constant(list(range(behind)), "int32", (1, 1, behind))
-    places = rows + columns + inside(b, three(b, indices, axis), n) * behind
+    places = rows + columns + wrap_to_int32(b, flatten_around(b, indices, axis), n) * behind
     return b.gather(b.reshape(x, new_shape=(-1,)), b.reshape(places, new_shape=indices.shape))
 
 
 def _gradient(
     b: Builder, g: Tensor, _y: Tensor, x: Tensor, indices: Tensor, *, axis: int
 ) -> list[Tensor | None]:
-    lines = three(b, g, axis)
+    lines = flatten_around(b, g, axis)
     before, m, behind = lines.shape
-    picked = one_hot(b, three(b, indices, axis), x.shape[axis])
+    picked = one_hot(b, flatten_around(b, indices, axis), x.shape[axis])
     sent = b.reshape(lines, new_shape=(before, 1, m, behind))
     total = b.reduce_sum(b.where(picked, sent, b.constant(0, g.dtype)), axes=[2])
     return [b.reshape(total, new_shape=x.shape), None]
 
 
 def _reference(np: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    return np.take_along_axis(x, in_range(np, indices, x.shape[axis]), axis=axis)
+    return np.take_along_axis(x, wrap_array(np, indices, x.shape[axis]), axis=axis)
 
 
 def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from webnnm.core.shapes import count
 from webnnm.ops.declare.index_layer import gather_nd_rules
-from webnnm.ops.declare.indices import INDEX_TYPES, check_coordinates, in_range, positions
+from webnnm.ops.declare.indices import INDEX_TYPES, check_coordinates, positions, wrap_array
 from webnnm.ops.declare.operator import Composite, Slot, sample
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
@@ -22,7 +22,7 @@ def _decompose(b: Builder, x: Tensor, indices: Tensor) -> Tensor:
 
 
 def _reference(np: Any, x: Any, indices: Any) -> Any:
-    columns = [in_range(np, indices[..., k], x.shape[k]) for k in range(indices.shape[-1])]
+    columns = [wrap_array(np, indices[..., k], x.shape[k]) for k in range(indices.shape[-1])]
     return x[tuple(columns)]
 
 

@@ -12,7 +12,7 @@ from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlo
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Operator, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
-from webnnm.ops.matmul import TRANSPOSES, build_product, product_shape, transposed
+from webnnm.ops.matmul import TRANSPOSES, build_product, product_shape, transpose_matrices
 
 
 def _infer(
@@ -47,13 +47,13 @@ def _gradient(
     b_transpose: bool,
 ) -> list[Tensor | None]:
     scaled = g * alpha
-    left = transposed(b, x) if a_transpose else x
-    right = transposed(b, w) if b_transpose else w
-    dx = b.matmul(scaled, transposed(b, right))
-    dw = b.matmul(transposed(b, left), scaled)
+    left = transpose_matrices(b, x) if a_transpose else x
+    right = transpose_matrices(b, w) if b_transpose else w
+    dx = b.matmul(scaled, transpose_matrices(b, right))
+    dw = b.matmul(transpose_matrices(b, left), scaled)
     return [
-        transposed(b, dx) if a_transpose else dx,
-        transposed(b, dw) if b_transpose else dw,
+        transpose_matrices(b, dx) if a_transpose else dx,
+        transpose_matrices(b, dw) if b_transpose else dw,
         None if c is None else g * beta,
     ]
 

@@ -12,7 +12,7 @@ from webnnm.ops.declare.spatial import INPUT_LAYOUTS
 from webnnm.ops.declare.spatial_layer import LAYOUT, NAMES, learn_image, places, sizes_of
 from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.pool2d import axes
-from webnnm.ops.reduce import reduced_layout
+from webnnm.ops.reduce import layout_after_reduction
 
 
 def _decompose(b: Builder, x: Tensor, *, layout: str, keep_dimensions: bool) -> Tensor:
@@ -43,7 +43,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     axes = sorted(flow.position(feature) for feature in spatial)
     result = b.reduce_mean(flow.tensor, axes=axes, keep_dimensions=keep)
     if not keep:
-        return LayoutTensor(result, *reduced_layout(flow, spatial, keep=False))
+        return LayoutTensor(result, *layout_after_reduction(flow, spatial, keep=False))
     moved: dict[int, int] = {at.source[letter]: at.target[letter] for letter in NAMES}
     layout: tuple[Role, ...] = tuple(
         moved[role] if isinstance(role, int) else role for role in flow.layout
@@ -57,7 +57,7 @@ global_average_pool = Composite(
     summary="mean of each channel of an image",
     operands=(Slot(name="input", dtypes=FLOAT, ranks=(4, 4)),),
     options={
-        "layout": Option("nchw", checks.word(*INPUT_LAYOUTS)),
+        "layout": Option("nchw", checks.choice(*INPUT_LAYOUTS)),
         "keep_dimensions": Option(False, checks.boolean),
     },
     decompose=_decompose,

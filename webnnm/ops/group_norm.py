@@ -16,12 +16,12 @@ from webnnm.ops.declare.normalising import (
     SCALE_AND_BIAS,
     affine,
     along,
+    cast_like,
     fit,
-    narrowed,
     require_sizes,
-    shared,
     spread,
-    widened,
+    tensor_without_batch,
+    to_float32,
 )
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
 from webnnm.ops.declare.rules import same_shape
@@ -42,10 +42,10 @@ def _decompose(
         raise OperatorError("NNM406", f"{channels} channels {show(x.shape)}, {groups} groups")
     require_sizes(x, (1,), {"scale": scale, "bias": bias})
     sizes = (x.shape[0], groups, count(x.shape[1:]) // groups)
-    grouped = b.reshape(widened(b, x), new_shape=sizes)
+    grouped = b.reshape(to_float32(b, x), new_shape=sizes)
     unit = b.reshape(b.layer_normalization(grouped, axes=(2,), epsilon=epsilon), new_shape=x.shape)
     scale, bias = (None if t is None else spread(b, t, (1,), x.rank) for t in (scale, bias))
-    return narrowed(b, affine(b, unit, scale, bias), x)
+    return cast_like(b, affine(b, unit, scale, bias), x)
 
 
 def _channel(features: Features) -> int:
@@ -74,15 +74,15 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     channel = _channel(layer.features[0])
     others: list[Role] = [role for role in feature_roles(given.rank) if role != channel]
     order: tuple[Role, ...] = (*given.lead, channel, *others)
-    flow = given.arranged(order)
+    flow = given.reorder(order)
     shape = flow.tensor.shape
     rows = b.reshape(
         flow.tensor, new_shape=(count(shape[: len(flow.lead)]), *shape[len(flow.lead) :])
     )
-    tensors = [rows, shared(layer, "scale"), shared(layer, "bias")]
+    tensors = [rows, tensor_without_batch(layer, "scale"), tensor_without_batch(layer, "bias")]
     options = {name: layer.options[name] for name in ("groups", "epsilon")}
     found = b.apply(layer.operator, tensors, options)
-    return flow.with_tensor(b.reshape(found, new_shape=shape)).arranged(given.layout)
+    return flow.with_tensor(b.reshape(found, new_shape=shape)).reorder(given.layout)
 
 
 group_normalization = Composite(

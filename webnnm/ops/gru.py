@@ -24,7 +24,7 @@ from webnnm.ops.declare.recurrent import (
     loops,
     of_direction,
     parts,
-    projected,
+    project_inputs,
     require_shapes,
     run,
     sequence,
@@ -44,7 +44,7 @@ from webnnm.ops.declare.recurrent_layer import (
     run_shape,
 )
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
-from webnnm.ops.matmul import transposed
+from webnnm.ops.matmul import transpose_matrices
 
 LAYOUTS = ("zrn", "rzn")
 GATES = 3
@@ -52,7 +52,7 @@ ACTIVATIONS = ("sigmoid", "tanh")
 
 OPTIONS = {
     "reset_after": Option(True, checks.boolean),
-    "layout": Option(LAYOUTS[0], checks.word(*LAYOUTS)),
+    "layout": Option(LAYOUTS[0], checks.choice(*LAYOUTS)),
     "activations": activations(*ACTIVATIONS),
 }
 CELL_OPTIONS = {
@@ -109,7 +109,7 @@ def _recurrence(
     biases: list[Tensor | None] = []
     for first, end in pairwise(cuts):
         cut = b.slice(weight, starts=(first, 0), sizes=(end - first, hidden))
-        matrices.append(transposed(b, cut))
+        matrices.append(transpose_matrices(b, cut))
         biases.append(bias and b.slice(bias, starts=(first,), sizes=(end - first,)))
     return _Recurrence(layout, functions(b, activations), matrices, biases)
 
@@ -153,7 +153,7 @@ def _decompose(
     operands = (x, weight, recurrent, bias, recurrent_bias, hidden)
     require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
     runs: list[list[tuple[Tensor]]] = []
-    inputs = projected(b, x, weight, bias)
+    inputs = project_inputs(b, x, weight, bias)
     for number, backward in enumerate(backwards(direction)):
         own = (of_direction(b, given, number) for given in (recurrent, recurrent_bias))
         unit = _recurrence(b, *own, **options)
@@ -280,7 +280,7 @@ def _decompose_cell(
     operands = (x, weight, recurrent, hidden, bias, recurrent_bias)
     state = (x.shape[0], hidden_size)
     require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
-    entering = b.matmul(x, transposed(b, weight))
+    entering = b.matmul(x, transpose_matrices(b, weight))
     if bias is not None:
         entering = entering + bias
     return _recurrence(b, recurrent, recurrent_bias, **options).step(b, entering, hidden)

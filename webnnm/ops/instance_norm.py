@@ -12,10 +12,10 @@ from webnnm.ops.declare.normalising import (
     SCALE_AND_BIAS,
     along,
     fit,
-    normalised,
-    normalised_gradient,
+    normalisation_gradient,
+    normalise,
     require_sizes,
-    shared,
+    tensor_without_batch,
 )
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.rules import same_shape
@@ -51,7 +51,7 @@ def _decompose(
     layout: str,
 ) -> Tensor:
     over, by = _axes(layout, "hw"), _axes(layout, "c")
-    return normalised(b, x, scale, bias, over=over, by=by, epsilon=epsilon)
+    return normalise(b, x, scale, bias, over=over, by=by, epsilon=epsilon)
 
 
 def _gradient(
@@ -66,7 +66,7 @@ def _gradient(
     layout: str,
 ) -> list[Tensor | None]:
     over, by = _axes(layout, "hw"), _axes(layout, "c")
-    return normalised_gradient(b, g, x, scale, bias, over=over, by=by, epsilon=epsilon)
+    return normalisation_gradient(b, g, x, scale, bias, over=over, by=by, epsilon=epsilon)
 
 
 def _places(layer: ShapeView | BuildView, flow: Features) -> Places:
@@ -83,14 +83,14 @@ def _shape(layer: ShapeView) -> None:
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
-    tensors = [shared(layer, "scale"), shared(layer, "bias")]
+    tensors = [tensor_without_batch(layer, "scale"), tensor_without_batch(layer, "bias")]
     epsilon = layer.options["epsilon"]
 
     def apply(x: Tensor, layout: str) -> Tensor:
         return b.apply(layer.operator, [x, *tensors], {"epsilon": epsilon, "layout": layout})
 
     at = _places(layer, layer.features[0])
-    return build_image(b, flow, at, None, apply).arranged(flow.layout)
+    return build_image(b, flow, at, None, apply).reorder(flow.layout)
 
 
 instance_normalization = Composite(
@@ -105,7 +105,7 @@ instance_normalization = Composite(
     ),
     options={
         "epsilon": Option(1e-5, checks.number),
-        "layout": Option("nchw", checks.word(*INPUT_LAYOUTS)),
+        "layout": Option("nchw", checks.choice(*INPUT_LAYOUTS)),
     },
     native="instanceNormalization",
     infer=_infer,
@@ -116,7 +116,7 @@ instance_normalization = Composite(
         slots=SCALE_AND_BIAS,
         options={
             "epsilon": ValueOption(read=values.number, default=1e-5),
-            "layout": ValueOption(read=values.word(*INPUT_LAYOUTS), default="nchw"),
+            "layout": ValueOption(read=values.choice(*INPUT_LAYOUTS), default="nchw"),
         },
         shape=_shape,
         build=_build,

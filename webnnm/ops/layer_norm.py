@@ -13,8 +13,8 @@ from webnnm.ops.declare.normalising import (
     all_but_first,
     along,
     build_by_axes,
-    normalised,
-    normalised_gradient,
+    normalisation_gradient,
+    normalise,
     require_sizes,
     shape_by_axes,
 )
@@ -43,7 +43,7 @@ def _decompose(
     axes: Sequence[int],
     epsilon: float,
 ) -> Tensor:
-    return normalised(b, x, scale, bias, over=axes, by=axes, epsilon=epsilon)
+    return normalise(b, x, scale, bias, over=axes, by=axes, epsilon=epsilon)
 
 
 def _gradient(
@@ -57,7 +57,7 @@ def _gradient(
     axes: Sequence[int],
     epsilon: float,
 ) -> list[Tensor | None]:
-    return normalised_gradient(b, g, x, scale, bias, over=axes, by=axes, epsilon=epsilon)
+    return normalisation_gradient(b, g, x, scale, bias, over=axes, by=axes, epsilon=epsilon)
 
 
 layer_normalization = Composite(

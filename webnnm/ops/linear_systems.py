@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from webnnm.core.dtypes import FLOAT
 from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare import checks
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.functions import in_float32
 from webnnm.ops.declare.matrices import (
     MATRIX,
-    MOST_ROWS,
+    MAX_ROWS,
     check_rows,
     check_square,
     identity_matrix,
@@ -20,7 +20,7 @@ from webnnm.ops.declare.matrices import (
     square_infer,
     symmetric,
     total,
-    transposed,
+    transpose_matrices,
     unit,
 )
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
@@ -31,7 +31,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 # (2016).
 
 
-class _Eliminated(NamedTuple):
+class _Elimination(NamedTuple):
     """The result of an elimination: the solved right side, the pivots, and 1 for each exchange."""
 
     right: Tensor
@@ -39,29 +39,29 @@ class _Eliminated(NamedTuple):
     exchanged: list[Tensor]
 
 
-def _eliminated(b: Builder, x: Tensor, right: Tensor, what: str) -> _Eliminated:
+def _eliminate(b: Builder, x: Tensor, right: Tensor, what: str) -> _Elimination:
     """Solve by Gauss–Jordan elimination with the largest pivot of each column."""
-    check_rows(x, MOST_ROWS, what)
+    check_rows(x, MAX_ROWS, what)
     n, end = x.shape[-1], x.rank - 1
     rest = b.concat([x, right], axis=end)
     pivots: list[Tensor] = []
     exchanged: list[Tensor] = []
     for k in range(n):
         done = b.constant([int(row < k) for row in range(n)], "uint8", (n, 1))
-        size = b.where(done, -1.0, b.abs(cut(b, rest, end, 0, 1)))
+        size = b.where(done, -1.0, b.abs(slice_axis(b, rest, end, 0, 1)))
         place = b.arg_max(size, axis=end - 1, keep_dimensions=True)
         rows = b.constant([*range(n)], "int32", (n, 1))
         chosen = b.equal(rows, place)
         row = total(b, b.where(chosen, rest, 0.0), -2)
-        rest = b.where(chosen, cut(b, rest, end - 1, k, 1), rest)
-        pivot = cut(b, row, end, 0, 1)
+        rest = b.where(chosen, slice_axis(b, rest, end - 1, k, 1), rest)
+        pivot = slice_axis(b, row, end, 0, 1)
         pivots.append(pivot)
         exchanged.append(b.not_equal(place, k))
         # A pivot of 0 would make the determinant NaN; solutions are infinite by its row.
         scaled = row / pivot if what != "determinant" else row / _not_zero(b, pivot)
-        rest = b.where(unit(b, n, k), scaled, rest - cut(b, rest, end, 0, 1) * scaled)
-        rest = cut(b, rest, end, 1, rest.shape[-1] - 1)
-    return _Eliminated(rest, pivots, exchanged)
+        rest = b.where(unit(b, n, k), scaled, rest - slice_axis(b, rest, end, 0, 1) * scaled)
+        rest = slice_axis(b, rest, end, 1, rest.shape[-1] - 1)
+    return _Elimination(rest, pivots, exchanged)
 
 
 def _not_zero(b: Builder, x: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ def _solve(b: Builder, x: Tensor, right: Tensor) -> Tensor:
     lead = broadcast(x.shape[:-2], right.shape[:-2])
     assert lead is not None
     x, right = (b.expand(t, new_shape=(*lead, *t.shape[-2:])) for t in (x, right))
-    return _eliminated(b, x, right, "solve").right
+    return _eliminate(b, x, right, "solve").right
 
 
 def _solve_infer(x: TensorType, right: TensorType) -> TensorType:
@@ -91,13 +91,13 @@ def _solve_kernel(np: Any, x: Any, right: Any) -> Any:
 
 
 def _solve_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, _right: Tensor) -> list[Tensor]:
-    sent = b.solve(transposed(b, x), g)
-    return [-b.matmul(sent, transposed(b, y)), sent]
+    sent = b.solve(transpose_matrices(b, x), g)
+    return [-b.matmul(sent, transpose_matrices(b, y)), sent]
 
 
 def _inverse(b: Builder, x: Tensor) -> Tensor:
     ones = b.expand(identity_matrix(b, x.shape[-1]), new_shape=x.shape)
-    return _eliminated(b, x, ones, "inverse").right
+    return _eliminate(b, x, ones, "inverse").right
 
 
 def _inverse_kernel(np: Any, x: Any) -> Any:
@@ -105,13 +105,13 @@ def _inverse_kernel(np: Any, x: Any) -> Any:
 
 
 def _inverse_gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor) -> list[Tensor]:
-    across = transposed(b, y)
+    across = transpose_matrices(b, y)
     return [-b.matmul(b.matmul(across, g), across)]
 
 
 def _pivots(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return the pivots along a last dimension, and the sign of the row exchanges."""
-    found = _eliminated(b, x, cut(b, x, x.rank - 1, 0, 1) * 0.0, "determinant")
+    found = _eliminate(b, x, slice_axis(b, x, x.rank - 1, 0, 1) * 0.0, "determinant")
     lead = x.shape[:-2]
     pivots, exchanged = (
         b.reshape(b.concat(several, axis=x.rank - 1), new_shape=(*lead, x.shape[-1]))
@@ -144,7 +144,7 @@ def _column(b: Builder, x: Tensor) -> Tensor:
 
 
 def _determinant_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor) -> list[Tensor]:
-    return [_column(b, g * y) * transposed(b, b.inverse(x))]
+    return [_column(b, g * y) * transpose_matrices(b, b.inverse(x))]
 
 
 def _slogdet(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -168,22 +168,22 @@ def _slogdet_infer(x: TensorType) -> tuple[TensorType, TensorType]:
 
 
 def _slogdet_gradient(b: Builder, g: Sequence[Tensor], _y: Any, x: Tensor) -> list[Tensor]:
-    return [_column(b, g[1]) * transposed(b, b.inverse(x))]
+    return [_column(b, g[1]) * transpose_matrices(b, b.inverse(x))]
 
 
 def _cholesky(b: Builder, x: Tensor, *, upper: bool) -> Tensor:
-    check_rows(x, MOST_ROWS, "cholesky")
+    check_rows(x, MAX_ROWS, "cholesky")
     n, end = x.shape[-1], x.rank - 1
     rest = symmetric(b, x)
     columns: list[Tensor] = []
     for k in range(n):
-        column = cut(b, rest, end, k, 1)
+        column = slice_axis(b, rest, end, k, 1)
         below = b.constant([float(row >= k) for row in range(n)], "float32", (n, 1))
-        column = column / b.sqrt(cut(b, column, end - 1, k, 1)) * below
+        column = column / b.sqrt(slice_axis(b, column, end - 1, k, 1)) * below
         columns.append(column)
-        rest = rest - column * transposed(b, column)
+        rest = rest - column * transpose_matrices(b, column)
     found = b.concat(columns, axis=end)
-    return transposed(b, found) if upper else found
+    return transpose_matrices(b, found) if upper else found
 
 
 def _cholesky_kernel(np: Any, x: Any, *, upper: bool) -> Any:
@@ -196,14 +196,14 @@ def _cholesky_kernel(np: Any, x: Any, *, upper: bool) -> Any:
 def _cholesky_gradient(
     b: Builder, g: Tensor, y: Tensor, _x: Tensor, *, upper: bool
 ) -> list[Tensor]:
-    lower, sent = (transposed(b, t) if upper else t for t in (y, g))
-    across = transposed(b, lower)
+    lower, sent = (transpose_matrices(b, t) if upper else t for t in (y, g))
+    across = transpose_matrices(b, lower)
     inner = b.triangular(b.matmul(across, sent), upper=False)
     n = inner.shape[-1]
     halved = [1.0 - 0.5 * (i == k) for i in range(n) for k in range(n)]
     inner = inner * b.constant(halved, inner.dtype, (n, n))
     left = b.solve(across, inner)
-    return [symmetric(b, transposed(b, b.solve(across, transposed(b, left))))]
+    return [symmetric(b, transpose_matrices(b, b.solve(across, transpose_matrices(b, left))))]
 
 
 REGULAR = ([[2.0, 0.5, -1.0], [0.25, -1.5, 1.0], [1.0, 0.75, 3.0]],)

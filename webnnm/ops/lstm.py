@@ -24,7 +24,7 @@ from webnnm.ops.declare.recurrent import (
     loops,
     of_direction,
     parts,
-    projected,
+    project_inputs,
     require_shapes,
     run,
     sequence,
@@ -44,7 +44,7 @@ from webnnm.ops.declare.recurrent_layer import (
     run_shape,
 )
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
-from webnnm.ops.matmul import transposed
+from webnnm.ops.matmul import transpose_matrices
 
 LAYOUTS = ("iofg", "ifgo")
 PEEPHOLES = "iof"
@@ -52,7 +52,7 @@ GATES = 4
 ACTIVATIONS = ("sigmoid", "tanh", "tanh")
 
 OPTIONS = {
-    "layout": Option(LAYOUTS[0], checks.word(*LAYOUTS)),
+    "layout": Option(LAYOUTS[0], checks.choice(*LAYOUTS)),
     "activations": activations(*ACTIVATIONS),
 }
 BIASES = (
@@ -137,9 +137,9 @@ def _decompose(
     operands = (x, weight, recurrent, bias, recurrent_bias, peephole, hidden, cell)
     require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
     runs: list[list[tuple[Tensor, Tensor]]] = []
-    inputs = projected(b, x, weight, bias, recurrent_bias)
+    inputs = project_inputs(b, x, weight, bias, recurrent_bias)
     for number, backward in enumerate(backwards(direction)):
-        matrix = transposed(b, of_direction(b, recurrent, number))
+        matrix = transpose_matrices(b, of_direction(b, recurrent, number))
         gates = _gates(b, layout, activations, of_direction(b, peephole, number))
         first = tuple(
             zeros(b, x, state[1:]) if given is None else of_direction(b, given, number)
@@ -283,11 +283,11 @@ def _decompose_cell(
     operands = (x, weight, recurrent, hidden, cell, bias, recurrent_bias, peephole)
     state = (x.shape[0], hidden_size)
     require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
-    total = b.matmul(x, transposed(b, weight))
+    total = b.matmul(x, transpose_matrices(b, weight))
     for given in (bias, recurrent_bias):
         total = total if given is None else total + given
     gates = _gates(b, layout, activations, peephole)
-    return gates.step(b, total + b.matmul(hidden, transposed(b, recurrent)), cell)
+    return gates.step(b, total + b.matmul(hidden, transpose_matrices(b, recurrent)), cell)
 
 
 CELL_SLOTS = (

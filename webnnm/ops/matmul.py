@@ -30,11 +30,14 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, w: Tensor) -> list[T
     if w.rank == 2 and x.rank > 2:  # one product instead of a batch of them and a sum
         rows = b.reshape(x, new_shape=(-1, x.shape[-1]))
         g_rows = b.reshape(g, new_shape=(-1, g.shape[-1]))
-        return [b.matmul(g, transposed(b, w)), b.matmul(transposed(b, rows), g_rows)]
-    return [b.matmul(g, transposed(b, w)), b.matmul(transposed(b, x), g)]
+        return [
+            b.matmul(g, transpose_matrices(b, w)),
+            b.matmul(transpose_matrices(b, rows), g_rows),
+        ]
+    return [b.matmul(g, transpose_matrices(b, w)), b.matmul(transpose_matrices(b, x), g)]
 
 
-def transposed(b: Builder, x: Tensor) -> Tensor:
+def transpose_matrices(b: Builder, x: Tensor) -> Tensor:
     """Return `x` with its last two dimensions exchanged."""
     order = (*range(x.rank - 2), x.rank - 1, x.rank - 2)
     return b.transpose(x, permutation=order)
@@ -93,9 +96,9 @@ def build_product(b: Builder, layer: BuildView) -> tuple[Tensor, Tensor, LayoutT
     x, w = layer.operands[0].canonical(), layer.operands[1].canonical()
     left, right = x.tensor, w.tensor
     if layer.options["a_transpose"]:
-        left = transposed(b, left)
+        left = transpose_matrices(b, left)
     if layer.options["b_transpose"]:
-        right = transposed(b, right)
+        right = transpose_matrices(b, right)
     if w.lead and x.rank == 1:  # rank-1 features are rows over batch and sequence
         left = b.reshape(left, new_shape=(*left.shape[:-1], 1, left.shape[-1]))
     elif left.rank == 1:

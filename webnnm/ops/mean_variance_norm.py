@@ -20,16 +20,16 @@ from webnnm.ops.declare.normalising import (
     affine,
     all_but_first,
     along,
+    cast_like,
     inverse_deviation,
-    narrowed,
-    padded_unit,
     shape_by_axes,
-    shared,
     spread,
-    widened,
+    standardise_padded,
+    tensor_without_batch,
+    to_float32,
 )
 from webnnm.ops.declare.operator import Composite, Option, sample
-from webnnm.ops.declare.padding import combined
+from webnnm.ops.declare.padding import combine_masks
 from webnnm.ops.declare.rules import broadcast_operands, places
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 
@@ -52,8 +52,10 @@ def _decompose(
         unit = b.layer_normalization(x, axes=axes, epsilon=epsilon)
     else:
         unit = _unit(b, x, mean, variance, axes, epsilon)
-    scale, bias = (_placed(b, x, t, axes, name) for name, t in (("scale", scale), ("bias", bias)))
-    return narrowed(b, affine(b, unit, scale, bias), x)
+    scale, bias = (
+        _align_to_axes(b, x, t, axes, name) for name, t in (("scale", scale), ("bias", bias))
+    )
+    return cast_like(b, affine(b, unit, scale, bias), x)
 
 
 def _unit(
@@ -66,19 +68,19 @@ def _unit(
 ) -> Tensor:
     """Return (x − mean)/√(variance + ε) in float32; statistics that are not given are computed."""
     others = [axis for axis in range(x.rank) if axis not in axes]
-    mean = _placed(b, x, mean, others, "mean")
-    variance = _placed(b, x, variance, others, "variance")
-    wide = widened(b, x)
+    mean = _align_to_axes(b, x, mean, others, "mean")
+    variance = _align_to_axes(b, x, variance, others, "variance")
+    wide = to_float32(b, x)
 
     def mean_of(values: Tensor) -> Tensor:
         return b.reduce_mean(values, axes=axes, keep_dimensions=True)
 
-    centred = wide - (mean_of(wide) if mean is None else widened(b, mean))
-    square = mean_of(centred * centred) if variance is None else widened(b, variance)
+    centred = wide - (mean_of(wide) if mean is None else to_float32(b, mean))
+    square = mean_of(centred * centred) if variance is None else to_float32(b, variance)
     return centred * inverse_deviation(b, square, epsilon)
 
 
-def _placed(
+def _align_to_axes(
     b: Builder, x: Tensor, given: Tensor | None, axes: Sequence[int], name: str
 ) -> Tensor | None:
     """Return a tensor that has the sizes of some axes, or broadcasts as it is."""
@@ -133,13 +135,13 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         name: b.reshape(t, new_shape=(1,) * (x.rank - t.rank) + t.shape)
         for name, t in zip(given, found, strict=True)
     }
-    operands |= {slot.name: shared(layer, slot.name) for slot in SCALE_AND_BIAS}
+    operands |= {slot.name: tensor_without_batch(layer, slot.name) for slot in SCALE_AND_BIAS}
     axes = [layout.index(role) for role in layer.axes("axes")]
     options = {"axes": axes, "epsilon": layer.options["epsilon"]}
-    mask = combined(b, value, sequence)
+    mask = combine_masks(b, value, sequence)
     if mask is not None and "sequence" in layer.axes("axes"):
         flow, statistics = LayoutTensor(x, layout, sequence, mask), {n: operands[n] for n in given}
-        return flow.with_tensor(padded_unit(b, flow, **options, **statistics))
+        return flow.with_tensor(standardise_padded(b, flow, **options, **statistics))
     return LayoutTensor(b.apply(layer.operator, [x], operands | options), layout, sequence)
 
 

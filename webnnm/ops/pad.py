@@ -6,9 +6,9 @@ from typing import Any
 
 from webnnm.core.dtypes import holds
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.along import cut, padded
+from webnnm.ops.declare.along import pad_axis, slice_axis
+from webnnm.ops.declare.constants import constant_values
 from webnnm.ops.declare.feature_rules import learn_result, per_feature
-from webnnm.ops.declare.known import known_values
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Option, Slot, sample
@@ -78,7 +78,7 @@ def _cells(size: int, before: int, after: int, mode: str) -> list[int]:
     >>> _cells(3, 2, 2, "edge"), _cells(3, 2, 2, "reflection"), _cells(3, 2, 2, "symmetric")
     ([0, 0, 0, 1, 2, 2, 2], [2, 1, 0, 1, 2, 1, 0], [1, 0, 0, 1, 2, 2, 1])
     """
-    checks.few_enough(before + size + after, f"{size} elements with {before} and {after} more")
+    checks.check_amount(before + size + after, f"{size} elements with {before} and {after} more")
     places = range(-before, size + after)
     if mode == "edge":
         return [min(max(place, 0), size - 1) for place in places]
@@ -102,25 +102,25 @@ def _gradient(
     if mode == "constant":
         return [b.slice(g, starts=beginning_padding, sizes=x.shape)]
     for axis, (before, after) in enumerate(zip(beginning_padding, ending_padding, strict=True)):
-        g = _folded(b, g, axis, before, after, mode)
+        g = _fold_padding(b, g, axis, before, after, mode)
     return [g]
 
 
-def _folded(b: Builder, g: Tensor, axis: int, before: int, after: int, mode: str) -> Tensor:
+def _fold_padding(b: Builder, g: Tensor, axis: int, before: int, after: int, mode: str) -> Tensor:
     """Add the gradient in the padding of an axis to the elements that the padding shows."""
     size = g.shape[axis] - before - after
-    total = cut(b, g, axis, before, size)
+    total = slice_axis(b, g, axis, before, size)
     for start, amount in ((0, before), (before + size, after)):
         if not amount:
             continue
-        part = cut(b, g, axis, start, amount)
+        part = slice_axis(b, g, axis, start, amount)
         if mode == "edge":
             part = b.reduce_sum(part, axes=[axis], keep_dimensions=True)
             place = size - 1 if start else 0
         else:  # the element at the edge itself is not mirrored
             part = b.reverse(part, axes=[axis])
             place = size - 1 - amount if start else 1
-        total = total + padded(b, part, axis, place, size - place - part.shape[axis])
+        total = total + pad_axis(b, part, axis, place, size - place - part.shape[axis])
     return total
 
 
@@ -141,7 +141,7 @@ def _earlier(
     """Take the 2022 draft's padding: a constant `[rank, 2]` as second operand."""
     if len(operands) == 2:
         x, padding = operands
-        pairs = known_values(padding)
+        pairs = constant_values(padding)
         if pairs is None or padding.shape != (x.rank, 2):
             message = f'padding of "pad" is {padding.type}, but must be a constant [{x.rank}, 2]'
             raise OperatorError("NNM303", message)
@@ -210,7 +210,7 @@ pad = Composite(
     options={
         "beginning_padding": Option(REQUIRED, checks.per_axis(0, 0), positional=True),
         "ending_padding": Option(REQUIRED, checks.per_axis(0, 0), positional=True),
-        "mode": Option("constant", checks.word(*MODES)),
+        "mode": Option("constant", checks.choice(*MODES)),
         "value": Option(0.0, checks.number),
     },
     native="pad",
@@ -226,7 +226,7 @@ pad = Composite(
         options={
             "beginning_padding": ValueOption(read=values.sizes, operand=True),
             "ending_padding": ValueOption(read=values.sizes, operand=True),
-            "mode": ValueOption(read=values.word(*MODES), default="constant"),
+            "mode": ValueOption(read=values.choice(*MODES), default="constant"),
             "value": ValueOption(read=values.number, default=0.0),
         },
         shape=_shape,

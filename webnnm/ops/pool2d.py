@@ -35,25 +35,25 @@ from webnnm.ops.declare.spatial import (
     check_automatic_padding,
     height_width,
     is_image,
-    lettered,
     pair_or_none,
-    permuted,
+    permute,
+    sizes_by_letter,
 )
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.declare.traits import Trait
-from webnnm.ops.declare.windows import Windows, reach, unfolded
+from webnnm.ops.declare.windows import Windows, reach, unfold_array
 
 OPTIONS = {
     "window_dimensions": Option(None, pair_or_none),
     "padding": PADDING,
     **STEPS,
-    "layout": Option("nchw", checks.word(*INPUT_LAYOUTS)),
-    "output_shape_rounding": Option("floor", checks.word("floor", "ceil")),
+    "layout": Option("nchw", checks.choice(*INPUT_LAYOUTS)),
+    "output_shape_rounding": Option("floor", checks.choice("floor", "ceil")),
     "output_sizes": Option(None, pair_or_none),
 }
 
 
-MOST_CELLS = 16
+MAX_CELLS = 16
 """Windows of up to this many cells are compared cell by cell, larger ones axis by axis."""
 
 
@@ -69,7 +69,7 @@ def pool_windows(
     output_sizes: Pair | None,
 ) -> tuple[Windows, Windows]:
     """Return the windows along height and along width. Raises NNM303, NNM408."""
-    image = height_width(lettered(layout, shape))
+    image = height_width(sizes_by_letter(layout, shape))
     found: list[Windows] = []
     for axis, (size, length) in enumerate(zip(image, window_dimensions or image, strict=True)):
         stride, before = strides[axis], padding[2 * axis]
@@ -107,7 +107,7 @@ def axes(layout: str) -> Pair:
 
 def _infer(x: TensorType, **given: Any) -> TensorType:
     rows, columns = pool_windows(x.shape, **given)
-    sizes = {**lettered(given["layout"], x.shape), "h": rows.count, "w": columns.count}
+    sizes = {**sizes_by_letter(given["layout"], x.shape), "h": rows.count, "w": columns.count}
     return TensorType(x.dtype, tuple(sizes[letter] for letter in given["layout"]))
 
 
@@ -121,7 +121,7 @@ def real_cells(
     if not rows.padded and not columns.padded:
         return rows.length * columns.length / unit
     size = rows.count * columns.count
-    if size > checks.MOST_NUMBERS:  # one constant of each axis, multiplied where they are needed
+    if size > checks.MAX_NUMBERS:  # one constant of each axis, multiplied where they are needed
         down, across = (
             b.constant(
                 [number / share for number in windows.real_counts],
@@ -139,7 +139,7 @@ def real_cells(
 def _spread(b: Builder, g: Tensor, x: Tensor, layout: str, windows: Sequence[Windows]) -> Tensor:
     """Return, for each cell, the sum of g over all windows that see it."""
     height, width = axes(layout)
-    sizes = {**lettered(layout, g.shape), "h": windows[0].size}
+    sizes = {**sizes_by_letter(layout, g.shape), "h": windows[0].size}
     tall = tuple(sizes[letter] for letter in layout)
     return spread_sums(b, spread_sums(b, g, tall, height, windows[0]), x.shape, width, windows[1])
 
@@ -160,11 +160,11 @@ def _norm_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) ->
 def _maximum_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) -> list[Tensor]:
     """Search first along the height, among the maxima of the rows, then along the row found."""
     rows, columns = pool_windows(x.shape, **given)
-    if rows.length * columns.length <= MOST_CELLS:
+    if rows.length * columns.length <= MAX_CELLS:
         # Channels last, because single elements are slow to separate and interleave.
-        g, y, x = (permuted(b, image, given["layout"], "nhwc") for image in (g, y, x))
+        g, y, x = (permute(b, image, given["layout"], "nhwc") for image in (g, y, x))
         found = to_first_maximum(b, g, x, y, (rows, columns))
-        return [permuted(b, found, "nhwc", given["layout"])]
+        return [permute(b, found, "nhwc", given["layout"])]
     height, width = axes(given["layout"])
     tops = b.max_pool2d(
         x,
@@ -227,7 +227,7 @@ def _kernel(reduce: Callable[[Any, Any, Any], Any], padding: float | None) -> Re
         wide = np.astype(image, np.float32) if x.dtype == np.float16 else image
         rows, columns = (np.asarray(w.real_counts) for w in windows)
         counts = np.astype(rows[:, None] * columns, wide.dtype)
-        result = reduce(np, unfolded(np, wide, *windows, padding), counts)
+        result = reduce(np, unfold_array(np, wide, *windows, padding), counts)
         return np.astype(np.permute_dims(result, order("nchw", given["layout"])), x.dtype)
 
     return apply
@@ -281,7 +281,7 @@ def _earlier(
             name: option.check(options.get(name, option.default))
             for name, option in operator.options.items()
         }
-        sizes = height_width(lettered(given["layout"], operands[0].shape))
+        sizes = height_width(sizes_by_letter(given["layout"], operands[0].shape))
         window = given["window_dimensions"] or sizes
         options["padding"] = automatic_padding(
             mode, sizes, window, given["strides"], given["dilations"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from webnnm.core.shapes import show
 from webnnm.ops.declare import checks
-from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.composite import declare_composite
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
@@ -31,7 +31,7 @@ def rates(size: int, base: float) -> list[float]:
 
 @lru_cache(maxsize=16)
 def _waves(length: int, size: int, base: float) -> array[float]:
-    checks.few_enough(length * size, f"{length} positions of {size} features")
+    checks.check_amount(length * size, f"{length} positions of {size} features")
     # Double precision: angles grow with the length, and their sines inherit their error.
     turns = rates(size, base)
 
@@ -66,7 +66,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         batch, *middle, length, size = x.tensor.shape
         shape = (batch, *(1 for _ in middle), length, size)
         result = x.tensor + b.reshape(b.gather(rows, cache.positions, axis=0), new_shape=shape)
-    return x.with_tensor(result).arranged(flow.layout)
+    return x.with_tensor(result).reorder(flow.layout)
 
 
 def _rows(b: Builder, operands: Sequence[Any], length: int, base: float = BASE) -> Any:
@@ -76,7 +76,7 @@ def _rows(b: Builder, operands: Sequence[Any], length: int, base: float = BASE) 
     return tables[0] if tables else b.constant(_waves(length, size, base), x.dtype, (length, size))
 
 
-@composed(
+@declare_composite(
     "positionalEmbedding",
     summary="x plus, for each token, the row of a table at its position",
     ranks={"x": (2, None), "table": (2, 2)},
@@ -103,7 +103,7 @@ def positional_embedding(b: Builder, x: Tensor, table: Tensor) -> Tensor:
     return x + table
 
 
-@composed(
+@declare_composite(
     "positionalEncoding",
     summary="x plus sines and cosines of each token's position",
     ranks=(2, None),

@@ -71,7 +71,7 @@ def over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
     return b.reshape(x, new_shape=whole), b.reshape(parts, new_shape=blocks)
 
 
-def _shifted(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+def _quantize_unclamped(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     """Return roundEven(x/scale) + zeroPoint, in blocks, before it is clamped to the range."""
     rows, scales = over_blocks(b, x, scale)
     rounded, dtype = b.round_even(rows / scales), x.dtype
@@ -86,7 +86,7 @@ def _shifted(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor
 
 def _quantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     low, high = integer_range(zero_point.dtype)
-    found = b.clamp(_shifted(b, x, scale, zero_point), min_value=low, max_value=high)
+    found = b.clamp(_quantize_unclamped(b, x, scale, zero_point), min_value=low, max_value=high)
     return b.reshape(b.cast(found, type=zero_point.dtype), new_shape=x.shape)
 
 
@@ -95,14 +95,14 @@ def _quantize_gradient(
 ) -> list[Tensor | None]:
     """Straight-through gradient of the rounding, inside the range of the integers."""
     low, high = integer_range(zero_point.dtype)
-    found = _shifted(b, x, scale, zero_point)
+    found = _quantize_unclamped(b, x, scale, zero_point)
     inside = b.equal(found, b.clamp(found, min_value=low, max_value=high))
     rows, scales = over_blocks(b, g, scale)
     arrived = rows * as_number(b, inside, g) / scales
     return [b.reshape(arrived, new_shape=x.shape), None, None]
 
 
-def _centred(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataType) -> Tensor:
+def _subtract_zero_point(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataType) -> Tensor:
     """Return x − zeroPoint, in blocks, rounded to a float type only at the end."""
     exact: DataType = "int64" if x.dtype in LONG else dtype
     rows, offsets = over_blocks(b, b.cast(x, type=exact), b.cast(zero_point, type=exact))
@@ -113,7 +113,7 @@ def _centred(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataType) -> Tens
 def _dequantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     # Large integers overflow float16 where their products with the scale do not.
     dtype: DataType = "float32" if x.dtype in LONG else scale.dtype
-    rows = _centred(b, x, zero_point, dtype)
+    rows = _subtract_zero_point(b, x, zero_point, dtype)
     _, scales = over_blocks(b, x, scale if scale.dtype == dtype else b.cast(scale, type=dtype))
     found = b.reshape(rows * scales, new_shape=x.shape)
     return found if scale.dtype == dtype else b.cast(found, type=scale.dtype)
@@ -125,7 +125,7 @@ def _dequantize_gradient(
     """To the operand (where a quantisation lets it through), and to the scale block by block."""
     arrived, scales = over_blocks(b, g, scale)
     moved = b.reshape(arrived * scales, new_shape=x.shape)
-    shares = arrived * _centred(b, x, zero_point, g.dtype)
+    shares = arrived * _subtract_zero_point(b, x, zero_point, g.dtype)
     axes = [axis for axis, size in enumerate(scales.shape) if size == 1 < shares.shape[axis]]
     total = b.reduce_sum(shares, axes=axes, keep_dimensions=True) if axes else shares
     return [moved, b.reshape(total, new_shape=scale.shape), None]

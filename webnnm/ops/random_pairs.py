@@ -11,7 +11,7 @@ from typing import Any
 
 from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare import checks
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.operator import Composite, Option, Slot, no_gradient, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
@@ -33,17 +33,17 @@ def _infer(key: TensorType, counters: TensorType, *, side: int) -> tuple[TensorT
     return one, one
 
 
-def _added(round: int) -> int:
+def _round_constant(round: int) -> int:
     return 7919 * round * round + 104 * round + 1
 
 
 def _decompose(b: Builder, key: Tensor, counters: Tensor, *, side: int) -> tuple[Tensor, Tensor]:
-    words = [cut(b, key, key.rank - 1, at, 1) for at in range(WORDS)]
+    words = [slice_axis(b, key, key.rank - 1, at, 1) for at in range(WORDS)]
     high = b.div(counters, PRIME)
     left = _modulo(b, counters - high * PRIME + words[2])
     right = _modulo(b, _modulo(b, high + words[3]) + side * SIDE)
     for at in range(ROUNDS):
-        inner = _modulo(b, left + words[at % 2] + _added(at))
+        inner = _modulo(b, left + words[at % 2] + _round_constant(at))
         cube = _modulo(b, _modulo(b, inner * inner) * inner)
         left, right = _modulo(b, right + cube), left
     return left, right
@@ -62,7 +62,7 @@ def _reference(np: Any, key: Any, counters: Any, *, side: int) -> tuple[Any, Any
     left = (counters - high * PRIME + words[2]) % PRIME
     right = (high + words[3] + side * SIDE) % PRIME
     for at in range(ROUNDS):
-        inner = left + (words[at % 2] + _added(at))
+        inner = left + (words[at % 2] + _round_constant(at))
         left, right = (right + inner * inner * inner) % PRIME, left
     return np.astype(left, np.int32), np.astype(right, np.int32)
 

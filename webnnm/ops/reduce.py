@@ -22,10 +22,10 @@ from webnnm.ops.declare.operator import (
     Option,
     Sample,
     Slot,
-    decomposed,
+    lower_by_parts,
     sample,
 )
-from webnnm.ops.declare.padding import extremes, filled, mean, one_step
+from webnnm.ops.declare.padding import extremes, fill_padding, mean, one_step
 from webnnm.ops.declare.rules import tensor_options
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 from webnnm.ops.declare.traits import Trait
@@ -55,7 +55,7 @@ def _infer(x: TensorType, *, axes: Sequence[int], keep_dimensions: bool) -> Tens
     return TensorType(x.dtype, tuple(n for k, n in enumerate(x.shape) if k not in axes))
 
 
-def kept(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
+def keepdims_shape(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape of `x` with size 1 along the axes: the form that broadcasts back."""
     return tuple(1 if k in axes else n for k, n in enumerate(x.shape))
 
@@ -72,8 +72,8 @@ def _gradient(derivative: Derivative) -> Callable[..., list[Tensor]]:
         axes: Sequence[int],
         keep_dimensions: bool,
     ) -> list[Tensor]:
-        if not keep_dimensions and g.shape != kept(x, axes):
-            g, y = (b.reshape(t, new_shape=kept(x, axes)) for t in (g, y))
+        if not keep_dimensions and g.shape != keepdims_shape(x, axes):
+            g, y = (b.reshape(t, new_shape=keepdims_shape(x, axes)) for t in (g, y))
         return [b.expand(derivative(b, g, y, x, axes), new_shape=x.shape)]
 
     return gradient
@@ -104,15 +104,15 @@ def _others(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
 
 def _prefix_product(b: Builder, rows: Tensor, n: int) -> Tensor:
     """Return the exclusive running product along axis 1."""
-    result = _shifted(b, rows, 1, n)
+    result = _shift_rows(b, rows, 1, n)
     step = 1
     while step < n:
-        result = result * _shifted(b, result, step, n)
+        result = result * _shift_rows(b, result, step, n)
         step *= 2
     return result
 
 
-def _shifted(b: Builder, rows: Tensor, by: int, n: int) -> Tensor:
+def _shift_rows(b: Builder, rows: Tensor, by: int, n: int) -> Tensor:
     ones = zeros_like(b, rows, (rows.shape[0], min(by, n))) + 1
     if by >= n:
         return ones
@@ -126,7 +126,7 @@ def _safe_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     return b.where(zero, scalar_like(b, 0, x), x / b.where(zero, scalar_like(b, 1, y), y))
 
 
-def reduced_shape(layer: ShapeView, option: str = "axes") -> None:
+def infer_reduced_shape(layer: ShapeView, option: str = "axes") -> None:
     """Remove the axes that an option names, or keep them with size 1."""
     flow = layer.flow
     axes = layer.axes(option)
@@ -153,22 +153,22 @@ def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> LayoutT
     axes = sorted(flow.position(role) for role in roles)
     options = {**tensor_options(layer), "axes": axes}
     keep = layer.options["keep_dimensions"]
-    layout = reduced_layout(flow, roles, keep)
+    layout = layout_after_reduction(flow, roles, keep)
     if flow.mask is None or "sequence" not in roles:
         return LayoutTensor(builder.apply(layer.operator, [flow.tensor], options), *layout)
     if neutral == "mean":
-        result = _padded_mean(builder, layer, axes)
+        result = _mean_of_valid(builder, layer, axes)
         if not keep:
             sizes = [size for k, size in enumerate(result.shape) if k not in axes]
             result = builder.reshape(result, new_shape=sizes)
     else:
         low, high = extremes(flow.tensor.dtype)
         value = {"zero": 0, "one": 1, "lowest": low, "highest": high}[neutral]
-        result = builder.apply(layer.operator, [filled(builder, flow, value)], options)
+        result = builder.apply(layer.operator, [fill_padding(builder, flow, value)], options)
     return LayoutTensor(result, *layout, one_step(builder, flow.mask) if keep else None)
 
 
-def _padded_mean(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
+def _mean_of_valid(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
     """Return mean or variance over valid positions, in float32; the axes keep size 1."""
     flow = layer.operands[0]
     x = flow.tensor
@@ -180,7 +180,7 @@ def _padded_mean(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
     return b.cast(found, type=x.dtype) if x.dtype == "float16" else found
 
 
-def reduced_layout(
+def layout_after_reduction(
     flow: LayoutTensor, roles: Sequence[Role], keep: bool
 ) -> tuple[tuple[Any, ...], str | None]:
     """Return the layout and sequence name after some dimensions were reduced."""
@@ -199,7 +199,7 @@ def _rules(neutral: str, keep: bool = False) -> LayerRules:
             "axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",)),
             "keep_dimensions": ValueOption(read=values.boolean, default=keep),
         },
-        shape=reduced_shape,
+        shape=infer_reduced_shape,
         build=partial(_build, neutral=neutral),
     )
 
@@ -249,7 +249,7 @@ def _reduce(
         infer=_infer,
         gradient=_gradient(derivative),
         reference=apply,
-        stablehlo=stablehlo if stablehlo is decomposed else lower,
+        stablehlo=stablehlo if stablehlo is lower_by_parts else lower,
         batch="axes",
         layer=_rules(neutral),
         samples=tuple(samples or _samples()),

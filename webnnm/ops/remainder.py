@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.core.dtypes import FLOAT, DataType, is_float
 from webnnm.ops.declare.algebra import broadcast_type
-from webnnm.ops.declare.functions import in_float32, is_negative, negated
+from webnnm.ops.declare.functions import in_float32, is_negative, negate
 from webnnm.ops.declare.operator import (
     Composite,
     Decompose,
@@ -34,7 +34,7 @@ def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
     return head, x - head
 
 
-def _left(x: Tensor, q: Tensor, y: Tensor) -> Tensor:
+def _subtract_product(x: Tensor, q: Tensor, y: Tensor) -> Tensor:
     """Return x − q·y without rounding the product.
 
     T. J. Dekker, A floating-point technique for extending the available precision (1971).
@@ -54,7 +54,7 @@ def _float_remainder(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     size, divisor = b.abs(x), b.abs(y)
     rest, unit, scale = _within_range(b, size, divisor)
     for _ in range(ROUNDS):
-        rest = _left(rest, b.min(LARGE, b.floor(rest / unit)), unit)
+        rest = _subtract_product(rest, b.min(LARGE, b.floor(rest / unit)), unit)
     rest = b.where(b.lesser(rest, 0.0), rest + unit, rest)
     rest = b.where(b.greater_or_equal(rest, unit), rest - unit, rest) / scale
     known = b.lesser(size / divisor, 2.0 ** (24 * ROUNDS))
@@ -62,7 +62,7 @@ def _float_remainder(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     below = is_negative(b, y)
     kept = b.logical_or(b.equal(rest, 0.0), b.equal(is_negative(b, x), below))
     found = b.where(kept, rest, divisor - rest)
-    return b.where(below, negated(found), found)
+    return b.where(below, negate(found), found)
 
 
 def _float_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ def _float_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     whole = b.floor(ratio)
     p, q, _ = _within_range(b, x, y)
     # A quotient just short of an integer was rounded to it.
-    left = _left(p, whole, q)
+    left = _subtract_product(p, whole, q)
     apart = b.logical_xor(is_negative(b, x), is_negative(b, y))
     over = b.where(is_negative(b, y), b.greater(left, 0.0), b.lesser(left, 0.0))
     # It is not −0 either, unless x is a zero.
@@ -121,7 +121,7 @@ def _kernel(name: str) -> Callable[..., Any]:
     return reference
 
 
-def _declared(
+def _declare(
     name: str, summary: str, decompose: Decompose, reference: Reference, gradient: Gradient
 ) -> Composite:
     return Composite(
@@ -150,14 +150,14 @@ def _remainder_gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, z: Tensor)
     return [g, -g * b.floor_divide(x, z)]
 
 
-remainder = _declared(
+remainder = _declare(
     "remainder",
     "a − b·⌊a/b⌋, with the sign of b; 0 for integers divided by 0",
     _of_floats_or_integers(_float_remainder, _integer_remainder),
     _kernel("remainder"),
     _remainder_gradient,
 )
-floor_divide = _declared(
+floor_divide = _declare(
     "floorDivide",
     "⌊a/b⌋; 0 for integers divided by 0",
     _of_floats_or_integers(_float_quotient, _integer_quotient),

@@ -63,7 +63,7 @@ def nearest(size: int, target: int) -> list[int]:
     >>> nearest(2, 4), nearest(5, 2)
     ([0, 0, 1, 1], [1, 3])
     """
-    checks.few_enough(target, f"{size} cells as {target}")
+    checks.check_amount(target, f"{size} cells as {target}")
     return [(2 * cell + 1) * size // (2 * target) for cell in range(target)]
 
 
@@ -73,7 +73,7 @@ def between(size: int, target: int) -> tuple[list[int], list[int], list[float]]:
     >>> between(2, 4)
     ([0, 0, 0, 1], [0, 1, 1, 1], [0.0, 0.25, 0.75, 0.0])
     """
-    checks.few_enough(target, f"{size} cells as {target}")
+    checks.check_amount(target, f"{size} cells as {target}")
     places = [(cell + 0.5) * size / target - 0.5 for cell in range(target)]
     inside = [min(max(place, 0.0), size - 1.0) for place in places]
     first = [math.floor(place) for place in inside]
@@ -83,7 +83,7 @@ def between(size: int, target: int) -> tuple[list[int], list[int], list[float]]:
 
 def _weights(size: int, target: int, mode: str) -> list[list[float]]:
     """Return the matrix `[size, target]` with the share of each cell in each new one."""
-    checks.few_enough(size * target, f"the gradient of {size} cells as {target}")
+    checks.check_amount(size * target, f"the gradient of {size} cells as {target}")
     matrix = [[0.0] * target for _ in range(size)]
     if mode == "linear":
         for cell, (first, second, share) in enumerate(zip(*between(size, target), strict=True)):
@@ -139,7 +139,7 @@ resample2d = Composite(
     summary="images made larger or smaller",
     operands=(Slot(name="input", dtypes=TYPES, ranks=(4, 4)),),
     options={
-        "mode": Option("nearest-neighbor", checks.word("nearest-neighbor", "linear")),
+        "mode": Option("nearest-neighbor", checks.choice("nearest-neighbor", "linear")),
         "scales": Option((1.0, 1.0), _scales),
         "sizes": Option(None, _sizes),
         "axes": Option((2, 3), _axes),

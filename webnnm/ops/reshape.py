@@ -84,10 +84,10 @@ def balance(layer: ShapeView) -> None:
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     lead = [flow.size(role) for role in flow.lead]
-    return reshaped(builder, flow, lead, layer.results[0].sizes())
+    return reshape_features(builder, flow, lead, layer.results[0].sizes())
 
 
-def reshaped(
+def reshape_features(
     builder: Builder, flow: LayoutTensor, lead: Sequence[int], sizes: Sequence[int]
 ) -> LayoutTensor:
     """Return the flow with other features after the same leading dimensions."""

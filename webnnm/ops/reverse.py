@@ -9,7 +9,7 @@ from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Operator, Option, Slot, sample
-from webnnm.ops.declare.repositioned import reversed_rows
+from webnnm.ops.declare.padded_sequences import reverse_rows
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -22,7 +22,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
     roles = layer.axes("axes")
     if flow.mask is not None and "sequence" in roles:
-        flow = reversed_rows(builder, flow)
+        flow = reverse_rows(builder, flow)
         roles.remove("sequence")
         if not roles:
             return flow

@@ -13,7 +13,7 @@ from webnnm.ops.declare.normalising import (
     SCALE_AND_BIAS,
     along,
     build_by_axes,
-    normalised,
+    normalise,
     require_sizes,
     shape_by_axes,
 )
@@ -31,7 +31,7 @@ def _decompose(
     b: Builder, x: Tensor, scale: Tensor | None, *, axes: Sequence[int], epsilon: float
 ) -> Tensor:
     require_sizes(x, axes, {"scale": scale})
-    return normalised(b, x, scale, None, over=axes, by=axes, epsilon=epsilon, centred=False)
+    return normalise(b, x, scale, None, over=axes, by=axes, epsilon=epsilon, centred=False)
 
 
 rms_norm = Composite(

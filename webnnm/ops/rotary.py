@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from webnnm.ops.declare import checks
-from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.composite import declare_composite
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import sample
@@ -26,10 +26,10 @@ DIGIT = 64
 
 
 @lru_cache(maxsize=32)
-def _turned(
+def _wave_table(
     wave: Callable[[float], float], start: int, length: int, size: int, base: Turns
 ) -> array[float]:
-    checks.few_enough(length * size, f"{length} positions of {size} features")
+    checks.check_amount(length * size, f"{length} positions of {size} features")
     turns = base if isinstance(base, tuple) else rates(size, base)
     if len(turns) != size // 2:
         raise OperatorError(
@@ -39,7 +39,7 @@ def _turned(
     return array("d", [wave(position * turn) for position in positions for turn in turns])
 
 
-def rotated(b: Builder, x: Tensor, base: Turns, start: int = 0) -> Any:
+def rotate(b: Builder, x: Tensor, base: Turns, start: int = 0) -> Any:
     """Rotate the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size).
 
     The rates themselves may be given instead of the base.
@@ -47,7 +47,7 @@ def rotated(b: Builder, x: Tensor, base: Turns, start: int = 0) -> Any:
     return _turn(b, x, *_waves(b, x, base, start, x.shape[-2]))
 
 
-def rotated_at(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
+def rotate_by_cache(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
     """Rotate the pairs of `x [batch, …, tokens, size]` by the positions of a cache."""
     batch, *middle, length, size = x.shape
     shape = (batch, *(1 for _ in middle), length, size // 2)
@@ -58,7 +58,7 @@ def rotated_at(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
     return _turn(b, x, cos, sin)
 
 
-def rotated_by(b: Builder, x: Tensor, base: Turns, positions: Tensor) -> Any:
+def rotate_by_positions(b: Builder, x: Tensor, base: Turns, positions: Tensor) -> Any:
     """Rotate the pairs of `x [..., tokens, size]` by positions `[..., tokens]` from 0 to 64³ − 1.
 
     Angles are sums over three digits, whose waves come from tables: products of positions and
@@ -76,7 +76,9 @@ def rotated_by(b: Builder, x: Tensor, base: Turns, positions: Tensor) -> Any:
         scaled = tuple(unit * turn for turn in turns)
         more_cos, more_sin = (
             b.gather(b.constant(table, "float32", (DIGIT, size // 2)), rows, axis=0)
-            for table in (_turned(wave, 0, DIGIT, size, scaled) for wave in (math.cos, math.sin))
+            for table in (
+                _wave_table(wave, 0, DIGIT, size, scaled) for wave in (math.cos, math.sin)
+            )
         )
         if cos is None:
             cos, sin = more_cos, more_sin
@@ -91,7 +93,7 @@ def _waves(b: Builder, x: Tensor, base: Turns, start: int, length: int) -> list[
     """Return the cosines and sines `[length, size/2]` of the angles at positions from `start`."""
     size = x.shape[-1]
     return [
-        b.constant(_turned(wave, start, length, size, base), x.dtype, (length, size // 2))
+        b.constant(_wave_table(wave, start, length, size, base), x.dtype, (length, size // 2))
         for wave in (math.cos, math.sin)
     ]
 
@@ -136,12 +138,12 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     if cache is None:
         result = b.apply(layer.operator, [x.tensor], tensor_options(layer))
     else:
-        turn = partial(rotated_at, b, base=layer.options["base"], cache=cache)
+        turn = partial(rotate_by_cache, b, base=layer.options["base"], cache=cache)
         result = _by_head(b, x.tensor, layer.options["heads"], turn)
-    return x.with_tensor(result).arranged(flow.layout)
+    return x.with_tensor(result).reorder(flow.layout)
 
 
-@composed(
+@declare_composite(
     "rotaryEmbedding",
     summary="pairs of features rotated by an angle that grows with the token's position",
     ranks=(2, None),
@@ -162,7 +164,7 @@ def rotary_embedding(
     if width % heads:
         raise OperatorError("NNM406", f"{width} features, {heads} heads")
     require_pairs(width // heads)
-    return _by_head(b, x, heads, partial(rotated, b, base=base, start=start))
+    return _by_head(b, x, heads, partial(rotate, b, base=base, start=start))
 
 
 def _by_head(b: Builder, x: Tensor, heads: int, turn: Callable[[Any], Any]) -> Any:

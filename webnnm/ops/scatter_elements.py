@@ -11,11 +11,11 @@ from webnnm.ops.declare.index_layer import scatter_elements_rules
 from webnnm.ops.declare.indices import (
     INDEX_TYPES,
     check_elements,
+    constant_elements,
     distinct,
-    in_range,
-    known_elements,
+    flatten_around,
     one_hot,
-    three,
+    wrap_array,
 )
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -33,7 +33,7 @@ def _infer(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int
 def _decompose(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> Tensor:
     # The last of several updates wins: each element gathers from itself and its updates.
     n, m = x.shape[axis], indices.shape[axis]
-    hit = one_hot(b, three(b, indices, axis), n)
+    hit = one_hot(b, flatten_around(b, indices, axis), n)
     order = b.constant(range(1, m + 1), "int32", (1, 1, m, 1))
     last = b.reduce_max(b.where(hit, order, b.constant(0, "int32")), axes=[2])
     own = b.constant(range(n), "int32", (1, n, 1))
@@ -47,7 +47,7 @@ def _gradient(
 ) -> list[Tensor | None]:
     dx = b.scatter_elements(g, indices, zeros_like(b, updates), axis=axis)
     du = b.gather_elements(g, indices, axis=axis)
-    if not distinct(known_elements(indices, x.shape, axis)):
+    if not distinct(constant_elements(indices, x.shape, axis)):
         # Numbers scattered in the same way show which updates were not overwritten.
         m = indices.shape[axis]
         column = b.constant(range(m), "int32", (m, *(1,) * (indices.rank - axis - 1)))
@@ -65,7 +65,7 @@ def _reference(np: Any, x: Any, indices: Any, updates: Any, *, axis: int) -> Any
     columns = [
         np.reshape(np.arange(n), (n, *(1,) * (len(sizes) - k - 1))) for k, n in enumerate(sizes)
     ]
-    columns[axis] = in_range(np, indices, x.shape[axis])
+    columns[axis] = wrap_array(np, indices, x.shape[axis])
     return np.put_at(np.asarray(x, copy=True), tuple(columns), updates)
 
 

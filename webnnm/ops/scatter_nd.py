@@ -10,10 +10,10 @@ from webnnm.ops.declare.index_layer import scatter_nd_rules
 from webnnm.ops.declare.indices import (
     INDEX_TYPES,
     check_coordinates,
+    constant_positions,
     distinct,
-    in_range,
-    known_positions,
     positions,
+    wrap_array,
 )
 from webnnm.ops.declare.operator import Composite, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -50,7 +50,7 @@ def _gradient(
     dx = b.scatter_nd(g, indices, zeros_like(b, updates))
     du = b.gather_nd(g, indices)
     box, shape = x.shape[: indices.shape[-1]], indices.shape[:-1]
-    if not distinct(known_positions(indices, box)):
+    if not distinct(constant_positions(indices, box)):
         # Numbers scattered in the same way show which updates were not overwritten.
         order = b.constant(range(count(shape)), "int32", shape)
         nothing = b.expand(b.constant(0, "int32"), new_shape=box)
@@ -62,7 +62,7 @@ def _gradient(
 
 
 def _reference(np: Any, x: Any, indices: Any, updates: Any) -> Any:
-    columns = [in_range(np, indices[..., k], x.shape[k]) for k in range(indices.shape[-1])]
+    columns = [wrap_array(np, indices[..., k], x.shape[k]) for k in range(indices.shape[-1])]
     return np.put_at(np.asarray(x, copy=True), tuple(columns), updates)
 
 

@@ -11,7 +11,7 @@ from webnnm.ops.declare.operator import Composite, Option, Slot, no_gradient, sa
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
 TYPES: frozenset[DataType] = ANY - {"int4", "uint4"}
-MOST_COMPARED = 2**20
+MAX_COMPARED = 2**20
 """Most pairs that are compared at once; for more, the list is searched by bisection."""
 
 
@@ -32,7 +32,7 @@ def _comes_before(b: Builder, a: Tensor, x: Tensor, right: bool) -> Tensor:
 def _decompose(b: Builder, sorted: Tensor, x: Tensor, *, right: bool) -> Tensor:
     (n,) = sorted.shape
     wanted = b.reshape(x, new_shape=(count(x.shape),))
-    if n * count(x.shape) <= MOST_COMPARED:
+    if n * count(x.shape) <= MAX_COMPARED:
         column = b.reshape(x, new_shape=(count(x.shape), 1))
         before = _comes_before(b, b.reshape(sorted, new_shape=(1, n)), column, right)
         found = b.reduce_sum(b.cast(before, type="int32"), axes=[1])

@@ -6,7 +6,7 @@ from typing import Any
 
 from webnnm.core.shapes import MAX_DIMENSION
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.along import cut, padded
+from webnnm.ops.declare.along import pad_axis, slice_axis
 from webnnm.ops.declare.feature_rules import learn_result, per_feature
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
@@ -41,9 +41,9 @@ def _spread(b: Builder, g: Tensor, axis: int, stride: int) -> Tensor:
     if stride == 1 or n == 1:
         return g
     column = b.reshape(g, new_shape=(*g.shape[: axis + 1], 1, *g.shape[axis + 1 :]))
-    filled = padded(b, column, axis + 1, 0, stride - 1)
+    filled = pad_axis(b, column, axis + 1, 0, stride - 1)
     flat = b.reshape(filled, new_shape=(*g.shape[:axis], n * stride, *g.shape[axis + 1 :]))
-    return cut(b, flat, axis, 0, (n - 1) * stride + 1)
+    return slice_axis(b, flat, axis, 0, (n - 1) * stride + 1)
 
 
 def _earlier(

@@ -45,10 +45,10 @@ def _with_steepness(
     if not isinstance(steepness, (int, float)) or steepness == 0:
         raise OperatorError("NNM303", f"steepness of softplus is {steepness!r}, not a number ≠ 0")
 
-    def divided(y: Tensor) -> Tensor:
+    def divide(y: Tensor) -> Tensor:
         return y / steepness
 
-    return [x * steepness for x in operands], options, divided
+    return [x * steepness for x in operands], options, divide
 
 
 def _softsign(b: Builder, x: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from webnnm.ops.declare.algebra import same_as_first
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Operator, Option, Slot, sample
-from webnnm.ops.declare.padding import extremes, filled
+from webnnm.ops.declare.padding import extremes, fill_padding
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -54,11 +54,11 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     axis = flow.position(role)
     if role != "sequence" or flow.mask is None:
         return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], {"axis": axis}))
-    x = filled(builder, flow, extremes(flow.tensor.dtype)[0])
+    x = fill_padding(builder, flow, extremes(flow.tensor.dtype)[0])
     result = builder.apply(layer.operator, [x], {"axis": axis})
     # Padded positions have no share; its logarithm would not be finite.
     return flow.with_tensor(
-        filled(builder, flow, 0, result) if layer.operator is log_softmax else result
+        fill_padding(builder, flow, 0, result) if layer.operator is log_softmax else result
     )
 
 

@@ -10,12 +10,12 @@ from webnnm.core.dtypes import ANY, SIGNED, DataType, integer_range, is_float
 from webnnm.core.shapes import count
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.algebra import same_as_first, zeros_like
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.operator import Composite, Option, Sample, Slot, no_gradient, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 TYPES: frozenset[DataType] = ANY - {"int4", "uint4"}
-MOST_COMPARED = 2**20
+MAX_COMPARED = 2**20
 """Most pairs that are compared at once; more elements are sorted by a network, in more steps."""
 
 
@@ -32,7 +32,7 @@ def _highest(dtype: DataType) -> float:
     return math.inf if is_float(dtype) else integer_range(dtype)[1]
 
 
-def _ordered(b: Builder, x: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
+def _sort_rows(b: Builder, x: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
     """Return sorted rows, and the former place of each element; equal ones keep their order."""
     lines, n = x.shape
     key = _key(b, x, descending)
@@ -41,8 +41,8 @@ def _ordered(b: Builder, x: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
         unknown = b.not_equal(key, key)
         key = b.where(unknown, math.inf, key)
         places = b.where(unknown, places + n, places)
-    if lines * n * n <= MOST_COMPARED:
-        places = _counted(b, key, places)
+    if lines * n * n <= MAX_COMPARED:
+        places = _order_by_counting(b, key, places)
         return b.gather_elements(x, places, axis=1), places
     key, places = _network(b, key, places)
     if is_float(x.dtype):
@@ -52,7 +52,7 @@ def _ordered(b: Builder, x: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
     return _key(b, key, descending), places
 
 
-def _counted(b: Builder, key: Tensor, places: Tensor) -> Tensor:
+def _order_by_counting(b: Builder, key: Tensor, places: Tensor) -> Tensor:
     """Return the order by counting, for each element, how many come before it."""
     lines, n = key.shape
     columns, rows = (lines, n, 1), (lines, 1, n)
@@ -83,11 +83,11 @@ def _network(b: Builder, key: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
         places = b.concat([places, b.expand(behind, new_shape=rest)], axis=1)
     for level in range(1, levels + 1):
         for step in reversed(range(level)):
-            key, places = _exchanged(b, key, places, level, 2**step)
-    return cut(b, key, 1, 0, n), cut(b, places, 1, 0, n)
+            key, places = _compare_exchange(b, key, places, level, 2**step)
+    return slice_axis(b, key, 1, 0, n), slice_axis(b, places, 1, 0, n)
 
 
-def _exchanged(
+def _compare_exchange(
     b: Builder, key: Tensor, places: Tensor, level: int, step: int
 ) -> tuple[Tensor, Tensor]:
     """Sort pairs of elements `step` apart, every other block of a level in descending order."""
@@ -95,7 +95,8 @@ def _exchanged(
     blocks = size // (2 * step)
     view = (lines, blocks, 2, step)
     (a, c), (p, q) = (
-        [cut(b, b.reshape(x, new_shape=view), 2, half, 1) for half in (0, 1)] for x in (key, places)
+        [slice_axis(b, b.reshape(x, new_shape=view), 2, half, 1) for half in (0, 1)]
+        for x in (key, places)
     )
     swap = b.logical_or(b.greater(a, c), b.logical_and(b.equal(a, c), b.greater(p, q)))
     downwards = [(block * 2 * step >> level) & 1 for block in range(blocks)]
@@ -115,7 +116,7 @@ def _along(b: Builder, x: Tensor, axis: int, descending: bool) -> tuple[Tensor, 
     moved = x if is_last else b.transpose(x, permutation=order)
     rows = b.reshape(moved, new_shape=(count(moved.shape[:-1]), moved.shape[-1]))
     values, places = (
-        b.reshape(result, new_shape=moved.shape) for result in _ordered(b, rows, descending)
+        b.reshape(result, new_shape=moved.shape) for result in _sort_rows(b, rows, descending)
     )
     if is_last:
         return values, places
@@ -171,7 +172,7 @@ def _top_infer(x: TensorType, *, k: int, axis: int, largest: bool) -> tuple[Tens
 def _top(b: Builder, x: Tensor, *, k: int, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
     values = b.sort(x, axis=axis, descending=largest)
     places = b.argsort(x, axis=axis, descending=largest)
-    return cut(b, values, axis, 0, k), cut(b, places, axis, 0, k)
+    return slice_axis(b, values, axis, 0, k), slice_axis(b, places, axis, 0, k)
 
 
 def _top_kernel(np: Any, x: Any, *, k: int, axis: int, largest: bool) -> tuple[Any, Any]:

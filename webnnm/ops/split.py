@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.core.shapes import is_integer, show
 from webnnm.notation.syntax import Items, Value
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.along import cut
+from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.feature_rules import axis_or_first
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
@@ -51,7 +51,7 @@ def _infer(x: TensorType, *, splits: Splits, axis: int) -> tuple[TensorType, ...
 def _decompose(b: Builder, x: Tensor, *, splits: Splits, axis: int) -> tuple[Tensor, ...]:
     sizes = _sizes(x.shape[axis], splits)
     starts = accumulate(sizes, initial=0)
-    return tuple(cut(b, x, axis, start, n) for start, n in zip(starts, sizes, strict=False))
+    return tuple(slice_axis(b, x, axis, start, n) for start, n in zip(starts, sizes, strict=False))
 
 
 def _gradient(b: Builder, g: Any, _y: Any, x: Tensor, *, splits: Splits, axis: int) -> list[Any]:
@@ -59,7 +59,7 @@ def _gradient(b: Builder, g: Any, _y: Any, x: Tensor, *, splits: Splits, axis: i
     return [g if single else b.concat(list(g), axis=axis)]
 
 
-MOST_PARTS = 2**16
+MAX_PARTS = 2**16
 """Most equal parts of a layer; every part is a tensor of its own."""
 
 
@@ -70,8 +70,8 @@ def _read(value: Value) -> Splits:
         raise ValueError("expected a number of parts, or their sizes, from 1")
     if isinstance(value, Items):
         return found
-    if found[0] > MOST_PARTS:
-        raise ValueError(f"{found[0]} parts, at most {MOST_PARTS} are allowed")
+    if found[0] > MAX_PARTS:
+        raise ValueError(f"{found[0]} parts, at most {MAX_PARTS} are allowed")
     return found[0]
 
 

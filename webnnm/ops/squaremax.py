@@ -8,7 +8,7 @@ from webnnm.ops.declare.functions import in_float32
 from webnnm.ops.declare.layer import BuildView, LayerRules, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
-from webnnm.ops.declare.padding import filled
+from webnnm.ops.declare.padding import fill_padding
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor
 
@@ -26,7 +26,7 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     options = {"axis": flow.position(role), "epsilon": layer.options["epsilon"]}
     if role == "sequence" and flow.mask is not None:
         squares = flow.tensor * flow.tensor + options["epsilon"]
-        kept = filled(builder, flow, 0, squares)
+        kept = fill_padding(builder, flow, 0, squares)
         total = builder.reduce_sum(kept, axes=[options["axis"]], keep_dimensions=True)
         return flow.with_tensor(kept / total)
     return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], options))

@@ -12,7 +12,7 @@ from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOpti
 from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
-from webnnm.ops.reshape import reshaped
+from webnnm.ops.reshape import reshape_features
 
 Ints = tuple[int, ...]
 
@@ -48,7 +48,7 @@ def _with(b: Builder, x: Tensor, *, axes: Ints) -> Tensor:
     return b.reshape(x, new_shape=[1 if axis in axes else next(sizes) for axis in range(rank)])
 
 
-def _dropped(layer: ShapeView | BuildView, sizes: list[int | None]) -> list[int]:
+def _features_to_drop(layer: ShapeView | BuildView, sizes: list[int | None]) -> list[int]:
     """Return the features that a squeeze removes. Raises NNM310 for axes that are not features."""
     if layer.options["axes"] is None:
         return [k for k, size in enumerate(sizes) if size == 1]
@@ -63,7 +63,7 @@ def _squeeze_shape(layer: ShapeView) -> None:
     flow = layer.flow
     if flow.dims is None or (layer.options["axes"] is None and not flow.known):
         return
-    dropped = _dropped(layer, flow.dims)
+    dropped = _features_to_drop(layer, flow.dims)
     for k in dropped:
         try:
             flow.learn_size(k, 1)
@@ -76,7 +76,7 @@ def _squeeze_shape(layer: ShapeView) -> None:
 
 def _squeeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0]
-    dropped = _dropped(layer, list(flow.features))
+    dropped = _features_to_drop(layer, list(flow.features))
     tensor = b.squeeze(flow.tensor, axes=[flow.position(k) for k in dropped])
     kept = [k for k in range(flow.rank) if k not in dropped]
     layout: list[Role] = [
@@ -111,7 +111,7 @@ def _unsqueeze_shape(layer: ShapeView) -> None:
 def _unsqueeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
     flow = layer.operands[0].canonical()
     lead = [flow.size(role) for role in flow.lead]
-    return reshaped(b, flow, lead, layer.results[0].sizes())
+    return reshape_features(b, flow, lead, layer.results[0].sizes())
 
 
 squeeze = Composite(

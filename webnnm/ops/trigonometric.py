@@ -7,7 +7,7 @@ import math
 from webnnm.ops.declare.functions import (
     binary,
     is_negative,
-    negated,
+    negate,
     odd,
     polynomial,
     unary,
@@ -76,7 +76,7 @@ def _atan2(b: Builder, y: Tensor, x: Tensor) -> Tensor:
     found = _angle(b, slope)
     found = b.where(steep, math.pi / 2 - found, found)
     found = b.where(is_negative(b, x), math.pi - found, found)
-    found = b.where(is_negative(b, y), negated(found), found)
+    found = b.where(is_negative(b, y), negate(found), found)
     known = b.logical_and(b.equal(y, y), b.equal(x, x))
     return b.where(known, found, math.nan)
 

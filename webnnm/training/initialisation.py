@@ -12,7 +12,7 @@ from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.initialise import Initialiser
 from webnnm.graph.node import Graph, Operand
-from webnnm.ops.declare.generator import MODULI, skipped
+from webnnm.ops.declare.generator import MODULI, skip_numbers
 from webnnm.ops.declare.tensors import TensorType
 
 TRUNCATION_TRIES = 4
@@ -78,7 +78,7 @@ def generator_graph(
             u = _uniform(b, b.input(name, "uint8", [3 * n]), n)
             # u may round up to 1.
             first = b.min(b.floor(u * most) + 1, most)
-            later = skipped(b, first, place, drawn) if drawn else first
+            later = skip_numbers(b, first, place, drawn) if drawn else first
             outputs[name] = _typed(b, later, "float32", shapes[name])
     return b.build(outputs)
 

@@ -13,8 +13,8 @@ from webnnm.core.errors import Span
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.formats.stablehlo.lowering import graph_text
 from webnnm.graph.node import Graph
-from webnnm.ops.declare.composite import composed
-from webnnm.ops.declare.operator import AnyOperator, Looped, Operator, Sample, decomposed
+from webnnm.ops.declare.composite import declare_composite
+from webnnm.ops.declare.operator import AnyOperator, Looped, Operator, Sample, lower_by_parts
 
 OPERATORS = list(ops.registry().values())
 SAMPLES = [(o, k, sample) for o in OPERATORS for k, sample in enumerate(o.samples)]
@@ -53,7 +53,7 @@ def test_samples_become_modules(operator: AnyOperator, sample: Sample) -> None:
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda o: o.name)
 def test_what_is_decomposed_has_a_decomposition(operator: AnyOperator) -> None:
     assert operator.stablehlo is not None
-    assert operator.stablehlo is not decomposed or operator.decompose is not None
+    assert operator.stablehlo is not lower_by_parts or operator.decompose is not None
 
 
 def test_a_forgotten_mapping_is_an_error_where_the_operator_is_declared() -> None:
@@ -95,7 +95,7 @@ def test_a_mapping_of_ones_own() -> None:
 
 
 def test_a_composite_may_have_a_mapping() -> None:
-    @composed("twice", stablehlo=lambda h, x: h.add(x, x))
+    @declare_composite("twice", stablehlo=lambda h, x: h.add(x, x))
     def twice(b: Any, x: Any) -> Any:
         return x * 2
 

@@ -17,7 +17,7 @@ from webnnm.core.errors import DataError
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.graph.transforms.batching import vectorize_graph
 from webnnm.graph.transforms.tangents import tangents
-from webnnm.ops.declare.composite import composed
+from webnnm.ops.declare.composite import declare_composite
 
 np = pytest.importorskip("numpy")
 
@@ -224,9 +224,9 @@ def test_operator_without_a_rule_is_applied_to_each_example() -> None:
 
 
 def test_gradient_of_its_own_stays_with_a_composite() -> None:
-    clipped = composed("clipped", gradient=lambda b, g, y, x, w: [b.tanh(g) * w, b.tanh(g)])(
-        lambda b, x, w: b.where(b.greater(x, 0.0), x, x * 0.25) * w
-    )
+    clipped = declare_composite(
+        "clipped", gradient=lambda b, g, y, x, w: [b.tanh(g) * w, b.tanh(g)]
+    )(lambda b, x, w: b.where(b.greater(x, 0.0), x, x * 0.25) * w)
     inner = GraphBuilder()
     x, w = inner.input("x", "float32", [2]), inner.input("w", "float32", [2])
     graph = inner.build({"y": inner.apply(clipped, [x, w], {})})

@@ -8,11 +8,11 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.graph.node import ConstantNode
 from webnnm.graph.transforms.rewrite import inline_composites
-from webnnm.ops.declare.checks import MOST_NUMBERS
+from webnnm.ops.declare.checks import MAX_NUMBERS
 from webnnm.ops.declare.windows import Windows
 from webnnm.ops.pool2d import real_cells
 
-LENGTH = MOST_NUMBERS // 8
+LENGTH = MAX_NUMBERS // 8
 """Steps whose windows of 20 have more cells than one constant may have numbers."""
 
 

@@ -10,8 +10,8 @@ from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, decompose_node
-from webnnm.ops.declare.indices import distinct, known_elements, known_positions
-from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.constants import constant_values
+from webnnm.ops.declare.indices import constant_elements, constant_positions, distinct
 
 
 def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -39,7 +39,7 @@ def _single_elements(b: GraphBuilder, node: Node) -> Operand | None:
 
 def _gathered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     """Elements by computed indices → one gather from the flattened elements."""
-    if not isinstance(node, OperatorNode) or known_values(node.operands[1]) is not None:
+    if not isinstance(node, OperatorNode) or constant_values(node.operands[1]) is not None:
         return None
     return decompose_node(b, node)
 
@@ -51,7 +51,7 @@ def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     x, indices, _ = node.operands
     assert x is not None
     assert indices is not None
-    if distinct(known_elements(indices, x.shape, node.options["axis"])):
+    if distinct(constant_elements(indices, x.shape, node.options["axis"])):
         return None
     return decompose_node(b, node)
 
@@ -68,7 +68,7 @@ def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
         rows = b.reshape(indices, new_shape=(1, *indices.shape))
         return b.scatter_nd(x, rows, b.reshape(updates, new_shape=(1,)))
     single = count(indices.shape[:-1]) == 1
-    if single or distinct(known_positions(indices, x.shape[: indices.shape[-1]])):
+    if single or distinct(constant_positions(indices, x.shape[: indices.shape[-1]])):
         return None
     return decompose_node(b, node)
 

@@ -15,7 +15,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 from webnnm.ops.cast import float_range
-from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.constants import constant_values
 
 STRAIGHT = {"float32": 20.0, "float16": 10.0}
 """From this number on, softplus(x) differs from x by less than the last digit."""
@@ -177,7 +177,7 @@ def _is_bounded(x: Operand) -> bool:
     inner = x.node
     if not isinstance(inner, OperatorNode) or inner.operator.name != "min":
         return False
-    values = known_values(inner.operands[0])
+    values = constant_values(inner.operands[0])
     return values is not None and max(values, default=0) <= LARGEST_INVERTIBLE
 
 

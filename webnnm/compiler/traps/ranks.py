@@ -9,7 +9,7 @@ from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement
-from webnnm.ops.declare.indices import three
+from webnnm.ops.declare.indices import flatten_around
 
 MAX_RANK = 6
 """Chromium 147 fails to build these with more dimensions, though its limits say eight."""
@@ -38,7 +38,7 @@ def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
     if not isinstance(node, OperatorNode) or len(node.types[0].shape) <= MAX_RANK:
         return None
     axis = node.options["axis"]
-    parts = [three(b, part, axis) for part in node.operands if part is not None]
+    parts = [flatten_around(b, part, axis) for part in node.operands if part is not None]
     return b.reshape(b.concat(parts, axis=1), new_shape=node.types[0].shape)
 
 

@@ -20,7 +20,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, rewrite
 from webnnm.graph.transforms.rewrite import decompose_node as by_other_operators
-from webnnm.ops.declare.operator import Looped, decomposed
+from webnnm.ops.declare.operator import Looped, lower_by_parts
 from webnnm.ops.declare.tensors import OperatorError
 
 
@@ -111,7 +111,7 @@ def _apply(h: Dialect, twins: Twins, operands: Sequence[Value | None]) -> tuple[
     assert isinstance(node, OperatorNode)
     operator, types = node.operator, twins.types
     lowering = operator.stablehlo
-    if lowering is None or lowering is decomposed:
+    if lowering is None or lowering is lower_by_parts:
         hint = "give its declaration stablehlo=, or a decomposition"
         raise OperatorError("NNM901", f'"{operator.name}" has no mapping to StableHLO', hint)
     h.shape = types[0][1]
@@ -152,7 +152,7 @@ def decompose_unsupported(graph: Graph, *, loops: bool = False) -> Graph:
     """
 
     def lacks_lowering(lowering: Any) -> bool:
-        return lowering is decomposed or (isinstance(lowering, Looped) and not loops)
+        return lowering is lower_by_parts or (isinstance(lowering, Looped) and not loops)
 
     def is_unsupported(node: Node) -> TypeGuard[OperatorNode]:
         return (

@@ -25,7 +25,7 @@ from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.generator import MODULI, advance
 from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import AnyOperator
-from webnnm.ops.declare.padding import combined
+from webnnm.ops.declare.padding import combine_masks
 from webnnm.ops.declare.tensors import TensorType
 
 PARAMETER_PREFIX = "param/"
@@ -221,7 +221,7 @@ class _Lowering:
             return value
         if mask is None:
             sources = (*view.operands, *view.tensors.values())
-            mask = combined(self.builder, sources, value.sequence)
+            mask = combine_masks(self.builder, sources, value.sequence)
         if mask is None:
             return value
         if mask.shape[1] != value.size("sequence"):
@@ -293,7 +293,7 @@ class _Lowering:
         value = self.done[id(output.source.vertex)][output.source.result]
         with self.builder.place(f"{output.name}:output"):
             if output.order != tuple(role for role in value.layout if isinstance(role, int)):
-                value = value.arranged((*value.lead, *output.order))
+                value = value.reorder((*value.lead, *output.order))
             if value.mask is not None:
                 self.lowered.masks[output.name] = value.mask
             return self._cast(value, output.dtype).tensor

@@ -283,7 +283,7 @@ class SourcedBlock:
         x = v.operands[0]
         if "batch" not in x.layout:
             v.fail("NNM404", f'"{self.block}" takes the rows of a batch; this is one value')
-        x = x.arranged(("batch", *range(x.rank)))
+        x = x.reorder(("batch", *range(x.rank)))
         batch, *sizes = x.tensor.shape
         graph = part.graph(batch, tuple(sizes))
         operands = {name: v.tensors[self._own(name)].tensor for name in part.parameters}

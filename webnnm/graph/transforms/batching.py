@@ -11,8 +11,8 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.ops.declare.batching import RULES, Application, one_by_one, several
-from webnnm.ops.declare.operator import Composite, covers_all, decomposed
+from webnnm.ops.declare.batching import RULES, Application, as_tuple, one_by_one
+from webnnm.ops.declare.operator import Composite, covers_all, lower_by_parts
 from webnnm.ops.declare.tensors import TensorType
 
 Results = tuple[Operand, ...]
@@ -118,7 +118,7 @@ class _Examples:
                 results = self.b.apply(_composite(rules), operands, {})
         elif results is None:
             results = one_by_one(call)
-        return several(results)
+        return as_tuple(results)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class _Rules:
             gradient=self.gradient,
             infer=None,
             reference=None,
-            stablehlo=decomposed,
+            stablehlo=lower_by_parts,
             earlier=None,
         )
 
@@ -151,7 +151,7 @@ class _Rules:
         """Return the results for batches."""
 
         def of_example(b: GraphBuilder, *operands: Operand | None) -> Sequence[Operand]:
-            return several(self.operator.decompose(b, *operands, **dict(self.options)))
+            return as_tuple(self.operator.decompose(b, *operands, **dict(self.options)))
 
         results = _examples(b, self.size, of_example, operands, self.batches)
         return tuple(results) if len(results) > 1 else results[0]
@@ -160,7 +160,7 @@ class _Rules:
         self, b: GraphBuilder, g: Any, y: Any, *operands: Operand | None
     ) -> Sequence[Operand | None]:
         """Return the gradients for batches; the caller sums those of operands that are shared."""
-        gs, ys = several(g), several(y)
+        gs, ys = as_tuple(g), as_tuple(y)
         rule, count = self.operator.gradient, len(gs)
         assert rule is not None
 

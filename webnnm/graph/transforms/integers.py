@@ -11,7 +11,7 @@ from typing import Any
 from webnnm.core.dtypes import integer_range, is_float
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.constants import constant_values
 
 QUOTIENTS = 4
 """Float32 quotients of the remainder: each leaves less than a millionth of it, or of one."""
@@ -32,7 +32,7 @@ def power(b: GraphBuilder, x: Operand, z: Operand) -> Operand:
 
     Powers of negative exponents are 0 except for the bases 1 and −1.
     """
-    exponents = known_values(z)
+    exponents = constant_values(z)
     lowest, highest = integer_range(z.dtype)
     smallest = lowest if exponents is None else min(map(int, exponents))
     largest = highest if exponents is None else min(highest, max(abs(int(n)) for n in exponents))

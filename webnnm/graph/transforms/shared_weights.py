@@ -7,7 +7,7 @@ from typing import cast
 
 from webnnm.core.shapes import count
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.ops.matmul import transposed
+from webnnm.ops.matmul import transpose_matrices
 
 
 def merge_shared_products(gradients: Sequence[Operand]) -> Sequence[Operand]:
@@ -31,7 +31,7 @@ def merge_shared_products(gradients: Sequence[Operand]) -> Sequence[Operand]:
     b, first = gradients[0].builder, gradients[0].node
     with b.place(first.label, first.span):
         x, g = (b.concat(list(half), 0) for half in zip(*pairs.values(), strict=True))
-        product = b.matmul(transposed(b, x), g)
+        product = b.matmul(transpose_matrices(b, x), g)
     return [product, *(other for k, other in enumerate(gradients) if k not in pairs)]
 
 

@@ -47,7 +47,7 @@ def activation(value: Any, *_: Any) -> Activation:
     raise OperatorError("NNM303", f"{value!r} is not an activation")
 
 
-def fused_activation(b: Builder, options: dict[str, Any]) -> Callable[[Any], Any] | None:
+def pop_activation(b: Builder, options: dict[str, Any]) -> Callable[[Any], Any] | None:
     """Remove the 2022 draft's `activation` from options; return how it changes the result."""
     fused = options.pop("activation", None)
     return None if fused is None else partial(activation(fused), b)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 
-def cut(b: Builder, x: Tensor, axis: int, start: int, size: int) -> Tensor:
+def slice_axis(b: Builder, x: Tensor, axis: int, start: int, size: int) -> Tensor:
     """Return `size` elements along an axis, from `start` on."""
     if (start, size) == (0, x.shape[axis]):
         return x
@@ -14,7 +14,7 @@ def cut(b: Builder, x: Tensor, axis: int, start: int, size: int) -> Tensor:
     return b.slice(x, starts=starts, sizes=sizes)
 
 
-def padded(b: Builder, x: Tensor, axis: int, before: int, after: int) -> Tensor:
+def pad_axis(b: Builder, x: Tensor, axis: int, before: int, after: int) -> Tensor:
     """Return `x` with zeros before and after it along an axis."""
     if not before and not after:
         return x

@@ -15,7 +15,7 @@ from webnnm.ops.declare.grid_positions import grid_bias
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
-from webnnm.ops.rotary import Turns, require_pairs, rotated, rotated_at, rotated_by
+from webnnm.ops.rotary import Turns, require_pairs, rotate, rotate_by_cache, rotate_by_positions
 
 MASKED = {"float32": -1e9, "float16": -65504.0}
 """What is added to the score of a pair that is masked out."""
@@ -56,7 +56,9 @@ def attention(
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
     require_causal(window, causal)
-    queries, keys, values = (_split(b, x, n) for x, n in ((q, heads), (k, shared), (v, shared)))
+    queries, keys, values = (
+        _split_heads(b, x, n) for x, n in ((q, heads), (k, shared), (v, shared))
+    )
     length, size = queries.shape[-2:]
     tokens = keys.shape[-2]
     if rope is not None:
@@ -65,20 +67,20 @@ def attention(
         keys, values = kept.read_source(keys, values)
     if cache is not None:
         if rope is not None:
-            queries, keys = (rotated_at(b, x, rope, cache) for x in (queries, keys))
+            queries, keys = (rotate_by_cache(b, x, rope, cache) for x in (queries, keys))
         keys, values = cache.update(keys, values)
         causal, window, limit = False, None, partial(cache.mask_scores, window=window)
     elif rope is not None and positions is not None:
         places = _with_heads(b, positions)
-        queries, keys = (rotated_by(b, x, rope, places) for x in (queries, keys))
+        queries, keys = (rotate_by_positions(b, x, rope, places) for x in (queries, keys))
     elif rope is not None:
         # Where later queries see all keys, the last query and the last key have the same position.
         start = tokens - length if causal else 0
-        queries, keys = rotated(b, queries, rope, start), rotated(b, keys, rope)
+        queries, keys = rotate(b, queries, rope, start), rotate(b, keys, rope)
     apart = None if grid is None else grid_bias(b, queries, *grid)
     scale = 1 / math.sqrt(size) if scale is None else scale
-    queries = _grouped(b, queries if scale == 1 else queries * scale, shared)
-    scores = _ungrouped(b, b.matmul(queries, _transposed(b, keys)), heads, length)
+    queries = _group_heads(b, queries if scale == 1 else queries * scale, shared)
+    scores = _ungroup_heads(b, b.matmul(queries, _transpose_matrices(b, keys)), heads, length)
     if apart is not None:
         scores = scores + apart
     if relative is not None:
@@ -90,8 +92,8 @@ def attention(
     weights = _weights(b, scores, mask, causal, window, segments, limit)
     if drop is not None:
         weights = drop(weights)
-    mixed = b.matmul(_grouped(b, weights, shared), values)
-    return _joined(b, _ungrouped(b, mixed, heads, length))
+    mixed = b.matmul(_group_heads(b, weights, shared), values)
+    return _join_heads(b, _ungroup_heads(b, mixed, heads, length))
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:
@@ -119,32 +121,32 @@ def require_causal(window: int | None, causal: bool) -> None:
         raise OperatorError("NNM303", message, "add causal=true")
 
 
-def _split(b: Builder, x: Tensor, heads: int) -> Any:
+def _split_heads(b: Builder, x: Tensor, heads: int) -> Any:
     """Turn `[…, tokens, heads · size]` into `[…, heads, tokens, size]`."""
     *lead, tokens, width = x.shape
     if heads == 1:
         return b.reshape(x, new_shape=(*lead, 1, tokens, width))
-    return _exchanged(b, b.reshape(x, new_shape=(*lead, tokens, heads, width // heads)))
+    return _swap_heads_and_tokens(b, b.reshape(x, new_shape=(*lead, tokens, heads, width // heads)))
 
 
-def _joined(b: Builder, x: Tensor) -> Any:
+def _join_heads(b: Builder, x: Tensor) -> Any:
     """Turn `[…, heads, tokens, size]` into `[…, tokens, heads · size]`."""
     *lead, heads, tokens, size = x.shape
-    apart = x if heads == 1 else _exchanged(b, x)
+    apart = x if heads == 1 else _swap_heads_and_tokens(b, x)
     return b.reshape(apart, new_shape=(*lead, tokens, heads * size))
 
 
-def _exchanged(b: Builder, x: Tensor) -> Any:
+def _swap_heads_and_tokens(b: Builder, x: Tensor) -> Any:
     """Exchange heads and tokens, the last dimensions but two and one."""
     rank = x.rank
     return b.transpose(x, permutation=(*range(rank - 3), rank - 2, rank - 3, rank - 1))
 
 
-def _transposed(b: Builder, x: Tensor) -> Any:
+def _transpose_matrices(b: Builder, x: Tensor) -> Any:
     return b.transpose(x, permutation=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
 
 
-def _grouped(b: Builder, x: Tensor, shared: int) -> Any:
+def _group_heads(b: Builder, x: Tensor, shared: int) -> Any:
     """Put the tokens of all heads that share keys one after the other, for a single product."""
     *lead, heads, tokens, size = x.shape
     if heads == shared:
@@ -152,7 +154,7 @@ def _grouped(b: Builder, x: Tensor, shared: int) -> Any:
     return b.reshape(x, new_shape=(*lead, shared, heads // shared * tokens, size))
 
 
-def _ungrouped(b: Builder, x: Tensor, heads: int, tokens: int) -> Any:
+def _ungroup_heads(b: Builder, x: Tensor, heads: int, tokens: int) -> Any:
     *lead, shared, _, size = x.shape
     return x if heads == shared else b.reshape(x, new_shape=(*lead, heads, tokens, size))
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from webnnm.core.shapes import Shape, count
 from webnnm.ops.declare.algebra import as_number, scalar_like
-from webnnm.ops.declare.along import cut, padded
-from webnnm.ops.declare.checks import few_enough
+from webnnm.ops.declare.along import pad_axis, slice_axis
+from webnnm.ops.declare.checks import check_amount
 from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.declare.windows import Windows
 
@@ -20,7 +20,7 @@ def unfold(b: Builder, x: Tensor, axis: int, windows: Windows) -> Tensor:
     lead, tail = count(x.shape[:axis]), count(x.shape[axis + 1 :])
     flat = b.reshape(x, new_shape=(lead, windows.size, tail))
     if _side_by_side(windows):
-        flat = cut(b, flat, 1, 0, windows.count * windows.length)
+        flat = slice_axis(b, flat, 1, 0, windows.count * windows.length)
         return b.reshape(flat, new_shape=(lead, windows.count, windows.length, tail))
     return b.gather(flat, b.constant(windows.nearest, "int32"), axis=1)
 
@@ -28,20 +28,24 @@ def unfold(b: Builder, x: Tensor, axis: int, windows: Windows) -> Tensor:
 def fold(b: Builder, parts: Tensor, shape: Shape, axis: int, windows: Windows) -> Tensor:
     """Add up what each cell contributed to its windows: the adjoint of `unfold`."""
     if not _side_by_side(windows):
-        return _collected(b, parts, shape, axis, [cell for row in windows.nearest for cell in row])
+        return _scatter_add(
+            b, parts, shape, axis, [cell for row in windows.nearest for cell in row]
+        )
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
     flat = b.reshape(parts, new_shape=(lead, windows.count * windows.length, tail))
-    flat = padded(b, flat, 1, 0, windows.size - flat.shape[1])
+    flat = pad_axis(b, flat, 1, 0, windows.size - flat.shape[1])
     return b.reshape(flat, new_shape=shape)
 
 
-def _collected(b: Builder, parts: Tensor, shape: Shape, axis: int, places: Sequence[int]) -> Tensor:
+def _scatter_add(
+    b: Builder, parts: Tensor, shape: Shape, axis: int, indices: Sequence[int]
+) -> Tensor:
     """Sum parts, each of which belongs to a place along an axis."""
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
-    flat = b.reshape(parts, new_shape=(lead, len(places), tail))
+    flat = b.reshape(parts, new_shape=(lead, len(indices), tail))
     # WebNN has no scatter-add: a product with a 0/1 matrix replaces it.
-    few_enough(shape[axis] * len(places), f"{len(places)} parts of {shape[axis]} cells")
-    matrix = [[float(cell == place) for place in places] for cell in range(shape[axis])]
+    check_amount(shape[axis] * len(indices), f"{len(indices)} parts of {shape[axis]} cells")
+    matrix = [[float(cell == index) for index in indices] for cell in range(shape[axis])]
     return b.reshape(_product(b, matrix, flat), new_shape=shape)
 
 
@@ -49,7 +53,7 @@ def spread_sums(b: Builder, g: Tensor, shape: Shape, axis: int, windows: Windows
     """Give every real cell the sum of `g` over the windows that see it: the adjoint of sums."""
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
     flat = b.reshape(g, new_shape=(lead, windows.count, tail))
-    few_enough(windows.size * windows.count, f"{windows.count} windows over {windows.size} cells")
+    check_amount(windows.size * windows.count, f"{windows.count} windows over {windows.size} cells")
     seen = [[float(row.count(cell)) for row in windows.cells] for cell in range(windows.size)]
     return b.reshape(_product(b, seen, flat), new_shape=shape)
 
@@ -63,7 +67,7 @@ def _product(b: Builder, matrix: list[list[float]], x: Tensor) -> Tensor:
     return b.matmul(b.reshape(x, new_shape=x.shape[:2]), b.constant(transposed, x.dtype))
 
 
-MOST_PIECES = 8
+MAX_PIECES = 8
 """Windows of up to this many cells are compared cell by cell, which is several times faster."""
 
 
@@ -73,7 +77,7 @@ def first_maximum(
     """Return the gradient of the maximum `top` over windows: to the first cell that reaches it."""
     shape = count(x.shape[:axis]), windows.count, 1, count(x.shape[axis + 1 :])
     top, left = (b.reshape(tensor, new_shape=shape) for tensor in (top, g))
-    if windows.length > MOST_PIECES:
+    if windows.length > MAX_PIECES:
         parts = unfold(b, x, axis, windows)
         # In float32, whatever the type of x, because float16 only counts to 2048.
         order = b.constant([[float(k)] for k in range(windows.length)])
@@ -89,7 +93,7 @@ def first_maximum(
         return fold(b, b.concat(sent, axis=2), x.shape, axis, windows)
     # Piece by piece, because interleaving them takes longer than the product.
     places = [row[k] for k in range(windows.length) for row in windows.nearest]
-    return _collected(b, b.concat(sent, axis=1), x.shape, axis, places)
+    return _scatter_add(b, b.concat(sent, axis=1), x.shape, axis, places)
 
 
 def _piece(b: Builder, x: Tensor, shape: Shape, windows: Windows, k: int) -> Tensor:

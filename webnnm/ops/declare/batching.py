@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from webnnm.core.shapes import Shape
-from webnnm.ops.declare.indices import wrapped
+from webnnm.ops.declare.indices import wrap_indices
 from webnnm.ops.declare.normalising import affine, spread
 from webnnm.ops.declare.operator import AnyOperator, Batch
 from webnnm.ops.declare.tensors import Builder, Tensor
-from webnnm.ops.matmul import transposed
+from webnnm.ops.matmul import transpose_matrices
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Application:
         present = [place for place, x in enumerate(self.operands) if x is not None]
         return max(len(self.shape(place)) for place in present)
 
-    def aligned(self, place: int, rank: int) -> Any:
+    def align(self, place: int, rank: int) -> Any:
         """Return an operand that broadcasts against batches of examples of this rank."""
         if not self.batched[place]:
             return self.operands[place]
         own = self.shape(place)
-        return _reshaped(self.b, self.operands[place], (self.size, *(1,) * (rank - len(own)), *own))
+        return _reshape(self.b, self.operands[place], (self.size, *(1,) * (rank - len(own)), *own))
 
     def batch(self, place: int) -> Any:
         """Return an operand as a batch: one that all examples share is repeated."""
@@ -66,7 +66,7 @@ Rule = Callable[[Application], Any]
 """From an application to its result, a tuple of results, or None if the rule does not apply."""
 
 
-def _reshaped(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor:
+def _reshape(b: Builder, x: Tensor, shape: Sequence[int]) -> Tensor:
     return x if x.shape == tuple(shape) else b.reshape(x, new_shape=shape)
 
 
@@ -82,15 +82,15 @@ def _from_front(b: Builder, x: Tensor, axis: int) -> Tensor:
     return b.transpose(x, permutation=order) if axis else x
 
 
-def _merged(b: Builder, x: Tensor, axis: int) -> Tensor:
+def _merge_batch(b: Builder, x: Tensor, axis: int) -> Tensor:
     """Return a batch as one example, its examples one after the other along one of their axes."""
     x = _from_front(b, x, axis)
     size = x.shape[axis] * x.shape[axis + 1]
     return b.reshape(x, new_shape=(*x.shape[:axis], size, *x.shape[axis + 2 :]))
 
 
-def _parted(b: Builder, x: Tensor, axis: int, size: int) -> Tensor:
-    """Split what `_merged` made of a batch of this size into a batch again."""
+def _split_batch(b: Builder, x: Tensor, axis: int, size: int) -> Tensor:
+    """Split what `_merge_batch` made of a batch of this size into a batch again."""
     sizes = (*x.shape[:axis], size, x.shape[axis] // size, *x.shape[axis + 1 :])
     return _to_front(b, b.reshape(x, new_shape=sizes), axis)
 
@@ -127,7 +127,7 @@ def _options(call: Application) -> dict[str, Any]:
 
 def _broadcast(call: Application) -> Any:
     """Apply an operator whose operands broadcast, or the dimensions before their matrices."""
-    return call.apply([call.aligned(place, call.rank) for place in range(len(call.operands))])
+    return call.apply([call.align(place, call.rank) for place in range(len(call.operands))])
 
 
 def _axes(call: Application) -> Any:
@@ -138,7 +138,7 @@ def _axes(call: Application) -> Any:
 
 def _expand(call: Application) -> Any:
     options = _options(call)
-    return call.apply([call.aligned(0, len(options["new_shape"]) - 1)], **options)
+    return call.apply([call.align(0, len(options["new_shape"]) - 1)], **options)
 
 
 def _blocks(call: Application) -> Any:
@@ -154,7 +154,7 @@ def _blocks(call: Application) -> Any:
 
 def _matmul(call: Application) -> Any:
     """Multiply; dimensions before the last two broadcast, a shared matrix is multiplied once."""
-    return _product(call.b, *(call.aligned(place, call.rank) for place in range(2)))
+    return _product(call.b, *(call.align(place, call.rank) for place in range(2)))
 
 
 def _product(b: Builder, left: Tensor, right: Tensor) -> Tensor:
@@ -167,11 +167,11 @@ def _product(b: Builder, left: Tensor, right: Tensor) -> Tensor:
 def _gemm(call: Application) -> Any:
     b, options = call.b, call.options
     left, right, _ = call.operands
-    left = transposed(b, left) if options["a_transpose"] else left
-    right = transposed(b, right) if options["b_transpose"] else right
+    left = transpose_matrices(b, left) if options["a_transpose"] else left
+    right = transpose_matrices(b, right) if options["b_transpose"] else right
     product = _product(b, left, right)
     product = product if options["alpha"] == 1 else product * options["alpha"]
-    c = call.operands[2] and call.aligned(2, 2)
+    c = call.operands[2] and call.align(2, 2)
     if c is None:
         return product
     return product + (c if options["beta"] == 1 else c * options["beta"])
@@ -197,8 +197,8 @@ def _gather(call: Application) -> Any:
     n, k = x.shape[axis + 1], indices.rank - 1
     first = (axis + 1, *range(1, axis + 1), *range(axis + 2, x.rank))
     rows = b.transpose(x, permutation=(0, *first)) if axis else x
-    rows = _merged(b, rows, 0)
-    places = wrapped(b, indices, n) + _numbers(call, indices.dtype, k, n)
+    rows = _merge_batch(b, rows, 0)
+    places = wrap_indices(b, indices, n) + _numbers(call, indices.dtype, k, n)
     found = call.apply([rows, places], axis=0)
     back = (0, *range(k + 1, k + 1 + axis), *range(1, k + 1), *range(k + 1 + axis, found.rank))
     return b.transpose(found, permutation=back) if axis else found
@@ -223,13 +223,15 @@ def _scatter_nd(call: Application) -> Any:
 
 def _pool(call: Application) -> Any:
     """Apply an operator to the examples as additional images."""
-    return _parted(call.b, call.apply([_merged(call.b, call.operands[0], 0)]), 0, call.size)
+    return _split_batch(
+        call.b, call.apply([_merge_batch(call.b, call.operands[0], 0)]), 0, call.size
+    )
 
 
 def _resample(call: Application) -> Any:
     free = min({*range(4)}.difference(call.options["axes"]))
-    found = call.apply([_merged(call.b, call.operands[0], free)])
-    return _parted(call.b, found, free, call.size)
+    found = call.apply([_merge_batch(call.b, call.operands[0], free)])
+    return _split_batch(call.b, found, free, call.size)
 
 
 def _convolution(call: Application) -> Any:
@@ -240,18 +242,18 @@ def _convolution(call: Application) -> Any:
     letters, groups = options["filter_layout"], options["groups"]
     if not call.batched[1]:
         own = None if call.batched[2] else bias
-        images = _merged(b, x, 0) if call.batched[0] else x
+        images = _merge_batch(b, x, 0) if call.batched[0] else x
         found = call.apply([images, kernel, own])
-        found = _parted(b, found, 0, call.size) if call.batched[0] else found
+        found = _split_batch(b, found, 0, call.size) if call.batched[0] else found
     else:
         if groups == 1 and not call.batched[0]:
             filters = "o"
         else:
-            x, groups = _merged(b, call.batch(0), channel), call.size * groups
+            x, groups = _merge_batch(b, call.batch(0), channel), call.size * groups
             filters = "o" if call.operator.name == "conv2d" else "i"
-        kernels = _merged(b, kernel, letters.index(filters))
+        kernels = _merge_batch(b, kernel, letters.index(filters))
         found = call.apply([x, kernels, None], groups=groups)
-        found = _parted(b, found, channel, call.size)
+        found = _split_batch(b, found, channel, call.size)
     if bias is None or not any(call.batched[1:]):
         return found
     axes, rank = ((0, channel + 1), 5) if call.batched[2] else ((channel,), 4)
@@ -265,12 +267,12 @@ def _recurrence(call: Application) -> Any:
     if any(is_batch and not row for is_batch, row in zip(call.batched, own, strict=True)):
         return None
     operands = [
-        _merged(b, call.batch(place), x.rank - call.batched[place] - 2)
+        _merge_batch(b, call.batch(place), x.rank - call.batched[place] - 2)
         if x is not None and own[place]
         else x
         for place, x in enumerate(call.operands)
     ]
-    return tuple(_parted(b, y, y.rank - 2, call.size) for y in several(call.apply(operands)))
+    return tuple(_split_batch(b, y, y.rank - 2, call.size) for y in as_tuple(call.apply(operands)))
 
 
 def _normalization(call: Application) -> Any:
@@ -284,7 +286,7 @@ def _normalization(call: Application) -> Any:
     if not call.batched[0]:
         found = call.apply([x, *operands])
     elif layout:
-        found = _parted(b, call.apply([_merged(b, x, 0), *operands]), 0, call.size)
+        found = _split_batch(b, call.apply([_merge_batch(b, x, 0), *operands]), 0, call.size)
     else:
         found = call.apply([x, *operands], **_options(call))
     if not any(own):
@@ -316,7 +318,7 @@ RULES: Mapping[Batch, Rule] = {
 }
 
 
-def several(results: Any) -> tuple[Any, ...]:
+def as_tuple(results: Any) -> tuple[Any, ...]:
     """Return the results of an operator as a tuple, even a single one."""
     return tuple(results) if isinstance(results, tuple) else (results,)
 
@@ -330,7 +332,7 @@ def one_by_one(call: Application) -> Any:
             _example(b, x, number) if is_batch else x
             for x, is_batch in zip(call.operands, call.batched, strict=True)
         ]
-        found.append(several(call.apply(operands)))
+        found.append(as_tuple(call.apply(operands)))
     return tuple(
         b.concat([b.reshape(y, new_shape=(1, *y.shape)) for y in parts], axis=0)
         for parts in zip(*found, strict=True)

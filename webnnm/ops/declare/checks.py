@@ -48,19 +48,19 @@ def _from(low: int | None) -> str:
     return "" if low is None else f" from {low}"
 
 
-MOST_NUMBERS = 2**22
+MAX_NUMBERS = 2**22
 """Most numbers that a rule may compute in Python for one constant: more need seconds and memory."""
 
 
-def few_enough(amount: int, what: str) -> None:
+def check_amount(amount: int, what: str) -> None:
     """Raise NNM409 if a rule would compute more numbers in Python than one constant may have.
 
     Every rule calls this before it computes numbers whose amount depends on sizes.
     """
-    if amount > MOST_NUMBERS:
+    if amount > MAX_NUMBERS:
         raise OperatorError(
             "NNM409",
-            f"{what}: {amount} numbers, {8 * amount} bytes; at most {MOST_NUMBERS} are computed "
+            f"{what}: {amount} numbers, {8 * amount} bytes; at most {MAX_NUMBERS} are computed "
             "in advance",
             "choose smaller sizes, or pass the numbers as an input",
         )
@@ -80,12 +80,12 @@ def check_room(nodes: int) -> None:
         )
 
 
-def word(*words: str) -> Callable[..., str]:
-    """Return a check that accepts one of some words."""
+def choice(*choices: str) -> Callable[..., str]:
+    """Return a check that accepts one of some strings."""
 
     def check(value: Any, *_: TensorType) -> str:
-        if value not in words:
-            raise OperatorError("NNM303", f"{value!r} is not one of {', '.join(words)}")
+        if value not in choices:
+            raise OperatorError("NNM303", f"{value!r} is not one of {', '.join(choices)}")
         return value
 
     return check

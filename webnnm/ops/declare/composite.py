@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from webnnm.core.dtypes import DataType
 from webnnm.core.naming import camel_case
-from webnnm.ops.declare.derived import NewParameter, derived_rules
+from webnnm.ops.declare.derived import NewParameter, derive_rules
 from webnnm.ops.declare.layer import LayerRules
 from webnnm.ops.declare.operator import (
     Composite,
@@ -23,7 +23,7 @@ from webnnm.ops.declare.operator import (
     Slot,
     StableHLO,
     covers_all,
-    decomposed,
+    lower_by_parts,
 )
 from webnnm.ops.declare.signature import Ranks, Types, read_signature
 from webnnm.ops.declare.tensors import Builder, OperatorError
@@ -64,7 +64,9 @@ class Declaration(TypedDict, total=False):
     earlier: Earlier
 
 
-def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decompose], Composite]:
+def declare_composite(
+    *names: str, **declaration: Unpack[Declaration]
+) -> Callable[[Decompose], Composite]:
     """Make an operator from its decomposition, `(b, *operands, **options)`, without registering it.
 
     The names come first, by default that of the function. Raises `WebNNMError` NNM113 or NNM303 for
@@ -87,7 +89,7 @@ def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decom
         layer = declaration.get("layer")
         if "layer" not in declaration:
             parameters, result = declaration.get("parameters", {}), declaration.get("result")
-            layer = derived_rules(name, operands, options, parameters, results, result)
+            layer = derive_rules(name, operands, options, parameters, results, result)
         if layer is not None:
             layer = replace(layer, options={**signature.readable(options), **layer.options})
         rules = [declaration.get(rule) for rule in ("gradient", "reference", "stablehlo")]
@@ -98,7 +100,7 @@ def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decom
             summary=declaration.get("summary", _first_line(function)),
             operands=operands,
             options=options,
-            decompose=_guarded(name, function, count),
+            decompose=_with_checks(name, function, count),
             layer=layer,
             samples=tuple(declaration.get("samples", ())),
             aliases=tuple(aliases),
@@ -111,7 +113,7 @@ def composed(*names: str, **declaration: Unpack[Declaration]) -> Callable[[Decom
             infer=declaration.get("infer"),
             gradient=None if gradient is None else _listing(name, gradient),
             reference=declaration.get("reference"),
-            stablehlo=declaration.get("stablehlo", decomposed),
+            stablehlo=declaration.get("stablehlo", lower_by_parts),
             earlier=declaration.get("earlier"),
         )
 
@@ -123,14 +125,14 @@ def _first_line(function: Decompose) -> str:
     return documentation[0].rstrip(".") if documentation else ""
 
 
-def _guarded(name: str, function: Decompose, results: int) -> Decompose:
+def _with_checks(name: str, function: Decompose, results: int) -> Decompose:
     """Return a decomposition that reports its own mistakes."""
     this = f'the decomposition of "{name}"'
 
     @wraps(function)
     def decompose(b: Builder, *operands: Any, **options: Any) -> Any:
         try:
-            made = _several(function(b, *operands, **options))
+            made = _as_tuple(function(b, *operands, **options))
         except AttributeError as error:
             if error.obj is not b:
                 raise
@@ -154,7 +156,7 @@ def _listing(name: str, gradient: Gradient) -> Gradient:
 
     @wraps(gradient)
     def rule(b: Builder, g: Any, y: Any, *operands: Any, **options: Any) -> Sequence[Any]:
-        found = _several(gradient(b, g, y, *operands, **options))
+        found = _as_tuple(gradient(b, g, y, *operands, **options))
         if len(found) != len(operands):
             counts = f"{len(found)} gradients for {len(operands)} operands"
             message = f'the gradient rule of "{name}" returns {counts}'
@@ -164,5 +166,5 @@ def _listing(name: str, gradient: Gradient) -> Gradient:
     return rule
 
 
-def _several(made: Any) -> tuple[Any, ...]:
+def _as_tuple(made: Any) -> tuple[Any, ...]:
     return tuple(made) if isinstance(made, (tuple, list)) else (made,)

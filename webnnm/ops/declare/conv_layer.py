@@ -43,7 +43,9 @@ def layer_rules(filter_layouts: Sequence[str], *, transposed: bool = False) -> L
         **STEPS,
         "groups": ValueOption(read=values.integer(1), default=1),
         "input_layout": LAYOUT,
-        "filter_layout": ValueOption(read=values.word(*filter_layouts), default=filter_layouts[0]),
+        "filter_layout": ValueOption(
+            read=values.choice(*filter_layouts), default=filter_layouts[0]
+        ),
     }
     if transposed:
         options["output_padding"] = ValueOption(read=pair(0), default=(0, 0))

@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.dtypes import FLOAT
 from webnnm.core.shapes import count, show
 from webnnm.ops.declare import checks
-from webnnm.ops.declare.activation import fused_activation
+from webnnm.ops.declare.activation import pop_activation
 from webnnm.ops.declare.operator import AnyOperator, Option, Slot
 from webnnm.ops.declare.spatial import (
     INPUT_LAYOUTS,
@@ -18,11 +18,11 @@ from webnnm.ops.declare.spatial import (
     Sides,
     automatic_padding,
     check_automatic_padding,
-    exchanged,
     height_width,
     is_image,
-    lettered,
-    permuted,
+    permute,
+    sizes_by_letter,
+    swap_letters,
 )
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.declare.windows import Windows, reach
@@ -40,8 +40,8 @@ def options(filter_layouts: Sequence[str]) -> dict[str, Option]:
         "padding": PADDING,
         **STEPS,
         "groups": Option(1, checks.integer(1)),
-        "input_layout": Option("nchw", checks.word(*INPUT_LAYOUTS)),
-        "filter_layout": Option(filter_layouts[0], checks.word(*filter_layouts)),
+        "input_layout": Option("nchw", checks.choice(*INPUT_LAYOUTS)),
+        "filter_layout": Option(filter_layouts[0], checks.choice(*filter_layouts)),
     }
 
 
@@ -144,20 +144,20 @@ def filter_gradient(
     It is a convolution as well: batch and channels swap places, so do strides and dilations, and
     the cells are the filter. `target` gives the letters of the result.
     """
-    swapped = exchanged(input_layout, "n", "c")
+    swapped = swap_letters(input_layout, "n", "c")
     if groups > 1:
         parts = input_layout.replace("c", "gc")
-        channels = lettered(input_layout, image.shape)["c"]
-        sizes = {**lettered(input_layout, image.shape), "g": groups, "c": channels // groups}
+        channels = sizes_by_letter(input_layout, image.shape)["c"]
+        sizes = {**sizes_by_letter(input_layout, image.shape), "g": groups, "c": channels // groups}
         split = b.reshape(image, new_shape=[sizes[letter] for letter in parts])
-        transposed = permuted(b, split, parts, swapped.replace("n", "gn"))
+        transposed = permute(b, split, parts, swapped.replace("n", "gn"))
         sizes["n"] *= groups
         transposed = b.reshape(transposed, new_shape=[sizes[letter] for letter in swapped])
     else:
-        transposed = permuted(b, image, input_layout, swapped)
+        transposed = permute(b, image, input_layout, swapped)
     found = b.conv2d(
         transposed,
-        permuted(b, cells, input_layout, swapped),
+        permute(b, cells, input_layout, swapped),
         padding=padding,
         strides=dilations,
         dilations=strides,
@@ -167,11 +167,11 @@ def filter_gradient(
     )
     letters = input_layout.translate(str.maketrans("nc", "io"))
     # Rows and columns that no window covers make it larger than the filter.
-    sizes = {**lettered(letters, found.shape), "h": kernel[0], "w": kernel[1]}
+    sizes = {**sizes_by_letter(letters, found.shape), "h": kernel[0], "w": kernel[1]}
     cut = tuple(sizes[letter] for letter in letters)
     if cut != found.shape:
         found = b.slice(found, starts=(0,) * 4, sizes=cut)
-    return permuted(b, found, letters, target)
+    return permute(b, found, letters, target)
 
 
 def bias_gradient(b: Builder, g: Tensor, bias: Tensor | None, input_layout: str) -> Tensor | None:
@@ -193,7 +193,7 @@ def lower_bias(h: Any, image: Any, bias: Any, layout: str) -> Any:
     return h.add(image, h.broadcast(bias, image.shape, [layout.index("c")]))
 
 
-def grouped_filter(np: Any, kernel: Any, groups: int) -> Any:
+def split_filter(np: Any, kernel: Any, groups: int) -> Any:
     """Return a filter `[o, i, h, w]` as one matrix per group."""
     outer = kernel.shape[0] // groups
     return np.reshape(kernel, (groups, outer, count(kernel.shape[1:])))
@@ -203,15 +203,15 @@ def earlier(
     b: Builder, operator: AnyOperator, operands: Sequence[Any], options: dict[str, Any]
 ) -> tuple[Any, ...]:
     """Turn `auto_pad` and `activation` of the 2022 draft into today's calls."""
-    finish = fused_activation(b, options)
+    finish = pop_activation(b, options)
     mode = check_automatic_padding(options.pop("auto_pad", "explicit"))
     if mode != "explicit" and len(operands) > 1 and all(map(is_image, operands[:2])):
         given = {
             name: option.check(options.get(name, option.default))
             for name, option in operator.options.items()
         }
-        image = lettered(given["input_layout"], operands[0].shape)
-        kernel = lettered(given["filter_layout"], operands[1].shape)
+        image = sizes_by_letter(given["input_layout"], operands[0].shape)
+        kernel = sizes_by_letter(given["filter_layout"], operands[1].shape)
         steps = height_width(kernel), given["strides"], given["dilations"]
         transposed = "output_sizes" in given
         options["padding"] = automatic_padding(mode, height_width(image), *steps, transposed)

@@ -35,7 +35,7 @@ FIRST_LENGTH = 3
 """Sizes of the leading dimensions in a trial; sequences of other names are longer by 2 each."""
 
 
-def derived_rules(
+def derive_rules(
     name: str,
     operands: Sequence[Slot],
     options: Mapping[str, Option],
@@ -145,7 +145,7 @@ class _Rules:
         sizes: list[Shape | None] = [flow]
         for slot, x in list(zip(_slots(self._operands, given), given, strict=True))[1:]:
             if x is not None and x.undeclared and not x.known and slot.name in self._parameters:
-                sizes.append(self._wanted(layer, slot.name, flow))
+                sizes.append(self._parameter_shape(layer, slot.name, flow))
             elif x is not None and not x.known:
                 return False
             else:
@@ -187,14 +187,14 @@ class _Rules:
         )
         return _Trial(found, lead(sequence), sequence, dtypes[_leader(self._operands)])
 
-    def _wanted(self, layer: ShapeView, name: str, flow: Shape) -> Shape:
+    def _parameter_shape(self, layer: ShapeView, name: str, flow: Shape) -> Shape:
         """Return the shape of a new parameter."""
         return tuple(self._parameters[name][1](flow, layer.options))
 
     def _learn_parameters(self, layer: ShapeView, given: Sequence[Features | None]) -> None:
         for slot, x in zip(_slots(self._operands, given), given, strict=True):
             if x is not None and slot.name in self._parameters and slot.name in layer.parameters:
-                sizes = self._wanted(layer, slot.name, layer.flow.sizes())
+                sizes = self._parameter_shape(layer, slot.name, layer.flow.sizes())
                 try:
                     x.learn(sizes)
                 except Conflict:

@@ -15,7 +15,7 @@ from webnnm.ops.declare.operator import (
     Reference,
     Sample,
     Slot,
-    decomposed,
+    lower_by_parts,
     no_gradient,
     sample,
 )
@@ -38,7 +38,7 @@ def unary(
     derivative: Derivative | None,
     *,
     samples: Sequence[Sample] = UNARY,
-    stablehlo: Callable[[Any, Any], Any] = decomposed,
+    stablehlo: Callable[[Any, Any], Any] = lower_by_parts,
     exact: bool = False,
 ) -> Composite:
     """Declare an element-wise function of one operand that is not a word of the notation.
@@ -72,7 +72,7 @@ def binary(
     gradient: BinaryGradient,
     *,
     samples: Sequence[Sample] = BINARY,
-    stablehlo: Callable[[Any, Any, Any], Any] = decomposed,
+    stablehlo: Callable[[Any, Any, Any], Any] = lower_by_parts,
     exact: bool = False,
 ) -> Composite:
     """Declare a function of two operands, as `unary` does for one operand."""
@@ -143,7 +143,7 @@ def is_negative(b: Builder, x: Tensor) -> Tensor:
     return b.lesser(inverse, 0.0)
 
 
-def negated(x: Tensor) -> Tensor:
+def negate(x: Tensor) -> Tensor:
     """Return −x; browsers compute it as 0 − x, which loses the sign of −0; a product keeps it."""
     return x * -1.0
 

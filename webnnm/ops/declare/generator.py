@@ -28,15 +28,15 @@ def advance(b: Builder, states: Sequence[Tensor]) -> tuple[list[Any], Any]:
     return following, total - b.floor(total)
 
 
-def skipped(b: Builder, state: Tensor, place: int, count: int) -> Any:
-    """Return a state, the one at `place` of the three, after `count` numbers: x·aᶜ mod m.
+def skip_numbers(b: Builder, state: Tensor, index: int, count: int) -> Any:
+    """Return a state, the one at `index` of the three, after `count` numbers: x·aᶜ mod m.
 
     The power is split in two, so that these products stay below 2²⁴ as well.
     """
-    modulus = float(MODULI[place])
-    high, low = divmod(pow(MULTIPLIERS[place], count, MODULI[place]), 128)
-    begun = _remainder(b, state * float(high), modulus)
-    return _remainder(b, begun * 128.0 + state * float(low), modulus)
+    modulus = float(MODULI[index])
+    high, low = divmod(pow(MULTIPLIERS[index], count, MODULI[index]), 128)
+    high_part = _remainder(b, state * float(high), modulus)
+    return _remainder(b, high_part * 128.0 + state * float(low), modulus)
 
 
 def _remainder(b: Builder, product: Tensor, modulus: float) -> Any:

@@ -50,7 +50,7 @@ def grid_sizes(
 
 def _by_distance(b: Builder, table: Tensor, length: int) -> Any:
     """Return the rows of a table for each pair of places, `[queries, size, keys]`."""
-    checks.few_enough(length * length, f"{length} places")
+    checks.check_amount(length * length, f"{length} places")
     places = [query - key + length - 1 for query in range(length) for key in range(length)]
     rows = b.gather(table, b.constant(places, "int32", (length, length)), axis=0)
     return b.transpose(rows, permutation=(0, 2, 1))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from webnnm.ops.declare.algebra import scalar_like, zeros_like
-from webnnm.ops.declare.along import cut, padded
-from webnnm.ops.declare.checks import few_enough
+from webnnm.ops.declare.along import pad_axis, slice_axis
+from webnnm.ops.declare.checks import check_amount
 from webnnm.ops.declare.padding import extremes
 from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.declare.windows import Windows, reach
@@ -22,7 +22,9 @@ Place = tuple[int, int]
 def places(windows: Sequence[Windows]) -> list[Place]:
     """Return the cells of a window, row by row."""
     rows, columns = windows
-    few_enough(rows.length * columns.length, f"windows of {rows.length} by {columns.length} cells")
+    check_amount(
+        rows.length * columns.length, f"windows of {rows.length} by {columns.length} cells"
+    )
     return [(i, j) for i in range(rows.length) for j in range(columns.length)]
 
 
@@ -61,11 +63,11 @@ def put_back(b: Builder, parts: Mapping[Place, Tensor], windows: Sequence[Window
         offsets = [k * w.dilation for k, w in zip(place, windows, strict=True)]
         for axis in (0, 1):
             shift = offsets[axis] // windows[axis].stride
-            part = padded(b, part, axis + 1, shift, most[axis] - shift)
+            part = pad_axis(b, part, axis + 1, shift, most[axis] - shift)
         key = offsets[0] % rows.stride, offsets[1] % columns.stride
         sums[key] = sums[key] + part if key in sums else part
     height, width = rows.count + most[0], columns.count + most[1]
-    few_enough(rows.stride * columns.stride, f"strides of {rows.stride} and {columns.stride}")
+    check_amount(rows.stride * columns.stride, f"strides of {rows.stride} and {columns.stride}")
     if len(sums) < rows.stride * columns.stride:  # cells between the windows
         empty = zeros_like(b, like, (n, height, width, channels))
         for i in range(rows.stride):
@@ -82,8 +84,8 @@ def put_back(b: Builder, parts: Mapping[Place, Tensor], windows: Sequence[Window
     found = b.reshape(whole, new_shape=(n, height * rows.stride, width * columns.stride, channels))
     for axis, part in enumerate(windows, 1):
         missing = part.before + part.size - found.shape[axis]
-        found = padded(b, found, axis, 0, max(missing, 0))
-        found = cut(b, found, axis, part.before, part.size)
+        found = pad_axis(b, found, axis, 0, max(missing, 0))
+        found = slice_axis(b, found, axis, part.before, part.size)
     return found
 
 

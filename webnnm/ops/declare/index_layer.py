@@ -60,7 +60,7 @@ def _coordinates(layer: BuildView) -> Indexed:
 def _lines(layer: BuildView, found: Indexed, features: Shape) -> list[int]:
     """Return the element of all features that each constant index along an axis points to."""
     axis, steps = found.axes[0], strides_of(features)
-    checks.few_enough(count(found.sizes()), f"indices {show(found.sizes())}")
+    checks.check_amount(count(found.sizes()), f"indices {show(found.sizes())}")
     cells = product(*map(range, found.sizes()))
     return [
         sum(
@@ -87,7 +87,7 @@ def _gather_constant(
     """Pick cells of some features."""
     rest = _others(flow, axes)
     lead = tuple(flow.size(role) for role in flow.lead)
-    tensor = flow.arranged((*flow.lead, *axes, *rest)).tensor
+    tensor = flow.reorder((*flow.lead, *axes, *rest)).tensor
     box, width = (tuple(flow.size(k) for k in features) for features in (axes, rest))
     cells = b.reshape(tensor, new_shape=(*lead, count(box), *width))
     taken = b.gather(cells, b.constant(places, "int32", dims), axis=len(lead))
@@ -105,7 +105,7 @@ def _scatter_constant(
     (x, new), lead, sequence = _with_common_lead(b, flow, updates)
     flow = LayoutTensor(x, (*lead, *feature_roles(flow.rank)), sequence)
     order: tuple[Role, ...] = (*lead, *axes, *_others(flow, axes))
-    source = flow.arranged(order).tensor
+    source = flow.reorder(order).tensor
     samples, amount = count(source.shape[: len(lead)]), count(flow.size(k) for k in axes)
 
     def cells_first(tensor: Tensor, amount: int) -> Tensor:
@@ -118,7 +118,7 @@ def _scatter_constant(
         cells_first(new, len(places)),
     )
     back = b.reshape(b.transpose(written, permutation=(1, 0, 2)), new_shape=source.shape)
-    return LayoutTensor(back, order, sequence).arranged((*lead, *feature_roles(flow.rank)))
+    return LayoutTensor(back, order, sequence).reorder((*lead, *feature_roles(flow.rank)))
 
 
 # Index tensors.
@@ -137,9 +137,9 @@ def _others(flow: LayoutTensor, axes: Sequence[int]) -> list[int]:
     return [k for k in range(flow.rank) if k not in axes]
 
 
-def _addressed_first(flow: LayoutTensor, axes: Sequence[int]) -> LayoutTensor:
+def _move_first(flow: LayoutTensor, axes: Sequence[int]) -> LayoutTensor:
     """Return the flow with some features moved before all others."""
-    tensor = flow.arranged((*flow.lead, *axes, *_others(flow, axes))).tensor
+    tensor = flow.reorder((*flow.lead, *axes, *_others(flow, axes))).tensor
     return LayoutTensor(tensor, (*flow.lead, *feature_roles(flow.rank)), flow.sequence)
 
 
@@ -171,7 +171,7 @@ def _gather_nd(b: Builder, layer: BuildView) -> LayoutTensor:
     if layer.options["data"] is not None:
         places = _cells(layer, tuple(flow.size(k) for k in found.axes))
         return _gather_constant(b, flow, found.axes, places, found.sizes())
-    source = _addressed_first(flow, found.axes)
+    source = _move_first(flow, found.axes)
     (x, indices), lead, sequence = _with_common_lead(b, source, layer.tensors["indices"])
     taken = b.gather_nd(x, _with_lead(b, indices, len(lead)))
     return LayoutTensor(taken, (*lead, *feature_roles(taken.rank - len(lead))), sequence)
@@ -193,11 +193,11 @@ def _scatter_nd(b: Builder, layer: BuildView) -> LayoutTensor:
     if layer.options["data"] is not None:
         places = _cells(layer, tuple(flow.size(k) for k in found.axes))
         return _scatter_constant(b, flow, updates, found.axes, places)
-    operands = (_addressed_first(flow, found.axes), layer.tensors["indices"], updates)
+    operands = (_move_first(flow, found.axes), layer.tensors["indices"], updates)
     (x, indices, new), lead, sequence = _with_common_lead(b, *operands)
     written = b.scatter_nd(x, _with_lead(b, indices, len(lead)), new)
     order: tuple[Role, ...] = (*lead, *found.axes, *_others(flow, found.axes))
-    return LayoutTensor(written, order, sequence).arranged((*lead, *feature_roles(flow.rank)))
+    return LayoutTensor(written, order, sequence).reorder((*lead, *feature_roles(flow.rank)))
 
 
 gather_elements_rules = LayerRules(

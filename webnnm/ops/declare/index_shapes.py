@@ -143,7 +143,7 @@ def gather_nd_shape(layer: ShapeView) -> None:
     found = coordinates(layer, layer.flow, _index_tensor(layer))
     if found is not None:
         _check_range(layer, found)
-        learn_result(layer, *_picked(found, layer.flow), _other_sequence(layer))
+        learn_result(layer, *_selection_dims(found, layer.flow), _other_sequence(layer))
 
 
 def scatter_elements_shape(layer: ShapeView) -> None:
@@ -163,7 +163,7 @@ def scatter_nd_shape(layer: ShapeView) -> None:
     found = coordinates(layer, layer.flow, _index_tensor(layer))
     if found is not None:
         _check_range(layer, found)
-        _check_updates(layer, _picked(found, layer.flow)[0])
+        _check_updates(layer, _selection_dims(found, layer.flow)[0])
 
 
 def _require_indices(layer: ShapeView, word: str) -> None:
@@ -185,7 +185,7 @@ def _check_range(layer: ShapeView, found: Indexed) -> None:
             layer.fail("NNM308", f"index {index} of {size} elements", at="data")
 
 
-def _picked(found: Indexed, flow: Features) -> tuple[list[int | None], list[str | None]]:
+def _selection_dims(found: Indexed, flow: Features) -> tuple[list[int | None], list[str | None]]:
     """Return the sizes and names of what coordinates address."""
     dims = flow.dims or []
     rest = [k for k in range(len(dims)) if k not in found.axes]

@@ -7,13 +7,13 @@ from typing import Any
 
 from webnnm.core.dtypes import SIGNED, DataType
 from webnnm.core.shapes import Shape, count, show, strides_of
-from webnnm.ops.declare.known import known_values
+from webnnm.ops.declare.constants import constant_values
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 INDEX_TYPES: frozenset[DataType] = frozenset({"int32", "uint32", "int64"})
 
 
-def wrapped(b: Builder, indices: Tensor, n: int) -> Tensor:
+def wrap_indices(b: Builder, indices: Tensor, n: int) -> Tensor:
     """Return indices with negative ones counted from the end, all clamped to 0 … n−1."""
     last = b.constant(n - 1, indices.dtype)
     if indices.dtype not in SIGNED:
@@ -23,24 +23,24 @@ def wrapped(b: Builder, indices: Tensor, n: int) -> Tensor:
     return b.min(b.max(inside, zero), last)
 
 
-def inside(b: Builder, indices: Tensor, n: int) -> Tensor:
-    """Return indices as `wrapped` does, as int32."""
+def wrap_to_int32(b: Builder, indices: Tensor, n: int) -> Tensor:
+    """Return indices as `wrap_indices` does, as int32."""
     # Clamped in their own type: a cast could bring a large index back into range.
-    return b.cast(wrapped(b, indices, n), type="int32")
+    return b.cast(wrap_indices(b, indices, n), type="int32")
 
 
-def in_range(np: Any, indices: Any, n: int) -> Any:
-    """Return an array of indices as `wrapped` does, for kernels."""
+def wrap_array(np: Any, indices: Any, n: int) -> Any:
+    """Return an array of indices as `wrap_indices` does, for kernels."""
     wide = np.astype(indices, np.int64)
     return np.clip(np.where(wide < 0, wide + n, wide), 0, n - 1)
 
 
-def known_positions(indices: Tensor, sizes: Sequence[int]) -> list[int] | None:
+def constant_positions(indices: Tensor, sizes: Sequence[int]) -> list[int] | None:
     """Return where constant coordinates point to in a box of these sizes, None if they vary.
 
     The last dimension of the indices holds the coordinates; with one size, indices have none.
     """
-    found = known_values(indices)
+    found = constant_values(indices)
     if found is None:
         return None
     steps = strides_of(sizes)
@@ -64,15 +64,15 @@ def positions(b: Builder, indices: Tensor, sizes: Sequence[int]) -> Tensor:
     for axis, (size, step) in enumerate(zip(sizes, strides_of(sizes), strict=True)):
         starts = (*(0,) * len(box), axis)
         column = b.slice(indices, starts=starts, sizes=(*box, 1))
-        part = inside(b, column, size)
+        part = wrap_to_int32(b, column, size)
         part = part if step == 1 else part * step
         total = part if total is None else total + part
     return b.reshape(total, new_shape=box)
 
 
-def known_elements(indices: Tensor, shape: Shape, axis: int) -> list[int] | None:
+def constant_elements(indices: Tensor, shape: Shape, axis: int) -> list[int] | None:
     """Return which elements of a tensor constant indices along an axis point to."""
-    found = known_values(indices)
+    found = constant_values(indices)
     if found is None:
         return None
     lengths = indices.shape[axis:]
@@ -113,7 +113,7 @@ def check_elements(x: TensorType, indices: TensorType, axis: int) -> None:
         )
 
 
-def three(b: Builder, x: Tensor, axis: int) -> Tensor:
+def flatten_around(b: Builder, x: Tensor, axis: int) -> Tensor:
     """Return `x` as `[before, n, behind]`: the dimensions before an axis, it, those after it."""
     shape = (count(x.shape[:axis]), x.shape[axis], count(x.shape[axis + 1 :]))
     return b.reshape(x, new_shape=shape)
@@ -122,5 +122,5 @@ def three(b: Builder, x: Tensor, axis: int) -> Tensor:
 def one_hot(b: Builder, indices: Tensor, n: int) -> Tensor:
     """Return indices `[before, m, behind]` as one-hot vectors of n: `[before, n, m, behind]`."""
     before, m, behind = indices.shape
-    column = b.reshape(inside(b, indices, n), new_shape=(before, 1, m, behind))
+    column = b.reshape(wrap_to_int32(b, indices, n), new_shape=(before, 1, m, behind))
     return b.equal(column, b.constant(range(n), "int32", (1, n, 1, 1)))

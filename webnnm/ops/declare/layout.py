@@ -57,7 +57,7 @@ class LayoutTensor:
         """Return another tensor of the same layout."""
         return LayoutTensor(tensor, self.layout, self.sequence, self.mask)
 
-    def arranged(self, layout: tuple[Role, ...]) -> LayoutTensor:
+    def reorder(self, layout: tuple[Role, ...]) -> LayoutTensor:
         """Return the same values in another order of dimensions."""
         if layout == self.layout:
             return self
@@ -68,7 +68,7 @@ class LayoutTensor:
 
     def canonical(self) -> LayoutTensor:
         """Return the values as batch, sequence, features in order."""
-        return self.arranged((*self.lead, *range(self.rank)))
+        return self.reorder((*self.lead, *range(self.rank)))
 
 
 def feature_roles(rank: int) -> tuple[Role, ...]:
@@ -76,7 +76,7 @@ def feature_roles(rank: int) -> tuple[Role, ...]:
     return tuple(range(rank))
 
 
-def aligned(
+def align_tensors(
     values: Sequence[LayoutTensor], match: Callable[[int, int], Sequence[int]]
 ) -> tuple[list[Any], tuple[Role, ...]]:
     """Return the tensors of several values ready to broadcast, and the layout they share.
@@ -94,7 +94,7 @@ def aligned(
     for number, value in enumerate(values):
         own: dict[Role, Role] = {role: role for role in value.lead}
         own |= {place: k for k, place in enumerate(match(number, rank))}
-        moved = value.arranged(tuple(own[role] for role in target if role in own))
+        moved = value.reorder(tuple(own[role] for role in target if role in own))
         shape = [value.size(own[role]) if role in own else 1 for role in target]
         missing = next((i for i, role in enumerate(target) if role in own), len(target))
         tensor = moved.tensor

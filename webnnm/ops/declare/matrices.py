@@ -12,13 +12,13 @@ from webnnm.ops.declare.operator import Slot
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 
 MATRIX = Slot(name="input", dtypes=FLOAT, ranks=(2, None))
-MOST_ROWS = 64
+MAX_ROWS = 64
 """Most rows of matrices whose elimination is written out, step by step."""
-MOST_ROTATED = 32
+MAX_ROTATED = 32
 """Most rows of matrices that are rotated plane by plane, which takes n² steps."""
 
 
-def transposed(b: Builder, x: Tensor) -> Tensor:
+def transpose_matrices(b: Builder, x: Tensor) -> Tensor:
     """Return matrices with rows and columns exchanged."""
     return b.transpose(x, permutation=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
 
@@ -40,7 +40,7 @@ def total(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 def symmetric(b: Builder, x: Tensor) -> Tensor:
     """Return the symmetric part of square matrices."""
-    return (x + transposed(b, x)) * 0.5
+    return (x + transpose_matrices(b, x)) * 0.5
 
 
 def square_infer(x: TensorType, **_: Any) -> TensorType:
@@ -79,11 +79,11 @@ def _with_nan(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
     regular = np.where(refused[..., None, None], np.eye(*ends, dtype=x.dtype), x)
     found = kernel(regular, *others)
 
-    def marked(y: Any) -> Any:
+    def put_nan(y: Any) -> Any:
         where = np.reshape(refused, (*lead, *(1,) * (y.ndim - len(lead))))
         return np.where(where, np.asarray(math.nan, dtype=y.dtype), y)
 
-    return tuple(map(marked, found)) if isinstance(found, tuple) else marked(found)
+    return tuple(map(put_nan, found)) if isinstance(found, tuple) else put_nan(found)
 
 
 def _one_by_one(np: Any, *stacks: Any) -> Iterator[tuple[Any, ...]]:

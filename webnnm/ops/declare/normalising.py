@@ -55,12 +55,12 @@ def require_sizes(
 # Arithmetic.
 
 
-def widened(b: Builder, x: Tensor) -> Tensor:
+def to_float32(b: Builder, x: Tensor) -> Tensor:
     """Return a tensor in the type that statistics are computed in, float32."""
     return x if x.dtype == "float32" else b.cast(x, type="float32")
 
 
-def narrowed(b: Builder, x: Tensor, like: Tensor) -> Tensor:
+def cast_like(b: Builder, x: Tensor, like: Tensor) -> Tensor:
     """Return a tensor in the type of another."""
     return x if x.dtype == like.dtype else b.cast(x, type=like.dtype)
 
@@ -75,7 +75,7 @@ def spread(b: Builder, x: Tensor, axes: Sequence[int], rank: int) -> Tensor:
     return x if x.shape == shape else b.reshape(x, new_shape=shape)
 
 
-def collected(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
+def sum_to_axes(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
     """Sum over all other axes, and return the sum with its dimensions along `axes`."""
     others = [axis for axis in range(x.rank) if axis not in axes]
     total = b.reduce_sum(x, axes=others) if others else x
@@ -86,8 +86,8 @@ def collected(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
 def affine(b: Builder, x: Tensor, scale: Tensor | None, bias: Tensor | None) -> Tensor:
     """Return scale · x + bias, where either may be absent."""
     if scale is not None:
-        x = x * narrowed(b, scale, x)
-    return x if bias is None else x + narrowed(b, bias, x)
+        x = x * cast_like(b, scale, x)
+    return x if bias is None else x + cast_like(b, bias, x)
 
 
 def inverse_deviation(b: Builder, variance: Tensor, epsilon: float) -> Tensor:
@@ -95,14 +95,14 @@ def inverse_deviation(b: Builder, variance: Tensor, epsilon: float) -> Tensor:
     return b.reciprocal(b.sqrt(variance + epsilon))
 
 
-def unit(
+def standardise(
     b: Builder, x: Tensor, axes: Sequence[int], epsilon: float, *, centred: bool
 ) -> tuple[Tensor, Tensor]:
     """Return x̂ = (x − mean)/√(variance + ε) in float32, and the reciprocal of the root.
 
     Without `centred` the mean is taken as 0.
     """
-    wide = widened(b, x)
+    wide = to_float32(b, x)
     if centred:
         wide = wide - b.reduce_mean(wide, axes=axes, keep_dimensions=True)
     variance = b.reduce_mean(wide * wide, axes=axes, keep_dimensions=True)
@@ -110,7 +110,7 @@ def unit(
     return wide * inverse, inverse
 
 
-def padded_unit(
+def standardise_padded(
     b: Builder,
     flow: LayoutTensor,
     axes: Sequence[int],
@@ -121,15 +121,17 @@ def padded_unit(
     variance: Tensor | None = None,
 ) -> Tensor:
     """Return x̂ with statistics over axes that include a padded sequence; some may be given."""
-    wide = widened(b, flow.tensor)
+    wide = to_float32(b, flow.tensor)
     if centred:
-        centre = padding.mean(b, flow, wide, axes) if mean is None else widened(b, mean)
+        centre = padding.mean(b, flow, wide, axes) if mean is None else to_float32(b, mean)
         wide = wide - centre
-    square = padding.mean(b, flow, wide * wide, axes) if variance is None else widened(b, variance)
-    return narrowed(b, wide * inverse_deviation(b, square, epsilon), flow.tensor)
+    square = (
+        padding.mean(b, flow, wide * wide, axes) if variance is None else to_float32(b, variance)
+    )
+    return cast_like(b, wide * inverse_deviation(b, square, epsilon), flow.tensor)
 
 
-def normalised(
+def normalise(
     b: Builder,
     x: Tensor,
     scale: Tensor | None,
@@ -141,12 +143,12 @@ def normalised(
     centred: bool = True,
 ) -> Tensor:
     """Normalise with the statistics over some axes; scale and bias are along the axes `by`."""
-    found, _ = unit(b, x, over, epsilon, centred=centred)
+    found, _ = standardise(b, x, over, epsilon, centred=centred)
     scale, bias = (None if t is None else spread(b, t, by, x.rank) for t in (scale, bias))
-    return narrowed(b, affine(b, found, scale, bias), x)
+    return cast_like(b, affine(b, found, scale, bias), x)
 
 
-def normalised_gradient(
+def normalisation_gradient(
     b: Builder,
     g: Tensor,
     x: Tensor,
@@ -158,22 +160,22 @@ def normalised_gradient(
     epsilon: float,
     centred: bool = True,
 ) -> list[Tensor | None]:
-    """Return the gradients of `normalised` for x, scale and bias.
+    """Return the gradients of `normalise` for x, scale and bias.
 
     With ĝ = g · scale: dx = (ĝ − mean ĝ − x̂ · mean(ĝ · x̂))/√(variance + ε).
     """
-    found, inverse = unit(b, x, over, epsilon, centred=centred)
-    wide = widened(b, g)
+    found, inverse = standardise(b, x, over, epsilon, centred=centred)
+    wide = to_float32(b, g)
     inner = wide
     if scale is not None:
-        inner = wide * widened(b, spread(b, scale, by, x.rank))
+        inner = wide * to_float32(b, spread(b, scale, by, x.rank))
     dx = inner - found * b.reduce_mean(inner * found, axes=over, keep_dimensions=True)
     if centred:
         dx = dx - b.reduce_mean(inner, axes=over, keep_dimensions=True)
     return [
-        narrowed(b, dx * inverse, x),
-        None if scale is None else narrowed(b, collected(b, wide * found, by), scale),
-        None if bias is None else narrowed(b, collected(b, wide, by), bias),
+        cast_like(b, dx * inverse, x),
+        None if scale is None else cast_like(b, sum_to_axes(b, wide * found, by), scale),
+        None if bias is None else cast_like(b, sum_to_axes(b, wide, by), bias),
     ]
 
 
@@ -211,19 +213,19 @@ def shape_by_axes(layer: ShapeView) -> None:
 def build_by_axes(b: Builder, layer: BuildView) -> LayoutTensor:
     """Apply the operator along the option `axes`, in whatever layout the flow has."""
     flow = layer.operands[0]
-    operands = [shared(layer, slot.name) for slot in layer.operator.operands[1:]]
+    operands = [tensor_without_batch(layer, slot.name) for slot in layer.operator.operands[1:]]
     roles = layer.axes("axes")
     axes = [flow.position(role) for role in roles]
     if flow.mask is not None and "sequence" in roles:
         # Scale and bias are per feature, so they are absent here (see `fit`).
         centred: bool = layer.operator.name != "rmsNorm"
-        found = padded_unit(b, flow, axes, layer.options["epsilon"], centred=centred)
+        found = standardise_padded(b, flow, axes, layer.options["epsilon"], centred=centred)
         return flow.with_tensor(found)
     options = tensor_options(layer) | {"axes": axes}
     return flow.with_tensor(b.apply(layer.operator, [flow.tensor, *operands], options))
 
 
-def shared(layer: BuildView, name: str) -> Any:
+def tensor_without_batch(layer: BuildView, name: str) -> Any:
     """Return a tensor of a layer that is the same for all samples, None if it is absent."""
     value = layer.tensors.get(name)
     if value is None:

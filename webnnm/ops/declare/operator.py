@@ -168,7 +168,7 @@ class Operator(Signature):
     gradient is cut; gradients of broadcast operands are summed by the caller.
     `reference(np, *arrays, **options)` computes the result with a NumPy-like namespace.
     `stablehlo(h, *values, **options)` writes the operator in StableHLO, with the methods of `h`
-    (webnnm/formats/stablehlo/dialect.py); `decomposed` does it by way of other operators, None
+    (webnnm/formats/stablehlo/dialect.py); `lower_by_parts` does it by way of other operators, None
     says that there is no mapping (NNM901).
     `layer` says how the notation uses the operator, None if it does not.
     `hazards` are read by the precision rules: "overflow" leaves the range of float16 easily,
@@ -210,7 +210,7 @@ class Operator(Signature):
         return self.name
 
 
-def decomposed(h: Any, *values: Any, **options: Any) -> Any:
+def lower_by_parts(h: Any, *values: Any, **options: Any) -> Any:
     """The lowering to StableHLO by way of `decompose`: graphs are decomposed before."""
     raise NotImplementedError(values, options)
 
@@ -259,7 +259,7 @@ class Composite(Signature):
     infer: Infer | None = None
     gradient: Gradient | None = None
     reference: Reference | None = None
-    stablehlo: StableHLO | None = decomposed
+    stablehlo: StableHLO | None = lower_by_parts
     earlier: Earlier | None = None
     straight_through: bool = False
     batch: Batch | None = None  # pyrefly: ignore[bad-override]

@@ -67,7 +67,7 @@ def one_step(b: Builder, mask: Tensor) -> Any:
 # Values with a mask.
 
 
-def placed(b: Builder, numbers: Tensor, flow: LayoutTensor) -> Any:
+def align_rows(b: Builder, numbers: Tensor, flow: LayoutTensor) -> Any:
     """Return `[batch]` or `[batch, length]` numbers in a shape that broadcasts to a value."""
     roles = [flow.position("batch"), *([flow.position("sequence")] if numbers.rank > 1 else [])]
     if roles != sorted(roles):
@@ -78,22 +78,22 @@ def placed(b: Builder, numbers: Tensor, flow: LayoutTensor) -> Any:
     return b.reshape(numbers, new_shape=shape)
 
 
-def filled(b: Builder, flow: LayoutTensor, value: float, tensor: Tensor | None = None) -> Any:
+def fill_padding(b: Builder, flow: LayoutTensor, value: float, tensor: Tensor | None = None) -> Any:
     """Return a value, or a tensor laid out like it, with a number at all padded positions."""
     x = flow.tensor if tensor is None else tensor
-    return b.where(placed(b, valid(b, flow.mask), flow), x, b.constant(value, x.dtype))
+    return b.where(align_rows(b, valid(b, flow.mask), flow), x, b.constant(value, x.dtype))
 
 
 def mean(b: Builder, flow: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
     """Return the mean over axes that include the sequence; they keep size 1."""
-    total = b.reduce_sum(filled(b, flow, 0, x), axes=axes, keep_dimensions=True)
+    total = b.reduce_sum(fill_padding(b, flow, 0, x), axes=axes, keep_dimensions=True)
     sequence = flow.position("sequence")
     others = count(x.shape[k] for k in axes if k != sequence)
-    size = placed(b, lengths(b, flow.mask), flow) * float(others)
+    size = align_rows(b, lengths(b, flow.mask), flow) * float(others)
     return total / (size if x.dtype == "float32" else b.cast(size, type=x.dtype))
 
 
-def combined(b: Builder, sources: Sequence[LayoutTensor], sequence: str | None) -> Any:
+def combine_masks(b: Builder, sources: Sequence[LayoutTensor], sequence: str | None) -> Any:
     """Return the mask of a position-wise function of values, None if all positions are valid."""
     found: Any = None
     masks = [x.mask for x in sources if x.mask is not None and x.sequence == sequence]

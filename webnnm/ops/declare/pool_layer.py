@@ -32,7 +32,7 @@ OPTIONS = {
     **STEPS,
     "layout": LAYOUT,
     "output_shape_rounding": ValueOption(
-        read=values.word("floor", "ceil"), default="floor", aliases=("roundingType",)
+        read=values.choice("floor", "ceil"), default="floor", aliases=("roundingType",)
     ),
     "output_sizes": ValueOption(read=pair(1)),
 }

@@ -12,7 +12,7 @@ from webnnm.ops.declare import checks
 from webnnm.ops.declare.activation import Activation, activation
 from webnnm.ops.declare.operator import Option, Slot
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
-from webnnm.ops.matmul import transposed
+from webnnm.ops.matmul import transpose_matrices
 
 NATIVE_ACTIVATIONS = frozenset({"relu", "sigmoid", "tanh"})
 """The activations of WebNN's own methods."""
@@ -47,7 +47,7 @@ def _steps(value: Any, *types: TensorType) -> int:
     return found
 
 
-def _hidden_size(value: Any, *types: TensorType) -> int:
+def _check_hidden_size(value: Any, *types: TensorType) -> int:
     """Accept the hidden size of the recurrent weights; None means that size."""
     found = types[2].shape[-1]
     if value is not None and (not is_integer(value) or value != found):
@@ -56,9 +56,9 @@ def _hidden_size(value: Any, *types: TensorType) -> int:
 
 
 STEPS = Option(None, _steps, positional=True)
-HIDDEN_SIZE = Option(None, _hidden_size, positional=True)
+HIDDEN_SIZE = Option(None, _check_hidden_size, positional=True)
 RETURN_SEQUENCE = Option(False, checks.boolean)
-DIRECTION = Option("forward", checks.word(*DIRECTIONS))
+DIRECTION = Option("forward", checks.choice(*DIRECTIONS))
 
 
 def activations(*default: str) -> Option:
@@ -130,7 +130,9 @@ def parts(b: Builder, x: Tensor, count: int, axis: int) -> list[Tensor]:
     return [x] if count == 1 else list(b.split(x, splits=count, axis=axis))
 
 
-def projected(b: Builder, x: Tensor, weight: Tensor, *biases: Tensor | None) -> list[list[Tensor]]:
+def project_inputs(
+    b: Builder, x: Tensor, weight: Tensor, *biases: Tensor | None
+) -> list[list[Tensor]]:
     """Multiply the inputs of all steps by the input weights in one product, and add biases.
 
     Returns per direction the projected inputs `[batch, gates · hidden]` of the steps in time.
@@ -138,7 +140,7 @@ def projected(b: Builder, x: Tensor, weight: Tensor, *biases: Tensor | None) -> 
     steps, batch, features = x.shape
     directions, rows, _ = weight.shape
     flat = b.reshape(x, new_shape=(steps * batch, features))
-    product = b.matmul(flat, transposed(b, b.reshape(weight, new_shape=(-1, features))))
+    product = b.matmul(flat, transpose_matrices(b, b.reshape(weight, new_shape=(-1, features))))
     for bias in biases:
         if bias is not None:
             product = product + b.reshape(bias, new_shape=(directions * rows,))
@@ -241,7 +243,7 @@ def loops(
     return (*last, h.concatenate(sequences, 1)) if return_sequence else tuple(last)
 
 
-def stacked(b: Builder, tensors: Sequence[Tensor], *lead: int) -> Tensor:
+def stack(b: Builder, tensors: Sequence[Tensor], *lead: int) -> Tensor:
     """Stack tensors of equal shape in leading dimensions of these sizes."""
     joined = tensors[0] if len(tensors) == 1 else b.concat(tensors, axis=0)
     return b.reshape(joined, new_shape=(*lead, *tensors[0].shape))
@@ -255,13 +257,13 @@ def last_states(
         states[0] if backward else states[-1]
         for states, backward in zip(runs, backwards(direction), strict=True)
     ]
-    return [stacked(b, kind, len(ends)) for kind in zip(*ends, strict=True)]
+    return [stack(b, kind, len(ends)) for kind in zip(*ends, strict=True)]
 
 
 def sequence(b: Builder, runs: Sequence[Sequence[tuple[Any, ...]]]) -> Tensor:
     """Return the first state of every step, `[steps, directions, batch, hidden]`."""
     at_steps = [state[0] for states in zip(*runs, strict=True) for state in states]
-    return stacked(b, at_steps, len(runs[0]), len(runs))
+    return stack(b, at_steps, len(runs[0]), len(runs))
 
 
 def backwards(direction: str) -> tuple[bool, ...]:

@@ -22,7 +22,7 @@ WEIGHTS = (
 )
 RUN_OPTIONS = {
     "return_sequence": ValueOption(read=values.boolean, default=False),
-    "direction": ValueOption(read=values.word(*DIRECTIONS), default="forward"),
+    "direction": ValueOption(read=values.choice(*DIRECTIONS), default="forward"),
 }
 
 
@@ -50,7 +50,7 @@ def cell_options(*layouts: str, activations: Sequence[str]) -> dict[str, ValueOp
 
     return {
         "hidden_size": ValueOption(read=values.integer(1)),
-        "layout": ValueOption(read=values.word(*layouts), default=layouts[0]),
+        "layout": ValueOption(read=values.choice(*layouts), default=layouts[0]),
         "activations": ValueOption(read=read, default=tuple(activations)),
     }
 
@@ -104,7 +104,7 @@ def _relate(layer: ShapeView, gates: int, directions: int, lead: tuple[int, ...]
     states += [tensors[n] for n in ("initialHiddenState", "initialCellState") if n in tensors]
     # A number written as initial state applies to all states.
     states = [state for state in states if state.rank != 0]
-    hidden = _hidden(layer, gates, directions)
+    hidden = _infer_hidden_size(layer, gates, directions)
     features = _size(flow, 0) or _size(weight, -1)
     wide = None if hidden is None else gates * hidden
     expected: list[tuple[str, Features | None, list[int | None]]] = [
@@ -127,7 +127,7 @@ def _relate(layer: ShapeView, gates: int, directions: int, lead: tuple[int, ...]
         result.learn_names(["features"])
 
 
-def _hidden(layer: ShapeView, gates: int, directions: int) -> int | None:
+def _infer_hidden_size(layer: ShapeView, gates: int, directions: int) -> int | None:
     """Return the hidden size: as written, or as it follows from the result or any operand."""
     _, weight, recurrent, *states = layer.operands
     total = _size(layer.result, 0)
@@ -159,7 +159,7 @@ def _size(features: Features | None, axis: int) -> int | None:
 
 def build_run(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     """Run over the sequence; the first result is passed on, then each result has its word."""
-    flow = layer.operands[0].arranged(("sequence", "batch", 0))
+    flow = layer.operands[0].reorder(("sequence", "batch", 0))
     steps, batch, _ = flow.tensor.shape
     directions = DIRECTIONS[layer.options["direction"]]
     operands = _weights(layer)
@@ -168,12 +168,12 @@ def build_run(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
             operands[place] = _initial(b, layer, slot.name, (directions, batch))
     options = tensor_options(layer) | {"steps": steps, "hidden_size": operands[1].shape[-1]}
     lengths = None if flow.mask is None else column(b, padding.lengths(b, flow.mask))
-    found = _applied(b, layer, [flow.tensor, *operands], options, lengths)
+    found = _apply(b, layer, [flow.tensor, *operands], options, lengths)
     states = len(found) - layer.options["return_sequence"]
     results = [_states(b, x, ("batch", 0), None) for x in found[:states]]
     if layer.options["return_sequence"]:
         sequence = _states(b, found[-1], flow.layout, flow.sequence)
-        results.append(sequence.arranged(layer.operands[0].layout))
+        results.append(sequence.reorder(layer.operands[0].layout))
         return results[-1], *results
     return results[0], *results
 
@@ -187,13 +187,13 @@ def build_cell(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     x, *states = (_rows(b, tensor, lead) for tensor in tensors)
     weight, recurrent, *rest = _weights(layer, behind=3 + count)
     options = tensor_options(layer) | {"hidden_size": recurrent.shape[-1]}
-    found = _applied(b, layer, [x, weight, recurrent, *states, *rest], options)
+    found = _apply(b, layer, [x, weight, recurrent, *states, *rest], options)
     return tuple(
         LayoutTensor(b.reshape(y, new_shape=(*lead, y.shape[-1])), layout, sequence) for y in found
     )
 
 
-def _applied(
+def _apply(
     b: Builder,
     layer: BuildView,
     operands: Sequence[Any],

@@ -29,7 +29,7 @@ def relative_bias(
     ones.
     """
     _check(table, heads, causal, most)
-    checks.few_enough(length * tokens, f"{length} queries and {tokens} keys")
+    checks.check_amount(length * tokens, f"{length} queries and {tokens} keys")
     start, buckets = tokens - length if causal else 0, table.shape[0]
     places = array(
         "i",
@@ -86,10 +86,10 @@ def _bucket(apart: int, buckets: int, causal: bool, most: int) -> int:
     if distance < exact:
         return first + distance
     # In float32, as it was trained: at some distances the last bit decides.
-    ratio = _rounded(math.log(_rounded(distance / exact)))
-    share = _rounded(_rounded(ratio / math.log(most / exact)) * (buckets - exact))
+    ratio = _round_to_float32(math.log(_round_to_float32(distance / exact)))
+    share = _round_to_float32(_round_to_float32(ratio / math.log(most / exact)) * (buckets - exact))
     return first + min(exact + int(share), buckets - 1)
 
 
-def _rounded(number: float) -> float:
+def _round_to_float32(number: float) -> float:
     return struct.unpack("f", struct.pack("f", number))[0]

@@ -20,7 +20,7 @@ MODE_WORDS = ("nearest-neighbor", "linear", *MODES)
 
 def _mode(value: Value) -> str:
     """Read a mode in WebNN's words or the shorter ones."""
-    found = values.word(*MODE_WORDS)(value)
+    found = values.choice(*MODE_WORDS)(value)
     return MODES.get(found, found)
 
 
@@ -94,7 +94,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     first, second = sorted(targets, key=flow.position)
     if flow.position(second) - flow.position(first) > 1 and flow.tensor.rank != 4:
         order: list[Role] = [role for role in flow.layout if role not in (first, second)]
-        flow = flow.arranged((*order, first, second))
+        flow = flow.reorder((*order, first, second))
     x, options = flow.tensor, {"mode": layer.options["mode"]}
     sizes = [targets[first], targets[second]]
     places = [flow.position(first), flow.position(second)]

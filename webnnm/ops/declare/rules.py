@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.ops.declare.features import Conflict, Features, equate
 from webnnm.ops.declare.layer import BuildView, ShapeView
-from webnnm.ops.declare.layout import LayoutTensor, Role, aligned
+from webnnm.ops.declare.layout import LayoutTensor, Role, align_tensors
 from webnnm.ops.declare.tensors import Builder
 
 
@@ -179,5 +179,5 @@ def broadcast_operands(
     if len(sequences) > 1:
         lengths = " and ".join(map(str, sorted(sequences)))
         layer.fail("NNM411", f"sequences of length {lengths}", hint="the lengths have to agree")
-    tensors, layout = aligned(values, match)
+    tensors, layout = align_tensors(values, match)
     return tensors, layout, next((v.sequence for v in values if v.sequence), None)

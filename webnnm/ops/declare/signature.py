@@ -57,8 +57,8 @@ KINDS: Mapping[str, Kind] = {
     "int": Kind(checks.integer(), values.integer()),
     "float": Kind(checks.number, values.number),
     "str": Kind(_text, values.text),
-    "tuple": Kind(_numbers, values.nested),
-    "list": Kind(_numbers, values.nested),
+    "tuple": Kind(_numbers, values.number_tree),
+    "list": Kind(_numbers, values.number_tree),
     "": Kind(_anything, values.anything),
 }
 """Kinds of options by the name of their type; "" if the type is unknown."""

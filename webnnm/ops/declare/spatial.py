@@ -45,10 +45,10 @@ STEPS = {
 }
 
 
-def lettered(layout: str, shape: Sequence[int]) -> dict[str, int]:
+def sizes_by_letter(layout: str, shape: Sequence[int]) -> dict[str, int]:
     """Return the size of each dimension by its letter.
 
-    >>> lettered("nhwc", [1, 5, 4, 3])["c"]
+    >>> sizes_by_letter("nhwc", [1, 5, 4, 3])["c"]
     3
     """
     return dict(zip(layout, shape, strict=True))
@@ -59,15 +59,15 @@ def height_width(sizes: Mapping[str, int]) -> Pair:
     return sizes["h"], sizes["w"]
 
 
-def permuted(b: Builder, x: Tensor, source: str, target: str) -> Tensor:
+def permute(b: Builder, x: Tensor, source: str, target: str) -> Tensor:
     """Return a tensor with its dimensions reordered to another layout."""
     return x if source == target else b.transpose(x, permutation=order(source, target))
 
 
-def exchanged(layout: str, one: str, other: str) -> str:
+def swap_letters(layout: str, one: str, other: str) -> str:
     """Return a layout with two letters swapped.
 
-    >>> exchanged("nhwc", "n", "c")
+    >>> swap_letters("nhwc", "n", "c")
     'chwn'
     """
     return layout.translate(str.maketrans(one + other, other + one))
@@ -89,7 +89,7 @@ def automatic_padding(
     return top, bottom, left, right
 
 
-check_automatic_padding = checks.word("explicit", "same-upper", "same-lower")
+check_automatic_padding = checks.choice("explicit", "same-upper", "same-lower")
 
 
 def is_image(value: Any) -> bool:

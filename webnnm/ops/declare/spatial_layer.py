@@ -52,7 +52,7 @@ def padding(value: Value) -> Sides | str:
         height, width = pair(0)(value)
         return height, height, width, width
     try:
-        word = values.word(*PADDINGS)(value)
+        word = values.choice(*PADDINGS)(value)
     except ValueError:
         found = values.integers(value)
     else:
@@ -67,7 +67,7 @@ STEPS = {
     "strides": ValueOption(read=pair(1), default=(1, 1)),
     "dilations": ValueOption(read=pair(1), default=(1, 1)),
 }
-LAYOUT = ValueOption(read=values.word(*INPUT_LAYOUTS))
+LAYOUT = ValueOption(read=values.choice(*INPUT_LAYOUTS))
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def build_image(
     physical = tuple(role for role in flow.layout if isinstance(role, int))
     layout = written or layouts.get(physical, INPUT_LAYOUTS[0])
     letters = layout.replace("n", "")
-    tensor = flow.arranged((*lead, *(at.source[x] for x in letters))).tensor
+    tensor = flow.reorder((*lead, *(at.source[x] for x in letters))).tensor
     rows = tensor.shape[: len(lead)]
     if len(rows) != 1:
         tensor = b.reshape(tensor, new_shape=(count(rows), *tensor.shape[len(rows) :]))

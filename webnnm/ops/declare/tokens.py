@@ -28,4 +28,4 @@ def by_token(value: LayoutTensor) -> LayoutTensor:
         return value.canonical()
     batch: tuple[Role, ...] = ("batch",) if "batch" in value.layout else ()
     *others, last = feature_roles(value.rank)
-    return value.arranged((*batch, *others, "sequence", last))
+    return value.reorder((*batch, *others, "sequence", last))

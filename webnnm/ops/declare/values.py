@@ -84,9 +84,9 @@ class OneOf:
         return found
 
 
-def word(*words: str) -> OneOf:
-    """Return a reader of one of a set of words."""
-    return OneOf(words)
+def choice(*names: str) -> OneOf:
+    """Return a reader of one name of several."""
+    return OneOf(names)
 
 
 def text(value: Value) -> str:
@@ -168,10 +168,10 @@ def integers(value: Value) -> tuple[int, ...]:
     return (integer()(value),)
 
 
-def nested(value: Value) -> Any:
+def number_tree(value: Value) -> Any:
     """Read a number, or nested lists of numbers."""
     if isinstance(value, Items):
-        return [nested(item) for item in value.items]
+        return [number_tree(item) for item in value.items]
     return number(value)
 
 

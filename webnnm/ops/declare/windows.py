@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from webnnm.ops.declare.checks import few_enough
+from webnnm.ops.declare.checks import check_amount
 
 
 def reach(length: int, dilation: int) -> int:
@@ -63,7 +63,7 @@ class Windows:
     @cached_property
     def cells(self) -> tuple[tuple[int, ...], ...]:
         """The cells of every window, including those in the padding. Raises NNM409 for too many."""
-        few_enough(self.count * self.length, f"{self.count} windows of {self.length} cells")
+        check_amount(self.count * self.length, f"{self.count} windows of {self.length} cells")
         return tuple(
             tuple(i * self.stride + k * self.dilation - self.before for k in range(self.length))
             for i in range(self.count)
@@ -77,7 +77,7 @@ class Windows:
     @cached_property
     def nearest(self) -> tuple[tuple[int, ...], ...]:
         """The cells of every window; those in the padding are replaced by its nearest real cell."""
-        return tuple(_clamped(row, self.size) for row in self.cells)
+        return tuple(_clamp_cells(row, self.size) for row in self.cells)
 
     @cached_property
     def real_counts(self) -> tuple[int, ...]:
@@ -90,14 +90,14 @@ class Windows:
         return self.before > 0 or self.after > 0
 
 
-def _clamped(row: Sequence[int], size: int) -> tuple[int, ...]:
+def _clamp_cells(row: Sequence[int], size: int) -> tuple[int, ...]:
     inside = [cell for cell in row if 0 <= cell < size]
     if not inside:  # only padding: any cell, for kernels that mask it
         return (0,) * len(row)
     return tuple(min(max(cell, inside[0]), inside[-1]) for cell in row)
 
 
-def unfolded(
+def unfold_array(
     np: Any, image: Any, rows: Windows, columns: Windows, padding: float | None = 0
 ) -> Any:
     """Return the windows of an image `[n, c, h, w]` as `[n, c, rows, kh, columns, kw]`.

@@ -7,13 +7,13 @@ from typing import Any
 
 from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.shapes import count
-from webnnm.ops.declare.along import padded
+from webnnm.ops.declare.along import pad_axis
 from webnnm.ops.declare.layout import LayoutTensor
-from webnnm.ops.declare.padding import below, column, every, lengths, placed, valid
+from webnnm.ops.declare.padding import align_rows, below, column, every, lengths, valid
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 
-def looked_up(
+def map_lengths(
     b: Builder, mask: Tensor, rule: Callable[[int], int], dtype: DataType = "float32"
 ) -> Any:
     """Return the result of a rule for the number of valid positions of each row, `[batch]`."""
@@ -21,7 +21,7 @@ def looked_up(
     return b.gather(table, b.cast(b.reduce_sum(mask, axes=[1]), type="int32"), axis=0)
 
 
-def remasked(b: Builder, mask: Tensor, rule: Callable[[int], int], length: int) -> Any:
+def resize_mask(b: Builder, mask: Tensor, rule: Callable[[int], int], length: int) -> Any:
     """Return the mask of a sequence of another length, of which `rule(n)` positions are valid.
 
     `n` is the number of valid positions from 1 on; rows without any stay empty.
@@ -29,11 +29,11 @@ def remasked(b: Builder, mask: Tensor, rule: Callable[[int], int], length: int) 
     old = mask.shape[1]
     if length == old and all(rule(n) == n for n in range(1, old + 1)):
         return mask
-    numbers = looked_up(b, mask, lambda n: min(max(rule(n), 0), length) if n else 0)
+    numbers = map_lengths(b, mask, lambda n: min(max(rule(n), 0), length) if n else 0)
     return b.cast(below(b, numbers, length), type="float32")
 
 
-def picked(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
+def gather_positions(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
     """Return positions of each row, `[batch, k, features…]`, for int32 indices `[batch, k]`."""
     x = value.canonical().tensor
     _, n, *features = x.shape
@@ -52,16 +52,16 @@ def picked(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
     return b.gather(flat, indices + starts, axis=0)
 
 
-def reversed_rows(b: Builder, value: LayoutTensor) -> LayoutTensor:
+def reverse_rows(b: Builder, value: LayoutTensor) -> LayoutTensor:
     """Return a value with the valid positions of each row in reverse order."""
     n = value.size("sequence")
     places = b.constant(range(n), "int32", (1, n))
     last = column(b, lengths(b, value.mask, "int32")) - 1
     indices = b.where(valid(b, value.mask), last - places, places)
-    return _in_layout_of(value, picked(b, value, indices))
+    return _in_layout_of(value, gather_positions(b, value, indices))
 
 
-def joined(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> LayoutTensor:
+def join_sequences(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> LayoutTensor:
     """Return parts that were joined along the sequence, with all padding after the last one.
 
     `whole` is canonical, and has the parts one after the other with their padding.
@@ -85,10 +85,10 @@ def joined(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> La
     indices = b.cast(b.min(indices, b.constant(n - 1, "float32")), type="int32")
     total = b.reduce_sum(mask, axes=[1])
     mask = b.cast(below(b, total, n), type="float32")
-    return LayoutTensor(picked(b, whole, indices), whole.layout, whole.sequence, mask)
+    return LayoutTensor(gather_positions(b, whole, indices), whole.layout, whole.sequence, mask)
 
 
-def begun(
+def pad_front(
     b: Builder, value: LayoutTensor, x: Tensor, axis: int, front: Callable[[int], int]
 ) -> Any:
     """Return `x` with zeros before it along an axis, as many per row as a rule returns.
@@ -97,10 +97,10 @@ def begun(
     """
     amounts = [front(n) for n in range(1, value.size("sequence") + 1)]
     most = max(amounts)
-    own = placed(b, looked_up(b, value.mask, lambda n: front(n) if n else most), value)
+    own = align_rows(b, map_lengths(b, value.mask, lambda n: front(n) if n else most), value)
     found: Any = None
     for amount in sorted(set(amounts)):
-        shifted = padded(b, x, axis, amount, most - amount)
+        shifted = pad_axis(b, x, axis, amount, most - amount)
         chosen = b.equal(own, b.constant(amount, "float32"))
         found = shifted if found is None else b.where(chosen, shifted, found)
     return found
@@ -109,4 +109,4 @@ def begun(
 def _in_layout_of(value: LayoutTensor, tensor: Tensor) -> LayoutTensor:
     """Return a result that was computed on a canonical tensor in the layout of the value."""
     found = value.canonical()
-    return LayoutTensor(tensor, found.layout, value.sequence, value.mask).arranged(value.layout)
+    return LayoutTensor(tensor, found.layout, value.sequence, value.mask).reorder(value.layout)

@@ -9,8 +9,8 @@ from typing import Any
 from webnnm.notation.syntax import Percent
 from webnnm.ops.declare.layer import BuildView
 from webnnm.ops.declare.layout import LayoutTensor
+from webnnm.ops.declare.padded_sequences import gather_positions, map_lengths, resize_mask
 from webnnm.ops.declare.padding import column, every, lengths
-from webnnm.ops.declare.repositioned import looked_up, picked, remasked
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 
@@ -28,18 +28,23 @@ def at_valid_position(
         if not layer.options["keep_dimensions"]:
             return from_the_end(b, flow, [position], ())
         reached = position if position >= 0 else -position - 1
-        mask = remasked(b, flow.mask, lambda size: int(size > reached), 1)
-        found = picked(b, flow, _row_positions(b, flow, [position]))
+        mask = resize_mask(b, flow.mask, lambda size: int(size > reached), 1)
+        found = gather_positions(b, flow, _row_positions(b, flow, [position]))
         return LayoutTensor(found, flow.layout, flow.sequence, mask)
     if like is None:
         size = rule(n)
-        wanted, mask = looked_up(b, flow.mask, rule, "int32"), remasked(b, flow.mask, rule, size)
+        wanted, mask = (
+            map_lengths(b, flow.mask, rule, "int32"),
+            resize_mask(b, flow.mask, rule, size),
+        )
     else:
         size, wanted = like.size("sequence"), _amounts(b, like)
         mask = every(b, flow.mask.shape[0], size) if like.mask is None else like.mask
     whole, wanted = (column(b, numbers) for numbers in (_amounts(b, flow), wanted))
     steps = b.constant(range(size), "int32", (1, size)) * whole / wanted
-    return LayoutTensor(picked(b, flow, b.min(steps, whole - 1)), flow.layout, flow.sequence, mask)
+    return LayoutTensor(
+        gather_positions(b, flow, b.min(steps, whole - 1)), flow.layout, flow.sequence, mask
+    )
 
 
 def _amounts(b: Builder, value: LayoutTensor) -> Any:
@@ -63,7 +68,7 @@ def from_the_end(
     b: Builder, flow: LayoutTensor, positions: Sequence[int], sizes: Sequence[int]
 ) -> LayoutTensor:
     """Replace the sequence with features: positions of each row, in a tensor of some shape."""
-    found = picked(b, flow, _row_positions(b, flow, positions))
+    found = gather_positions(b, flow, _row_positions(b, flow, positions))
     batch, _, *features = found.shape
     tensor = b.reshape(found, new_shape=(batch, *sizes, *features))
     return LayoutTensor(tensor, ("batch", *range(tensor.rank - 1)))

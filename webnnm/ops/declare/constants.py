@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def known_values(x: Any) -> Sequence[Any] | None:
+def constant_values(x: Any) -> Sequence[Any] | None:
     """Return the numbers of a constant in row-major order, None for what is computed.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
-    >>> list(known_values(b.constant([[1, 2]], "int32"))), known_values(b.input("x", "int32", [2]))
-    ([1, 2], None)
+    >>> list(constant_values(b.constant([[1, 2]], "int32")))
+    [1, 2]
+    >>> constant_values(b.input("x", "int32", [2]))
     """
     array = getattr(x.node, "array", None)
     return None if array is None else array.values()
