@@ -64,13 +64,13 @@ class Ours:
             found.append(record.loss)
             return len(found) < count
 
-        self.model.take_parameters(self.start)
+        await self.model.load_params(self.start)
         await self.model.train(self.settings, epochs=1, on_batch=note)
         return json.dumps(found)
 
     async def train(self, epochs: int) -> str:
         """Train from the start; return the milliseconds of a step and further measurements."""
-        self.model.take_parameters(self.start)
+        await self.model.load_params(self.start)
         began = time.perf_counter()
         history = await self.model.train(self.settings, epochs=epochs)
         seconds = time.perf_counter() - began
@@ -94,7 +94,7 @@ class Ours:
         "time" is that of writing, computing and reading, "predict" that of one call.
         """
         model, shape = self.model, (rows, *self.workload["features"])
-        model.take_parameters(self.start)
+        await model.load_params(self.start)
         count = 4
         for size in shape:
             count *= size

@@ -50,7 +50,7 @@ async def sound_learner(log):
     """Return a learner of sounds."""
     device = await backend("auto", log=log, work=lambda: WORK)
     trunk = await NNModel.create(source=TRUNK, backend=device, log=log)
-    trunk.take_parameters({"waves1": filters(), "bands1": bands()})
+    await trunk.load_params({"waves1": filters(), "bands1": bands()})
     learner = Learner(*("sound", device, NETWORK, [RATE]), trunk=trunk, features=[1, FRAMES, BANDS])
     await learner.warm()
     return learner

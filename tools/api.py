@@ -80,7 +80,7 @@ GROUPS = {
         "Permuted",
         "Reshaped",
         "Part",
-        "read_names",
+        "read_name_map",
     ],
     "Parts of models": ["split_model", "join_models", "replace_head"],
     "Arrays": [

@@ -136,7 +136,7 @@ _OFFERED = {
     "evaluation.result": "TestResult",
     "expert.reviewer": "review",
     "snapshots.foreign": "Part Permuted Reshaped Transposed",
-    "snapshots.name_map": "read_names",
+    "snapshots.name_map": "read_name_map",
     "snapshots.safetensors": "pack_safetensors unpack_safetensors",
     "graph.elaboration.elaborate": "elaborate",
     "graph.transforms.autodiff": "gradients",

@@ -34,7 +34,7 @@ compiled = (await model.predict(x[:1])).tolist()
 await model.train(epochs=3, seeds=0)
 trained = (await model.predict(x[:1])).tolist()
 other = await create()
-other.take_parameters(model)
+await other.load_params(model)
 result = [plain, compiled, trained, (await other.predict(x[:1])).tolist(), report.constants]
 result.append(model.memory().kinds["parameters"])
 model.close()

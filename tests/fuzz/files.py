@@ -18,7 +18,7 @@ from webnnm import Dataset, NNModel, TableDataset, WebNNMError
 from webnnm.core.arrays import HostArray
 from webnnm.formats.stablehlo.check import check_stablehlo
 from webnnm.model.texts import check
-from webnnm.snapshots.name_map import read_names
+from webnnm.snapshots.name_map import read_name_map
 from webnnm.snapshots.safetensors import SIZES, chunks, read
 from webnnm.snapshots.snapshot import CHECKSUM, compute_checksum
 
@@ -379,7 +379,7 @@ async def taken(base: str, data: bytes, names: Any = None) -> str:
     before = state(model)
     for strict in (True, False):
         try:
-            await model.load_params(data, strict=strict, names=names)
+            await model.load_params(data, mapping=names, strict=strict)
         except WebNNMError as error:
             word = f"params {told(error)}"
             if state(model) != before:
@@ -400,11 +400,11 @@ def checked(case: Case) -> str:
         first = run(taken(home, data))
         return f"{run(loaded(home, data))}; {first}"
     if base == "foreign":
-        return loop().run_until_complete(taken("adam", data, read_names(NAMES)))
+        return loop().run_until_complete(taken("adam", data, read_name_map(NAMES)))
     text = data.decode("utf-8", "replace")
     try:
         if base == "names":
-            return loop().run_until_complete(taken("adam", foreign(), read_names(text)))
+            return loop().run_until_complete(taken("adam", foreign(), read_name_map(text)))
         if base == "stablehlo":
             check_stablehlo(text)
             return "stablehlo passed"

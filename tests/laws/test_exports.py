@@ -97,7 +97,7 @@ PUBLIC = [
     "probe",
     "random",
     "read_csv",
-    "read_names",
+    "read_name_map",
     "remat",
     "replace_head",
     "review",

@@ -567,7 +567,7 @@ def random_head_frozen() -> Setup:
 
 @mistake(
     "The trunk is frozen at random values: it took over nothing.",
-    remedy="freeze=0, or take_parameters of a trained model first.",
+    remedy="freeze=0, or load_params of a trained model first.",
     mended=lambda setup: setup.saying(", trainable=false", ""),
     named_by=("E410",),
 )

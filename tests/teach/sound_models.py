@@ -181,7 +181,7 @@ def frozen_trunk_taken_over() -> Setup:
         )
         async with teacher:
             await teacher.train(epochs=15, seeds=5, progress="off")
-            new.take_parameters(teacher, names=["w1", "b1"])
+            await new.load_params(teacher, only=["w1", "b1"])
 
     x, y = blobs(160, 3, 4, 1.5, seed=1)
     data = of(x, (y == 2).astype("int32"), standardize=True)
@@ -199,7 +199,7 @@ def fine_tuned() -> Setup:
         )
         async with teacher:
             await teacher.train(epochs=15, seeds=5, progress="off")
-            new.take_parameters(teacher)
+            await new.load_params(teacher)
 
     data = of(*blobs(120, seed=2), standardize=True)
     return Setup(text, data, {"lr": 0.001, "optimizer": "adam", "epochs": 15}, begin=begin)

@@ -201,7 +201,7 @@ async def test_predictions_of_dicts() -> None:
 async def twin(model: NNModel) -> NNModel:
     """Return a model with the same parameters, which knows nothing of the data."""
     other = await create(model.source, dataset=None, sequence_length=1)
-    other.take_parameters(model)
+    await other.load_params(model)
     return other
 
 

@@ -40,7 +40,7 @@ async def test_a_parameter_is_a_copy_of_what_was_set() -> None:
 async def test_parameters_that_are_taken_are_copies() -> None:
     model = await line()
     given = np.ones((2, 1), "float32")
-    model.take_parameters({"w1": given})
+    await model.load_params({"w1": given})
     given[:] = 7
     assert model.params()[0].value.tolist() == [[1], [1]]
 

@@ -24,7 +24,7 @@ from webnnm.data.files.source import read_text
 from webnnm.formats.onnx.files import convert_onnx, onnx_weights
 from webnnm.formats.onnx.snapshot import is_onnx_snapshot
 from webnnm.snapshots.kinds import ONNX, SNAPSHOT, recognise_file
-from webnnm.snapshots.name_map import read_names
+from webnnm.snapshots.name_map import read_name_map
 from webnnm.snapshots.safetensors import read
 from webnnm.snapshots.snapshot import is_snapshot
 
@@ -42,7 +42,7 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "--model", metavar="MODEL", help="text of the model, if the file contains only weights"
     )
-    one.add_argument("--names", metavar="JSON", help="name map: parameter → tensor in the file")
+    one.add_argument("--mapping", metavar="JSON", help="name map: parameter → tensor in the file")
     one.add_argument("--partial", action="store_true", help="load only the weights that fit")
     one.add_argument(
         "--dtype", choices=("float32", "float16"), help="of the parameters in the result"
@@ -61,8 +61,8 @@ def _convert(arguments: argparse.Namespace) -> int:
 
 
 async def _convert_weights(arguments: argparse.Namespace) -> dict[str, Any]:
-    if arguments.names and arguments.model is None:
-        raise DataError("NNM704", "--names without --model", hint="--model names the text")
+    if arguments.mapping and arguments.model is None:
+        raise DataError("NNM704", "--mapping without --model", hint="--model names the text")
     data = read_bytes(arguments.weights)
     kind = recognise_file(data, arguments.weights)
     if kind == ONNX or (kind == SNAPSHOT and is_onnx_snapshot(data)):
@@ -78,14 +78,14 @@ async def _convert_weights(arguments: argparse.Namespace) -> dict[str, Any]:
             f'"{arguments.weights}" holds weights without a model',
             hint="--model MODEL names the text of the model to which they belong",
         )
-    names = read_names(await read_text(arguments.names)) if arguments.names else None
+    mapping = read_name_map(await read_text(arguments.mapping)) if arguments.mapping else None
     path = arguments.model or arguments.weights
     async with await open_model(
         path, references=arguments.references, backend=arguments.backend
     ) as model:
         loaded = [parameter.name for parameter in model.params()]
         if arguments.model is not None:
-            loaded = await model.load_params(data, strict=not arguments.partial, names=names)
+            loaded = await model.load_params(data, mapping=mapping, strict=not arguments.partial)
         await model.save(arguments.out, optimizer=False, dtype=arguments.dtype)
     return {"parameters": loaded}
 

@@ -22,17 +22,17 @@ CALLS = ("Dataset", "TableDataset", "read_csv", "train")
 """Calls whose arguments are options here; those of others, such as layers, stay as they are."""
 
 
-def _names_file(mapping: str) -> str:
+def _name_map_file(mapping: str) -> str:
     """Return the option for a name map, which is a file of JSON here.
 
-    >>> _names_file('"w1": Transposed("fc.weight")')
-    '--names FILE, where FILE holds {"w1": {"transposed": "fc.weight"}}'
+    >>> _name_map_file('"w1": Transposed("fc.weight")')
+    '--mapping FILE, where FILE holds {"w1": {"transposed": "fc.weight"}}'
     """
     try:
         entries = ast.parse(f"{{{mapping}}}", mode="eval").body
-        return f"--names FILE, where FILE holds {json.dumps(_json(entries), ensure_ascii=False)}"
+        return f"--mapping FILE, where FILE holds {json.dumps(_json(entries), ensure_ascii=False)}"
     except (SyntaxError, ValueError):  # words for what is in it
-        return "--names FILE"
+        return "--mapping FILE"
 
 
 def _json(value: ast.expr) -> Any:
@@ -67,7 +67,7 @@ def _task(mapping: str) -> str:
 
 
 MAPPINGS: Mapping[str, tuple[str, Callable[[str], str]]] = {
-    "names": ("names", _names_file),
+    "mapping": ("mapping", _name_map_file),
     "shapes": ("shape", _free_size),
     "kinds": ("task", _task),
     "strict": ("partial", lambda _: "--partial"),

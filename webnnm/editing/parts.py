@@ -18,6 +18,7 @@ from webnnm.model.nnmodel import NNModel
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import Document
 from webnnm.runtime.restored import Restored
+from webnnm.snapshots.snapshot import set_parameters
 
 if TYPE_CHECKING:
     from webnnm.model.keywords import CreateSettings
@@ -60,7 +61,7 @@ async def split_model(
             offsets = {} if part is parts[0] else {block: _layers(parts[0], block)}
             names = _counterparts(part, model.state.network, offsets, at)
             made.append(await _create(document, model, settings))
-            _take(made[-1], model, {whole: own for own, whole in names.items()})
+            _copy_parameters(made[-1], model, names)
     except BaseException:
         for each in made:
             each.close()
@@ -99,8 +100,8 @@ async def join_models(
     )
     model = await _create(document, trunk, settings)
     try:
-        _take(model, trunk, of_trunk)
-        _take(model, head, of_head)
+        _copy_parameters(model, trunk, _invert(of_trunk))
+        _copy_parameters(model, head, _invert(of_head))
     except BaseException:
         model.close()
         raise
@@ -160,7 +161,7 @@ def replace_head(model: NNModel, head: NNModel) -> list[str]:
     offsets = {b: _layers(model.state.network, b) - _layers(head.state.network, b) for b in blocks}
     names = counterparts(head.state.network, model.state.network, offsets)
     head.state.occupancy.check()
-    parameters = _take(model, head, names)
+    parameters = _copy_parameters(model, head, _invert(names))
     model.state.trained = True
     return parameters
 
@@ -209,8 +210,14 @@ async def _create(document: Document, like: NNModel, settings: Mapping[str, Any]
     return model
 
 
-def _take(model: NNModel, other: NNModel, names: Mapping[str, str]) -> list[str]:
-    """Set parameters of a model from those of another: name there → name here."""
-    if not names:
+def _invert(names: Mapping[str, str]) -> dict[str, str]:
+    return {whole: part for part, whole in names.items()}
+
+
+def _copy_parameters(model: NNModel, other: NNModel, mapping: Mapping[str, str]) -> list[str]:
+    """Set parameters of a model from those of another: name here → name there."""
+    if not mapping:
         return []
-    return list(model.state.parameters.take(other.state.parameters.values(), mapping=names))
+    model.state.occupancy.check()
+    values = other.state.parameters.values()
+    return set_parameters(model.state, values, "the other model", mapping=mapping, only=mapping)

@@ -76,7 +76,7 @@ async def find_lr(
     kept = {"seeds": 0, "restore_best": False, "validation_split": 0.0, "progress": "off"}
     with state.occupancy.by("a range test"):
         async with await type(model).create(config) as copy:
-            copy.take_parameters(state.parameters.values())
+            await copy.load_params(state.parameters.values())
             try:
                 await copy.train({**explicit, **course, **kept, "on_batch": watch})
             except DataError as error:

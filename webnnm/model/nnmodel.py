@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from webnnm.backends.base import Backend, Ledger
 from webnnm.backends.selection import backend as open_backend
-from webnnm.core.awaiting import require_await_of_methods
+from webnnm.core.awaiting import check_awaited, require_await_of_methods
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, ModelError, split_errors
 from webnnm.core.finding import Findings
@@ -54,6 +54,7 @@ MOVED = {
     "graph_text": "webnnm.graph_text(model)",
     "inspect": "webnnm.inspect_model(model, …)",
     "permutation_importance": "webnnm.permutation_importance(model, …)",
+    "take_parameters": "await model.load_params(other)",
     "view": "webnnm.view(data)",
     "given_backend": "model.backend",
 } | {
@@ -283,27 +284,6 @@ class NNModel:
 
     # Saving and loading.
 
-    def take_parameters(
-        self,
-        other: NNModel | Mapping[str, Any],
-        names: Iterable[str] | None = None,
-        mapping: Mapping[str, str] | None = None,
-    ) -> list[str]:
-        """Copy parameters from another model or a dict of arrays; return the names that were set.
-
-        By default every parameter whose name and shape match is copied. `names` restricts the copy
-        to some parameters, and `mapping` renames them: source name → name in this model. A later
-        `train` keeps these values as its starting point and searches no other seeds unless `seeds`
-        is set. See `docs/transfer-learning.md` for an example.
-
-        Raises `DataError` NNM710 for unknown names or if nothing matches, NNM702 for shapes that
-        differ, NNM712 while either model is being trained. Nothing is copied if an error is raised.
-        """
-        if isinstance(other, NNModel):
-            other.state.occupancy.check()
-            other = other.state.parameters.values()
-        return self._took(self.state.parameters.take(other, names, mapping))
-
     async def save(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -368,21 +348,47 @@ class NNModel:
         return model
 
     async def load_params(
-        self, source: Any, *, strict: bool = True, names: Names | None = None
+        self,
+        source: Any,
+        *,
+        mapping: Names | None = None,
+        only: str | Iterable[str] | None = None,
+        strict: bool = True,
     ) -> list[str]:
-        """Load parameters from any safetensors file; return the names that were set.
+        """Load parameters from a file, another model or a dict; return the names that were set.
 
-        `names` maps the names and memory layouts of the file to those of the model (see
-        `docs/foreign-weights.md`). With `strict=False`, parameters are loaded only where name and
-        shape match.
+        `source` is a safetensors file (its path, address or bytes), such as a snapshot; a model; or
+        a dict from names to arrays.
 
-        Raises `DataError` NNM801 … NNM803 if the file is damaged, NNM805, NNM806 or NNM710 if the
-        parameters do not fit; nothing is loaded then.
+        - `mapping`: a dict from parameters of this model to names in the source, where they differ,
+          or to memory layouts, such as `{"w{n}": Transposed("fc{n-1}.weight")}` (see
+          `docs/foreign-weights.md`).
+        - `only`: the parameters of this model to load, all by default: names, or patterns such as
+          "encoder*".
+        - `strict`: every one of them has to be in the source, and without `only` the source has
+          nothing else. With `strict=False`, those are loaded whose name and shape match.
+
+        A later `train` starts from these values, and searches no other seeds unless `seeds` is set.
+
+        Raises `DataError` NNM715 or NNM801 … NNM804 if the file cannot be read, NNM805, NNM806 or
+        NNM710 if the parameters do not fit, NNM712 while this model, or the one that is the source,
+        is being trained. Nothing is loaded then.
         """
         from webnnm.snapshots.snapshot import load_parameters
 
+        check_awaited(source, "the source", "await model.load_params(…)")
+        other = getattr(source, "state", None)
+        if isinstance(other, ModelState):
+            other.occupancy.check()
+            source = other
         with self.state.occupancy.by("a load of parameters", changes=True):
-            return self._took(await load_parameters(self.state, source, strict=strict, names=names))
+            names = await load_parameters(
+                self.state, source, mapping=mapping, only=only, strict=strict
+            )
+        self.state.trained = True
+        left = ", ".join(name for name in self.state.parameters.types if name not in names)
+        self.state.log(f"loaded {len(names)} parameters" + (f", not {left}" if left else ""))
+        return names
 
     async def reopen(self) -> None:
         """Reopen the backend after its device was lost, and restore the last known parameters.
@@ -399,12 +405,6 @@ class NNModel:
         await reopen(self.state)
         with suppress(AttributeError):  # nothing has been predicted yet
             del self._predictor
-
-    def _took(self, taken: Collection[str]) -> list[str]:
-        self.state.trained = True
-        left = ", ".join(name for name in self.state.parameters.types if name not in taken)
-        self.state.log(f"loaded {len(taken)} parameters" + (f", not {left}" if left else ""))
-        return list(taken)
 
     def __reduce__(self) -> NoReturn:
         raise DataError(
@@ -489,7 +489,7 @@ class NNModel:
 
         `trainable=True` leaves out what training does not change: frozen parameters, and the
         running statistics of normalisations. The arrays are copies on a device of `webnnm.xp`, the
-        default device unless `device` is given; `take_parameters` copies values back.
+        default device unless `device` is given; `load_params` copies values back.
 
         Raises `DataError` NNM704 if a parameter is packed.
         """
@@ -590,7 +590,7 @@ class NNModel:
     def set_dataset(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
         """Bind a dataset to the inputs and outputs of the model.
 
-        `mapping` is a dict from dataset field to model block. Without it fields and blocks are
+        `mapping` is a dict from blocks of the model to fields of the dataset. Without it they are
         matched by name; a single field always matches a single block.
 
         Raises `DataError` NNM701 if a block has no matching field, NNM702 if shapes differ, NNM712

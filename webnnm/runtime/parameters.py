@@ -10,7 +10,7 @@ from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
-from webnnm.core.shapes import Shape, count, show
+from webnnm.core.shapes import Shape, count
 from webnnm.core.waiting import to_the_end
 from webnnm.graph.elaboration.initialise import initialisers
 from webnnm.graph.elaboration.vertices import Network
@@ -132,55 +132,6 @@ class ParameterStore:
         self.version += 1
         self._backend.write(self.tensors[name], array)
         self._values[name] = array
-
-    def take(
-        self,
-        given: Mapping[str, Any],
-        names: Iterable[str] | None = None,
-        mapping: Mapping[str, str] | None = None,
-    ) -> dict[str, str]:
-        """Set parameters from others, name → value, and return which: name → name there.
-
-        All of `names` and `mapping` (name there → name here) are set; without both, every value
-        with the name and the shape of a parameter. Either all of them are set or none.
-
-        Raises `DataError` NNM710 for a name that one side lacks, for two values for one parameter
-        and if nothing matches, NNM702 for another shape, NNM712 while the model is trained or
-        tested.
-        """
-        self._occupancy.check()
-        asked = names is not None or mapping is not None
-        targets = {name: name for name in (names if asked else given) or ()} | dict(mapping or {})
-        arrays: dict[str, HostArray] = {}
-        origins: dict[str, str] = {}
-        for there, here in targets.items():
-            if not asked and here not in self.types:
-                continue
-            if there not in given:
-                hint = suggestion(there, given)
-                raise DataError("NNM710", f'no parameter "{there}" is given', hint=hint)
-            type, array = self.types[self.settable(here)], HostArray.of(given[there])
-            if array.shape != type.shape:
-                if not asked:
-                    continue
-                raise DataError(
-                    "NNM702",
-                    f'parameter "{here}" is {show(type.shape)}, but "{there}" is '
-                    f"{show(array.shape)}",
-                    hint="name only parameters whose shapes match",
-                )
-            if here in arrays:
-                raise DataError("NNM710", f'"{origins[here]}" and "{there}" both go to "{here}"')
-            arrays[here], origins[here] = HostArray.of(array, type.dtype), there
-        if not arrays:
-            raise DataError(
-                "NNM710",
-                f"none of the {len(given)} parameters given matches one here by name and shape",
-                hint="pass mapping={name there: name here}",
-            )
-        for name, array in arrays.items():
-            self.put(name, array)
-        return origins
 
     def settable(self, name: str) -> str:
         """Return the name of a parameter that can be set; errors as for `set`, NNM704 if packed."""

@@ -14,7 +14,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import show
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.snapshots.foreign import Form, Part, Permuted, Reshaped, Transposed
-from webnnm.snapshots.safetensors import StoredTensor, parse_json
+from webnnm.snapshots.safetensors import CODES, StoredTensor, parse_json
 
 Names = Mapping[str, "str | Form | None"]
 """Parameter here → tensor there; None for a tensor of the file that is not needed."""
@@ -46,7 +46,9 @@ class LazyTensor:
     def view(self) -> HostArray:
         """Return the value, which may be a view of the file."""
         tensor = self.tensor
-        if self.form is not None and isinstance(tensor, StoredTensor):
+        if self.form is not None:
+            if isinstance(tensor, HostArray):
+                tensor = StoredTensor(CODES[tensor.dtype], tensor.shape, tensor.data.cast("B"))
             data = self.form.data(tensor.shape, tensor.data, tensor.item_bytes)
             tensor = StoredTensor(tensor.code, self.type.shape, data)
         array = tensor if isinstance(tensor, HostArray) else tensor.array()
@@ -56,9 +58,12 @@ class LazyTensor:
 def assign_tensors(
     tensors: Mapping[str, StoredTensor | HostArray],
     types: Mapping[str, TensorType],
-    names: Names | None = None,
+    mapping: Names | None = None,
     *,
+    only: str | Iterable[str] | None = None,
     strict: bool = True,
+    convert: bool = False,
+    source: str = "the file",
     hint: str = "",
 ) -> dict[str, LazyTensor]:
     """Return the tensor for each parameter; everything is checked, but nothing is read yet.
@@ -74,42 +79,61 @@ def assign_tensors(
     [[1.0], [2.0]]
 
     - `tensors`: those of a file; `types`: those of the parameters of a model.
-    - `names`: parameter → name in the file, or a form of `webnnm.snapshots.foreign`. A parameter
+    - `mapping`: parameter → name in the file, or a form of `webnnm.snapshots.foreign`. A parameter
       that it leaves out has the same name there. `*` matches any text, the shortest that fits;
       `{n}` matches an integer, for which the other side may have `{n-1}` or `{2n+1}`. Full names
       take precedence over patterns, and earlier patterns over later ones. Names in the file that
       are not needed map to None.
+    - `only`: the parameters to assign, by name or pattern; tensors of others may be missing.
     - `strict`: every parameter must have a tensor, and every tensor a parameter. Otherwise, only
-    what fits is loaded.
+      what fits is loaded.
+    - `convert`: whether arrays of other types are converted; those of files have to fit.
+    - `source`: how messages call what holds the tensors.
     - `hint`: what to do about names without a counterpart, for callers that take no name map.
 
     Raises `DataError` NNM805 for names without a counterpart on either side, NNM806 for shapes and
-    types that do not fit, NNM704 for invalid patterns.
+    types that do not fit, NNM704 for invalid patterns, NNM710 for names in `only` that are unknown.
     """
-    sources, rules = _sources(types, names)
-    tensor_names = {name: s.name if isinstance(s, Form) else s for name, s in sources.items()}
+    origins, rules = _origins(types, mapping)
+    if only is not None:
+        selected = _select(types, only)
+        origins = {name: origin for name, origin in origins.items() if name in selected}
+    tensor_names = {name: o.name if isinstance(o, Form) else o for name, o in origins.items()}
     if strict:
-        _check_names(tensors, types, rules, tensor_names, hint)
+        _check_names(tensors, types, rules, tensor_names, source, hint, extra=only is None)
     assigned: dict[str, LazyTensor] = {}
-    for name, source in sources.items():
+    for name, origin in origins.items():
         if tensor_names[name] in tensors:
             tensor = tensors[tensor_names[name]]
-            reason = _misfit(tensor, source, types[name])
+            reason = _misfit(tensor, origin, types[name], convert=convert)
             if not reason:
-                form = source if isinstance(source, Form) else None
+                form = origin if isinstance(origin, Form) else None
                 assigned[name] = LazyTensor(tensor, form, types[name])
             elif strict:
-                _refuse(name, source, tensor, types[name], reason)
+                _refuse(name, origin, tensor, types[name], reason, source)
     return assigned
 
 
-def source_names(types: Iterable[str], names: Names | None = None) -> dict[str, str | Form]:
+def _select(types: Iterable[str], only: str | Iterable[str]) -> set[str]:
+    """Return the parameters with these names, or that match these patterns."""
+    selected: set[str] = set()
+    for pattern in [only] if isinstance(only, str) else only:
+        rule = _Rule(pattern, None)
+        matches = {name for name in types if rule.match(name)}
+        if not matches:
+            hint = suggestion(pattern, types)
+            raise DataError("NNM710", f'there is no parameter "{pattern}"', hint=hint)
+        selected |= matches
+    return selected
+
+
+def source_names(types: Iterable[str], mapping: Names | None = None) -> dict[str, str | Form]:
     """Return the name of the tensor for each parameter, according to a name map.
 
     >>> source_names(["w2"], {"w{n}": "fc.{n-1}.weight"})
     {'w2': 'fc.1.weight'}
     """
-    return _sources(types, names)[0]
+    return _origins(types, mapping)[0]
 
 
 class _Rule:
@@ -191,7 +215,7 @@ class _Rule:
                 texts.append(name[end : match.start()])
         return None if match is None else [*texts, *match.groups()]
 
-    def source(self, name: str) -> str | Form | None:
+    def origin(self, name: str) -> str | Form | None:
         """Return the tensor for a parameter by this rule, None if the rule does not match it."""
         matched = self.match(name)
         if matched is None or self.value is None:
@@ -229,19 +253,19 @@ def _fill_holes(value: str | Form, put: Callable[[re.Match[str]], str]) -> str |
     return type(value)(_fill_holes(value.source, put), **others)
 
 
-def _sources(
-    types: Iterable[str], names: Names | None
+def _origins(
+    types: Iterable[str], mapping: Names | None
 ) -> tuple[dict[str, str | Form], list[_Rule]]:
     """Return the tensor for each parameter, and the rules of the name map with their use."""
-    rules = [_Rule(key, value) for key, value in (names or {}).items()]
+    rules = [_Rule(key, value) for key, value in (mapping or {}).items()]
     exact = {rule.key: [rule] for rule in rules if not rule.is_pattern}
     patterns = [rule for rule in rules if rule.is_pattern]
 
-    def source(name: str) -> str | Form:
-        targets = (rule.source(name) for rule in exact.get(name, patterns))
+    def origin(name: str) -> str | Form:
+        targets = (rule.origin(name) for rule in exact.get(name, patterns))
         return next((target for target in targets if target is not None), name)
 
-    return {name: source(name) for name in types}, rules
+    return {name: origin(name) for name in types}, rules
 
 
 def _check_names(
@@ -249,35 +273,39 @@ def _check_names(
     types: Mapping[str, TensorType],
     rules: Sequence[_Rule],
     tensor_names: Mapping[str, str],
+    source: str,
     hint: str,
+    *,
+    extra: bool,
 ) -> None:
     """Raise NNM805 if parameters, tensors or entries of the map have no counterpart."""
     unwanted = [rule for rule in rules if rule.value is None]
     used = set(tensor_names.values())
-    missing = [name for name in types if tensor_names[name] not in tensors]
-    extra = [
+    missing = [name for name, tensor in tensor_names.items() if tensor not in tensors]
+    unused = [
         name
         for name in tensors
-        if name not in used and not any(rule.match(name) for rule in unwanted)
+        if extra and name not in used and not any(rule.match(name) for rule in unwanted)
     ]
     idle = [rule.key for rule in rules if rule.value is not None and not rule.used]
-    if not (missing or extra or idle):
+    if not (missing or unused or idle):
         return
     labels = [
-        n if tensor_names[n] == n else f"{n} ({tensor_names[n]} in the file)" for n in missing
+        n if tensor_names[n] == n else f"{n} ({tensor_names[n]} in {source})" for n in missing
     ]
     parts = [f"{_join_names(labels)} missing"] if missing else []
-    parts += [f"{_join_names(extra)} not in the model"] if extra else []
+    parts += [f"{_join_names(unused)} not in the model"] if unused else []
     parts += [f"{_join_names(idle)} in the name map not in the model"] if idle else []
-    if missing and extra and not hint:
-        hint = suggestion(tensor_names[missing[0]], extra) or _fitting(
-            tensors, types, missing, extra
+    if missing and unused and not hint:
+        hint = suggestion(tensor_names[missing[0]], unused) or _fitting(
+            tensors, types, missing, unused
         )
     hint = hint or (suggestion(idle[0], types) if idle else "")
     raise DataError(
         "NNM805",
         f"the parameters are not those of the model: {'; '.join(parts)}",
-        hint=hint or "names={parameter: name in the file} maps names, strict=False loads what fits",
+        hint=hint
+        or f"mapping={{parameter: name in {source}}} maps names, strict=False loads what fits",
     )
 
 
@@ -292,50 +320,55 @@ def _fitting(
         shape = types[name].shape
         for other in extra:
             if tensors[other].shape == shape:
-                return f'"{other}" has the shape of "{name}": names={{"{name}": "{other}"}}'
+                return f'"{other}" has the shape of "{name}": mapping={{"{name}": "{other}"}}'
         for other in extra:
             if len(shape) == 2 and tensors[other].shape == shape[::-1]:
                 form = Transposed(other)
-                return f'"{other}" would fit transposed: names={{"{name}": {form}}}'
+                return f'"{other}" would fit transposed: mapping={{"{name}": {form}}}'
     return ""
 
 
-def _misfit(tensor: StoredTensor | HostArray, source: str | Form, type: TensorType) -> str:
+def _misfit(
+    tensor: StoredTensor | HostArray, origin: str | Form, type: TensorType, *, convert: bool
+) -> str:
     """Return why a tensor does not fit a parameter, "" if it does."""
     shape = tensor.shape
-    if isinstance(source, Form):
-        if isinstance(tensor, HostArray):
+    if isinstance(origin, Form):
+        if isinstance(tensor, HostArray) and tensor.dtype in ("int4", "uint4"):
             return "4-bit tensors can only be loaded whole"
         try:
-            shape = source.shape(shape)
+            shape = origin.shape(shape)
         except ValueError as error:
             return str(error)
         if shape != type.shape:
-            return f"{source} of it is {show(shape)}"
+            return f"{origin} of it is {show(shape)}"
     elif shape != type.shape:
         return "the shapes differ"
-    if tensor.dtype == type.dtype or (tensor.dtype, type.dtype) == ("float16", "float32"):
+    if convert or tensor.dtype == type.dtype:
+        return ""
+    if (tensor.dtype, type.dtype) == ("float16", "float32"):
         return ""
     return "its type has no counterpart" if tensor.dtype is None else "the types differ"
 
 
 def _refuse(
     name: str,
-    source: str | Form,
+    origin: str | Form,
     tensor: StoredTensor | HostArray,
     type: TensorType,
     reason: str,
+    source: str,
 ) -> NoReturn:
-    tensor_name = source.name if isinstance(source, Form) else source
+    tensor_name = origin.name if isinstance(origin, Form) else origin
     what = tensor.dtype or (tensor.code if isinstance(tensor, StoredTensor) else "")
     alias = "" if tensor_name == name else f' as "{tensor_name}"'
     transposed = tensor.shape == type.shape[::-1] and len(type.shape) == 2
     raise DataError(
         "NNM806",
-        f'parameter "{name}" is {type} in the model, {what}{show(tensor.shape)} in the file{alias}:'
+        f'parameter "{name}" is {type} in the model, {what}{show(tensor.shape)} in {source}{alias}:'
         f" {reason}",
-        hint=f"names={{{json.dumps(name)}: {Transposed(tensor_name)}}}"
-        if transposed and not isinstance(source, Form)
+        hint=f"mapping={{{json.dumps(name)}: {Transposed(tensor_name)}}}"
+        if transposed and not isinstance(origin, Form)
         else "",
     )
 
@@ -345,12 +378,12 @@ def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_LISTED]) + more
 
 
-def read_names(text: str) -> dict[str, str | Form | None]:
+def read_name_map(text: str) -> dict[str, str | Form | None]:
     """Return the name map that a JSON text holds.
 
-    >>> read_names('{"w{n}": {"transposed": "fc.{n}.weight"}}')
+    >>> read_name_map('{"w{n}": {"transposed": "fc.{n}.weight"}}')
     {'w{n}': Transposed(source='fc.{n}.weight')}
-    >>> print(*read_names('''{
+    >>> print(*read_name_map('''{
     ...     "wq1": {"transposed": {"part": "qkv.weight", "index": 0, "of": 3}},
     ...     "f1": {"permuted": "conv.weight", "axes": "oihw -> hwio"},
     ...     "u1": {"reshaped": "lstm.weight_ih_l0", "sizes": [1, 512, 128]},

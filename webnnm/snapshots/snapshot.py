@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import sys
@@ -228,24 +229,52 @@ def parameters(file: File) -> dict[str, StoredTensor | HostArray]:
 
 
 async def load_parameters(
-    state: ModelState, source: Any, *, strict: bool, names: Names | None = None
+    state: ModelState,
+    source: Any,
+    *,
+    mapping: Names | None = None,
+    only: str | Iterable[str] | None = None,
+    strict: bool = True,
 ) -> list[str]:
-    """Set the parameters of a model from a file or bytes; return the names that were set.
+    """Set the parameters of a model from a file, a dict or the state of another model.
 
-    Everything is checked before anything changes; then the tensors are read one by one.
+    Returns the names that were set.
     """
+    options: dict[str, Any] = {"mapping": mapping, "only": only, "strict": strict}
+    if isinstance(source, ModelState):
+        return set_parameters(state, source.parameters.values(), "the other model", **options)
+    if isinstance(source, Mapping):
+        values = cast("Mapping[str, Any]", source)
+        arrays = {name: HostArray.of(await _settle(value)) for name, value in values.items()}
+        return set_parameters(state, arrays, "the dict", **options)
     file = await open_file(source)
     tensors: Mapping[str, StoredTensor | HostArray] = file.tensors
     if is_snapshot(file):
         parameters_of_file = parameters(verify(file))
         packed = _take_packed(file, parameters_of_file, state)
         tensors = {**parameters_of_file, **{name: unpack() for name, unpack in packed.items()}}
-    matched = assign_tensors(tensors, state.parameters.types, names, strict=strict)
-    if not matched:
-        raise DataError(
-            "NNM710", f"none of its {len(tensors)} tensors matches a parameter of the model"
-        )
-    return _take(state, matched)
+    matched = assign_tensors(tensors, state.parameters.types, **options)
+    return _set(state, matched, len(tensors))
+
+
+async def _settle(value: Any) -> Any:
+    """Return an array whose values are known: those of a device may have to be awaited."""
+    return await value if inspect.isawaitable(value) else value
+
+
+def set_parameters(
+    state: ModelState,
+    arrays: Mapping[str, HostArray],
+    source: str,
+    **options: Any,
+) -> list[str]:
+    """Set the parameters of a model from arrays, which are converted to the types of the model.
+
+    `options` are those of `load_params`, `source` is how messages call what holds the arrays.
+    """
+    types = state.parameters.types
+    matched = assign_tensors(arrays, types, convert=True, source=source, **options)
+    return _set(state, matched, len(arrays))
 
 
 async def open_file(source: Any) -> File:
@@ -333,7 +362,14 @@ def _take_packed(
     return take_packed(_metadata(file, "weights"), tensors, state)
 
 
-def _take(state: ModelState, tensors: Mapping[str, LazyTensor]) -> list[str]:
+def _set(state: ModelState, tensors: Mapping[str, LazyTensor], offered: int) -> list[str]:
+    """Set parameters; all is checked before anything changes, then tensors are read one by one."""
+    if not tensors:
+        raise DataError(
+            "NNM710",
+            f"none of the {offered} tensors matches a parameter of the model by name and shape",
+            hint="mapping={parameter: name there} maps names",
+        )
     for name in tensors:
         state.parameters.settable(name)
     for name, tensor in tensors.items():

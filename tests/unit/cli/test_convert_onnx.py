@@ -41,7 +41,7 @@ def test_weights_of_onnx_go_into_a_text(tmp_path: Path) -> None:
     source.write_bytes(serialize(network("rows")))
     text.write_text("m:input shape=[40]; m:output shape=[5]; m:layers matmul(w), softmax();")
     (tmp_path / "names.json").write_text('{"w1": "head.weight", "conv.*": null, "norm.*": null}')
-    words = ["--model", str(text), "--names", str(tmp_path / "names.json"), "--backend", "numpy"]
+    words = ["--model", str(text), "--mapping", str(tmp_path / "names.json"), "--backend", "numpy"]
     target = tmp_path / "head.safetensors"
     assert main(["convert", str(source), *words, "--out", str(target)]) == 0
     assert target.exists()

@@ -9,7 +9,7 @@ import pytest
 
 from webnnm.cli.option_hints import as_options, options_of
 from webnnm.cli.program import main, parser
-from webnnm.snapshots.name_map import read_names
+from webnnm.snapshots.name_map import read_name_map
 
 TEXT = "m:input shape=[3]; m:output shape=[1]; m:layers matmul(w), add(b);"
 
@@ -56,15 +56,15 @@ def test_remedies_of_a_review_are_options(
     ("hint", "shown"),
     [
         (
-            'names={"w": Permuted("k", "oihw -> hwio")}',
-            '--names FILE, where FILE holds {"w": {"permuted": "k", "axes": "oihw -> hwio"}}',
+            'mapping={"w": Permuted("k", "oihw -> hwio")}',
+            '--mapping FILE, where FILE holds {"w": {"permuted": "k", "axes": "oihw -> hwio"}}',
         ),
         (
-            'it would fit: names={"w1": Transposed(Part("q", 0, 3)), "b1": "b"}',
-            'it would fit: --names FILE, where FILE holds {"w1": {"transposed": '
+            'it would fit: mapping={"w1": Transposed(Part("q", 0, 3)), "b1": "b"}',
+            'it would fit: --mapping FILE, where FILE holds {"w1": {"transposed": '
             '{"part": "q", "index": 0, "of": 3}}, "b1": "b"}',
         ),
-        ("names={parameter: name in the file} maps names", "--names FILE maps names"),
+        ("mapping={parameter: name in the file} maps names", "--mapping FILE maps names"),
         ("strict=False loads what fits", "--partial loads what fits"),
         ('give its size: shapes={"N": …}', "give its size: --shape N=SIZE"),
         ('give its size: shapes={"x": […]}', "give its size: --shape x=SIZExSIZE…"),
@@ -78,8 +78,8 @@ def test_mappings_are_written_as_the_command_reads_them(hint: str, shown: str) -
 
 @pytest.mark.parametrize("form", ['Transposed("fc.weight")', 'Permuted("fc.weight", "ab -> ba")'])
 def test_the_file_that_a_hint_shows_is_a_name_map(form: str) -> None:
-    shown = as_options(f'names={{"w1": {form}}}', frozenset({"names"}))
-    (value,) = read_names(shown.partition(" holds ")[2]).values()
+    shown = as_options(f'mapping={{"w1": {form}}}', frozenset({"mapping"}))
+    (value,) = read_name_map(shown.partition(" holds ")[2]).values()
     assert str(value) == form
 
 

@@ -213,7 +213,7 @@ def test_weights_become_a_snapshot(
 ) -> None:
     names, out = tmp_path / "names.json", tmp_path / "ours.safetensors"
     names.write_text('{"w{n}": {"transposed": "fc.weight"}, "b{n}": "fc.bias"}')
-    given = ("convert", weights, "--model", model, "--names", str(names), "--out", str(out))
+    given = ("convert", weights, "--model", model, "--mapping", str(names), "--out", str(out))
     assert strict(capture_output(capsys, *given, "--json"))["parameters"] == ["w1", "b1"]
     found = parameters(out)
     assert found["param/w1"] == [[0, 3, 6], [1, 4, 7], [2, 5, 8], [3, 6, 9]]
@@ -236,14 +236,14 @@ def test_what_cannot_be_converted(
 
     code, told = refused()
     assert code == 2 and "--model MODEL" in told
-    code, told = refused("--names", "n.json")
-    assert code == 2 and "--names without --model" in told
+    code, told = refused("--mapping", "n.json")
+    assert code == 2 and "--mapping without --model" in told
     code, told = refused("--model", model)
     assert code == 1 and told.endswith('FILE holds {"w1": {"transposed": "fc.weight"}}\n')
-    code, told = refused("--model", model, "--names", str(tmp_path / "none.json"))
+    code, told = refused("--model", model, "--mapping", str(tmp_path / "none.json"))
     assert code == 2 and "NNM715" in told
     (tmp_path / "names.json").write_text("{")
-    code, told = refused("--model", model, "--names", str(tmp_path / "names.json"))
+    code, told = refused("--model", model, "--mapping", str(tmp_path / "names.json"))
     assert code == 2 and "not a name map" in told
     code, told = refused("--model", model, "--partial")
     assert code == 1 and "NNM710" in told

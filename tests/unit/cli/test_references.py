@@ -46,7 +46,7 @@ COMMANDS: Sequence[Sequence[str]] = (
         "out.safetensors",
         "--model",
         "other.nnm",
-        "--names",
+        "--mapping",
         "names.json",
     ),
 )

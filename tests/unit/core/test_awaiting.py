@@ -46,7 +46,6 @@ USES: list[Any] = [
     (lambda _: NNModel.create(source=SOURCE).train, "(await NNModel.create(…)).train"),
     (lambda _: IrisDataset.create().labels, "(await IrisDataset.create(…)).labels"),
     (lambda model: model.set_dataset(IrisDataset.create()), "await IrisDataset.create(…)"),
-    (lambda model: model.take_parameters(NNModel.load("x")), "await NNModel.load(…)"),
     (lambda _: review(NNModel.create(source=SOURCE)), "review(await NNModel.create(…))"),
     (lambda _: xp.asarray(backend("numpy")), "await backend(…)"),
 ]
@@ -60,6 +59,13 @@ async def test_a_use_names_the_call(use: Any, remedy: str) -> None:
     assert raised.value.code == "NNM712"
     assert f"{remedy}`" in raised.value.hint
     model.close()
+
+
+async def test_a_source_of_parameters_has_to_be_awaited() -> None:
+    model = await create()
+    with pytest.raises(DataError, match="was not awaited") as raised:
+        await model.load_params(NNModel.load("x"))
+    assert "await model.load_params(await NNModel.load(…))" in raised.value.hint
 
 
 async def test_arguments_are_awaited_first() -> None:

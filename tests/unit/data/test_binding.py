@@ -54,7 +54,7 @@ def test_mapping_renames_fields() -> None:
     with pytest.raises(DataError) as caught:
         bind(TWO, data)
     assert caught.value.code == "NNM701"
-    assert bind(TWO, data, {"x": "a", "y": "b"}).inputs["a"].field == "a"
+    assert bind(TWO, data, {"a": "x", "b": "y"}).inputs["a"].field == "a"
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ async def test_streams_bind_block_by_block() -> None:
         inputs={"model": Field((4,), "float32", sequence="sequence")},
         outputs={"y": Field((4,), "int32", sequence="sequence", kind="classes", classes=2)},
     )
-    found = bind(TAGS, stream, {"model": "tags"})
+    found = bind(TAGS, stream, {"tags": "model"})
     assert (found.streams, found.sequence) == (True, {"words": 4})
     assert (found.standardization, found.target_standardization) == ({}, {})
     blocks = [block async for block in found.blocks("training", 0, 2, {"tags": "classes"})]

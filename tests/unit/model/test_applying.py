@@ -79,7 +79,7 @@ async def test_a_loop_by_hand_takes_the_steps_of_a_training() -> None:
     for parameter in net.params():
         found = {**params, **learning}[parameter.name]
         assert far(found, parameter.value) <= 1e-6, parameter.name
-    net.take_parameters({**params, **learning})
+    await net.load_params({**params, **learning})
     assert far(net.apply(net.arrays(), x), await net.predict(ROWS, raw=True)) <= 1e-6
     net.close()
 

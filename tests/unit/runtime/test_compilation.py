@@ -74,13 +74,13 @@ async def test_a_change_of_parameters_is_seen(how: str) -> None:
     if how == "train":
         await model.train(epochs=3, seeds=0)
     elif how == "set":
-        model.take_parameters({"b2": [3.0, -3.0]})
+        await model.load_params({"b2": [3.0, -3.0]}, only="b2")
     else:
         await model.state.parameters.initialise(99)
     after = (await model.predict(ROW)).tolist()
     assert after != before
     other = await create()
-    other.take_parameters(model)
+    await other.load_params(model)
     assert (await other.predict(ROW)).tolist() == after
 
 

@@ -26,7 +26,7 @@ async def linear(rows: Any, targets: Any, weights: list[float], **options: Any) 
     model = await create(
         LINEAR.format(len(weights)), Dataset(rows, targets, split=SPLIT, **options)
     )
-    model.take_parameters({"w1": np.array(weights, "float32")[:, None], "b1": [0.0]})
+    await model.load_params({"w1": np.array(weights, "float32")[:, None], "b1": [0.0]})
     return model
 
 
@@ -84,7 +84,7 @@ async def test_categories_are_columns_and_are_shuffled_whole() -> None:
     model = await create(text, data)
     # width, colour=blue, colour=green, colour=red → no, yes
     weights = [[0.0, 0.0], [4.0, 0.0], [4.0, 0.0], [0.0, 4.0]]
-    model.take_parameters({"w1": np.array(weights, "float32")})
+    await model.load_params({"w1": np.array(weights, "float32")})
     found = await permutation_importance(model, n_repeats=10)
     assert found.columns == ("width", "colour")
     assert (found.scoring, found.score) == ("accuracy", 1.0)

@@ -14,7 +14,7 @@ from webnnm import DataError, NNModel
 from webnnm.core.arrays import HostArray
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.snapshots.foreign import Part, Permuted, Transposed
-from webnnm.snapshots.name_map import assign_tensors, read_names
+from webnnm.snapshots.name_map import assign_tensors, read_name_map
 from webnnm.snapshots.safetensors import chunks
 
 np = pytest.importorskip("numpy")
@@ -108,7 +108,7 @@ def values(model: NNModel) -> dict[str, Any]:
 
 async def test_a_transformer_computes_what_it_did() -> None:
     model, weights = await create(TRANSFORMER), drawn()
-    assert len(await model.load_params(stored(weights), names=NAMES)) == 12 * LAYERS
+    assert len(await model.load_params(stored(weights), mapping=NAMES)) == 12 * LAYERS
     x = np.random.default_rng(5).normal(size=(4, 8)).astype("float32")
     np.testing.assert_allclose((await model.predict([x]))[0], computed(x, weights), atol=1e-5)
 
@@ -128,9 +128,9 @@ async def test_interleaved_heads_are_taken_apart() -> None:
         return Part(form.source, form.index, 3, heads=2) if isinstance(form, Part) else form
 
     names = {name: by_head(form) for name, form in NAMES.items()}
-    await model.load_params(stored(other), names=names)
+    await model.load_params(stored(other), mapping=names)
     taken = values(model)
-    await model.load_params(stored(weights), names=NAMES)
+    await model.load_params(stored(weights), mapping=NAMES)
     assert values(model) == taken
 
 
@@ -140,7 +140,7 @@ async def test_filters_in_another_layout() -> None:
     model = await create(source)
     ours = np.random.default_rng(0).random((3, 2, 3, 3), "float32")
     data = stored({"conv/kernel": np.ascontiguousarray(ours.transpose(2, 3, 1, 0))})
-    await model.load_params(data, names={"f1": Permuted("conv/kernel", "hwio -> oihw")})
+    await model.load_params(data, mapping={"f1": Permuted("conv/kernel", "hwio -> oihw")})
     np.testing.assert_array_equal(model.params()[0].value, ours)
 
 
@@ -156,7 +156,7 @@ async def test_what_does_not_fit_changes_nothing(name: str, change: str) -> None
     else:
         weights[name] = weights[name].astype("int32")
     with pytest.raises(DataError) as caught:
-        await model.load_params(stored(weights), names=NAMES)
+        await model.load_params(stored(weights), mapping=NAMES)
     assert caught.value.code == ("NNM805" if change == "gone" else "NNM806")
     assert name in caught.value.message
     assert values(model) == before and not model.state.trained
@@ -165,7 +165,7 @@ async def test_what_does_not_fit_changes_nothing(name: str, change: str) -> None
 async def test_without_strict_something_has_to_fit() -> None:
     model = await create(TRANSFORMER)
     some = {name: value for name, value in drawn().items() if name.startswith("h.1.fc")}
-    taken = await model.load_params(stored(some), names=NAMES, strict=False)
+    taken = await model.load_params(stored(some), mapping=NAMES, strict=False)
     assert taken == ["up2", "lift2", "down2", "drop2"]
     with pytest.raises(DataError) as caught:
         await model.load_params(stored(some), strict=False)
@@ -196,7 +196,7 @@ async def test_loading_takes_little_more_memory_than_the_file(kind: str, tmp_pat
             model.state.parameters.set(parameter.name, bytes(4 * width * width))
         before, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
-        await model.load_params(path, names={"w{n}": Transposed("l.{n-1}.weight")})
+        await model.load_params(path, mapping={"w{n}": Transposed("l.{n-1}.weight")})
         after, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -270,7 +270,7 @@ WRONG: list[Any] = [
 @pytest.mark.parametrize("names", WRONG, ids=lambda names: json.dumps(names)[:60])
 def test_name_maps_that_make_no_sense_are_refused(names: Any) -> None:
     with pytest.raises(DataError) as caught:
-        taken(read_names(json.dumps(names)), ["a"], ["w1"])
+        taken(read_name_map(json.dumps(names)), ["a"], ["w1"])
     assert caught.value.code == "NNM704"
 
 

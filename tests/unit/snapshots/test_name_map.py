@@ -17,7 +17,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.snapshots.foreign import Form, Part, Permuted, Reshaped, Transposed, permute
-from webnnm.snapshots.name_map import Names, assign_tensors, read_names
+from webnnm.snapshots.name_map import Names, assign_tensors, read_name_map
 from webnnm.snapshots.safetensors import StoredTensor, chunks, read
 
 
@@ -175,7 +175,7 @@ def test_names_that_lack_a_counterpart_are_told_on_both_sides() -> None:
     error = refused(tensors, {"w1": (4, 3), "b1": (3,)}, {})
     assert error.code == "NNM805"
     assert "w1, b1 missing; fc1.weight, fc1.bias not in the model" in error.message
-    turned = 'names={"w1": Transposed("fc1.weight")}'
+    turned = 'mapping={"w1": Transposed("fc1.weight")}'
     assert error.hint == f'"fc1.weight" would fit transposed: {turned}'
     error = refused(tensors, {"b1": (3,)}, {"b1": "fc1.bais"})
     assert "b1 (fc1.bais in the file) missing" in error.message
@@ -200,7 +200,7 @@ def test_names_that_lack_a_counterpart_are_told_on_both_sides() -> None:
 def test_shapes_are_told_before_and_after(names: Names, words: str, hint: int) -> None:
     error = refused({"fc": numbered(3, 4)}, {"w1": (4, 3)}, names)
     assert (error.code, words in error.message) == ("NNM806", True), error.message
-    assert error.hint == ('names={"w1": Transposed("fc")}' if hint else "")
+    assert error.hint == ('mapping={"w1": Transposed("fc")}' if hint else "")
 
 
 def test_without_strict_what_fits_is_taken() -> None:
@@ -231,7 +231,7 @@ def test_json_says_the_same() -> None:
             "*.mask": None,
         }
     )
-    assert read_names(text) == names
+    assert read_name_map(text) == names
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_json_says_the_same() -> None:
 )
 def test_texts_that_are_not_a_name_map(text: str) -> None:
     with pytest.raises(DataError, match="not a name map") as caught:
-        read_names(text)
+        read_name_map(text)
     assert caught.value.code == "NNM704"
 
 

@@ -49,7 +49,7 @@ def test_it_gives_what_awaiting_gives() -> None:
 
     assert history.losses == asyncio.run(awaited())
     again = sync.NNModel.load(file, backend="numpy", log=lambda _: None)
-    assert again.take_parameters(model.state.parameters.values())
+    assert again.load_params(model.state.parameters.values())
     assert repr(again) == "<NNModel model: 30 parameters, 30 trainable>"
     again.close()
 
@@ -62,7 +62,7 @@ async def test_it_works_where_a_loop_is_running() -> None:
 
 def test_models_are_arguments_and_parts_of_results() -> None:
     model, other = create(), create()
-    assert other.take_parameters(model) == [p.name for p in model.params()]
+    assert other.load_params(model) == [p.name for p in model.params()]
     other.seed = 2
     assert other.__wrapped__.seed == 2
     context = model.create_context(2)

@@ -280,7 +280,7 @@ async def test_trainings_before_leave_no_trace_in_a_training() -> None:
     await used.train(epochs=2, **QUICK)
     await used.predict([[1, 2, 3]])
     await used.test("validation")
-    used.take_parameters(fresh)
+    await used.load_params(fresh)
     one = await fresh.train(epochs=3, **QUICK)
     two = await used.train(epochs=3, **QUICK)
     assert (one.losses, values(fresh)) == (two.losses, values(used))

@@ -106,5 +106,5 @@ async def test_hints_name_arguments_that_there_are(tmp_path: Path) -> None:
         write(tmp_path, CONFIG, {"model.safetensors": packed(tensors)})
         with pytest.raises(DataError, match="NNM805") as caught:
             await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
-        assert "strict" not in caught.value.hint and "names=" not in caught.value.hint
+        assert "strict" not in caught.value.hint and "mapping=" not in caught.value.hint
         assert "architecture=" in caught.value.hint

@@ -185,6 +185,7 @@ def bind(
 ) -> DataBinding:
     """Bind a dataset to a network: by `mapping`, by name, or the only field to the only block.
 
+    `mapping` is a dict from block to field.
     Outputs in the dataset's `without_targets` are left out.
 
     Raises `DataError` NNM701 if a block has no field, NNM702 if sizes differ, NNM706 for more
@@ -193,7 +194,7 @@ def bind(
     """
     dataset = check_dataset(dataset)
     if mapping:
-        dataset = dataset.map(to_model=mapping)
+        dataset = dataset.map(to_model={field: block for block, field in mapping.items()})
     network = with_targets(network, dataset)
     alone = len(network.inputs) == 1
     lengths = {v.block: _find_length(v, dataset.inputs, alone=alone) for v in network.inputs}

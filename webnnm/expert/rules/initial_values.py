@@ -41,7 +41,7 @@ def equal(facts: Facts) -> Hit | None:
     warning E313 line 1, column 49: all weights of matmul1 start at 0: its units stay equal
       → Leave init out: weights then start at random.
 
-    Ignore it where the values are replaced before the training, for instance by take_parameters.
+    Ignore it where the values are replaced before the training, for instance by load_params.
     """
     if facts.trained_before:
         return None
@@ -161,7 +161,7 @@ def killed(facts: Facts) -> Hit | None:
 @rule(
     "E410",
     "warning",
-    "Let them learn, or load trained values: model.take_parameters(other).",
+    "Let them learn, or load trained values: await model.load_params(other).",
     lowers=["freeze"],
 )
 def frozen_at_random(facts: Facts) -> Hit | None:
@@ -179,7 +179,7 @@ def frozen_at_random(facts: Facts) -> Hit | None:
     >>> text += "matmul(w, shape=[8], trainable=false), relu(), matmul(v), softmax();"
     >>> print(review(text).finding("E410"))
     warning E410 line 1, column 56: w1 keep their random initial values
-      → Let them learn, or load trained values: model.take_parameters(other).
+      → Let them learn, or load trained values: await model.load_params(other).
 
     Ignore it where random features are intended, as in an echo state network, or where the values
     are loaded only after the review.
