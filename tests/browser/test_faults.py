@@ -11,7 +11,7 @@ from playwright.async_api import BrowserContext, Page
 
 from tests.browser.harness import PageLog, PyodidePage, open_pyodide_in
 from tests.browser.test_bridge import WORKER
-from webnnm.compiler.traps import EVERY
+from webnnm.compiler.traps import ALL_TRAPS
 from webnnm.compiler.traps.evidence import Untried
 
 CountingPage = Callable[..., Awaitable[PyodidePage]]
@@ -90,7 +90,7 @@ async def test_probes_say_the_same_alone_and_together_and_each_shows_somewhere(
     pyodide_page: PyodidePage, newer_pyodide_page: PyodidePage
 ) -> None:
     seen: set[int] = set()
-    untried = [n for n, trap in enumerate(EVERY) if isinstance(trap.evidence, Untried)]
+    untried = [n for n, trap in enumerate(ALL_TRAPS) if isinstance(trap.evidence, Untried)]
     for page in (pyodide_page, newer_pyodide_page):
         found = await page.run_python(EXAMINE)
         assert found["same"]
@@ -99,7 +99,7 @@ async def test_probes_say_the_same_alone_and_together_and_each_shows_somewhere(
         seen.update(found["together"])
         assert found["expected"] == untried
     # Each was seen in a browser: what does not show is not evidence.
-    tried = [n for n, trap in enumerate(EVERY) if not isinstance(trap.evidence, Untried)]
+    tried = [n for n, trap in enumerate(ALL_TRAPS) if not isinstance(trap.evidence, Untried)]
     assert sorted(seen) == tried
 
 

@@ -23,7 +23,7 @@ from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, again, rewrite
+from webnnm.graph.transforms.rewrite import Replacement, reapply, rewrite
 from webnnm.ops.remainder import ROUNDS
 from webnnm.ops.resample2d import between
 
@@ -206,7 +206,7 @@ def _far_apart(graph: Graph) -> Graph:
             return b.where(far, b.constant(np.nan, x.dtype), x)
 
         operands = [near(x) for x in node.operands]
-        found = again(b, node, *operands)
+        found = reapply(b, node, *operands)
         if linear:
             (x,) = operands
             assert isinstance(found, Operand)

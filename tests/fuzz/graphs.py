@@ -12,7 +12,7 @@ from tests.fuzz.graph_promises import showing
 from tests.fuzz.graph_target import graph_targets
 from tests.unit.compiler.legalising import legalise
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.pipeline import OPTIMISATIONS, Target, transformed
+from webnnm.compiler.pipeline import OPTIMISATIONS, Target, run_passes
 from webnnm.core.errors import BackendError
 from webnnm.ops import registry
 
@@ -29,7 +29,7 @@ def check(case: GraphCase) -> str | None:
     case = showing(case)
     graph, feeds = case.graph()
     values = {name: as_numpy(array) for name, array in feeds.items()}
-    changed, _ = transformed(graph, Target(LIMITS), OPTIMISATIONS)
+    changed, _ = run_passes(graph, Target(LIMITS), OPTIMISATIONS)
     wrong = difference(graph, values, evaluate(changed, values))
     assert not wrong, f"after the passes, {wrong}"
     try:

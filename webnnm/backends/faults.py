@@ -12,7 +12,7 @@ from typing import Any
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.backends.verdicts import Verdicts
 from webnnm.compiler.limits import Limits
-from webnnm.compiler.traps import EVERY, Trap
+from webnnm.compiler.traps import ALL_TRAPS, Trap
 from webnnm.compiler.traps.evidence import Probe, Trial, Untried, Values
 from webnnm.core.errors import BackendError, ContextLost
 
@@ -48,7 +48,7 @@ async def find_faults(
 @lru_cache(1)
 def _examination(limits: str) -> Examination:
     """Return the test of an implementation; a page opens many contexts of the same one."""
-    return Examination(EVERY, json.loads(limits))
+    return Examination(ALL_TRAPS, json.loads(limits))
 
 
 class Examination:
@@ -116,14 +116,14 @@ async def _side_by_side(
         elif isinstance(answer, BaseException):
             raise answer
         else:
-            failed.append(trial.wrong(answer))
+            failed.append(trial.find_wrong(answer))
     return failed
 
 
 def sentences(traps: Iterable[Trap]) -> tuple[str, ...]:
     """Return a sentence for each of some traps, in the order of the table."""
     chosen = frozenset(traps)
-    return tuple(f"{_names(trap)}: {trap.reason}" for trap in EVERY if trap in chosen)
+    return tuple(f"{_names(trap)}: {trap.reason}" for trap in ALL_TRAPS if trap in chosen)
 
 
 def _names(trap: Trap) -> str:

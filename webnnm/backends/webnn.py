@@ -28,7 +28,7 @@ from webnnm.backends.verdicts import Verdicts
 from webnnm.compiler.limits import Limits
 from webnnm.compiler.pipeline import Target, compile_plan
 from webnnm.compiler.plan import Plan
-from webnnm.compiler.traps import EVERY
+from webnnm.compiler.traps import ALL_TRAPS
 from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS
@@ -100,9 +100,9 @@ class WebNNBackend(Backend):
         self._requested = requested
         self.device = requested or "not tried yet"
         self.limits: Mapping[str, Any] = bridge.limits(context)
-        self.faults = sentences(EVERY)
+        self.faults = sentences(ALL_TRAPS)
         self.max_tensor_bytes = self.limits.get("maxTensorByteLength")
-        self._traps = frozenset(EVERY)
+        self._traps = frozenset(ALL_TRAPS)
         self._built: dict[str, Built] = {}
         self._variants = 0
 
@@ -241,9 +241,9 @@ class WebNNBackend(Backend):
         """Return the type of the tensor that holds a type: bytes if nothing computes with it."""
         if type.dtype in FORMATS:
             return type
-        from webnnm.compiler.four_bits import held
+        from webnnm.compiler.four_bits import storage_type
 
-        return held(Limits(self.limits), type)
+        return storage_type(Limits(self.limits), type)
 
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Return a new tensor, filled with zeros or with data of its type."""

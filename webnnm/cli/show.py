@@ -22,7 +22,7 @@ from webnnm.cli.common import (
     problem,
     read_bytes,
 )
-from webnnm.compiler.pipeline import PASSES, Target, transformed
+from webnnm.compiler.pipeline import PASSES, Target, run_passes
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import DataError
 from webnnm.diagram.diagram import Diagram
@@ -148,7 +148,7 @@ def _show_onnx(arguments: argparse.Namespace) -> int:
 def _after(graph: Graph, stage: str, limits: Mapping[str, Any] | None) -> tuple[Graph, list[str]]:
     """Return the graph after a pass, and what was rewritten to fit."""
     target = Target(_all_limits(graph) if limits is None else limits)
-    return transformed(graph, target, PASSES[: STAGES.index(stage)])
+    return run_passes(graph, target, PASSES[: STAGES.index(stage)])
 
 
 def _all_limits(graph: Graph) -> dict[str, Any]:

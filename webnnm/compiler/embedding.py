@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.plan import Plan, operands_of, renamed
-from webnnm.compiler.rematerialisation import free_number
+from webnnm.compiler.plan import Plan, operand_ids, rename_operands
+from webnnm.compiler.rematerialisation import next_free_id
 from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES, MAX_GRAPH_CONSTANT_BYTES
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import count
 
 Call = dict[str, Any]
-SMALL = 16
+MIN_RATIO = 16
 """By at least this factor, a product of few rows with a matrix is smaller than the matrix."""
 
 
@@ -35,27 +35,29 @@ def embed_constants(
     product.
     """
     content, calls = plan.content, list(plan.content["operators"])
-    left = graph_bytes - len(plan.constants)
+    remaining_bytes = graph_bytes - len(plan.constants)
     inputs: list[Call] = []
-    held: list[Call] = []
-    beside: list[memoryview[int]] = []
-    for given in content["inputs"]:
-        length = byte_length(given["dtype"], count(given["shape"]))
-        value = values.get(given["name"])
-        if value is not None and length <= min(left, constant_bytes):
-            if isinstance(value, HostArray):
-                place = {"beside": len(beside)}
-                beside.append(value.data)
+    embedded: list[Call] = []
+    separate_arrays: list[memoryview[int]] = []
+    for input in content["inputs"]:
+        length = byte_length(input["dtype"], count(input["shape"]))
+        source = values.get(input["name"])
+        if source is not None and length <= min(remaining_bytes, constant_bytes):
+            if isinstance(source, HostArray):
+                location = {"beside": len(separate_arrays)}
+                separate_arrays.append(source.data)
             else:
-                place = {"tensor": value}
-            held.append({**given, "length": length, **place})
-            left -= length
+                location = {"tensor": source}
+            embedded.append({**input, "length": length, **location})
+            remaining_bytes -= length
         else:
-            inputs.append(given)
-    free = free_number(content)
-    uses = Counter(id for call in calls for id in operands_of(call))
+            inputs.append(input)
+    next_id = next_free_id(content)
+    uses = Counter(id for call in calls for id in operand_ids(call))
     transposes = {
-        call["operands"][0]: place for place, call in enumerate(calls) if call["op"] == "transpose"
+        call["operands"][0]: position
+        for position, call in enumerate(calls)
+        if call["op"] == "transpose"
     }
     products = {
         call["operands"][1]: plan.sizes.get(call["results"][0])
@@ -63,16 +65,16 @@ def embed_constants(
         if call["op"] == "matmul"
     }
     copies: list[Call] = []
-    for constant in held:
+    for constant in embedded:
         id, length = constant["id"], constant["length"]
-        if id not in transposes or uses[id] == 1 or length > left:
+        if id not in transposes or uses[id] == 1 or length > remaining_bytes:
             continue
-        place = transposes[id]
-        product = products.get(calls[place]["results"][0])
-        if product is not None and product * SMALL <= length:
-            calls[place] = renamed(calls[place], {id: free})
-            copies.append({**constant, "id": free})
-            left, free = left - length, free + 1
-    constants = [*content["constants"], *held, *copies]
-    changed = {"inputs": inputs, "constants": constants, "operators": calls}
-    return replace(plan, content={**content, **changed}, beside=tuple(beside))
+        position = transposes[id]
+        product = products.get(calls[position]["results"][0])
+        if product is not None and product * MIN_RATIO <= length:
+            calls[position] = rename_operands(calls[position], {id: next_id})
+            copies.append({**constant, "id": next_id})
+            remaining_bytes, next_id = remaining_bytes - length, next_id + 1
+    constants = [*content["constants"], *embedded, *copies]
+    changes = {"inputs": inputs, "constants": constants, "operators": calls}
+    return replace(plan, content={**content, **changes}, beside=tuple(separate_arrays))

@@ -7,9 +7,9 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
 
-def larger(b: GraphBuilder, x: Operand, kept: Operand) -> Operand:
+def larger(b: GraphBuilder, x: Operand, nan_source: Operand) -> Operand:
     """Return the maximum of two tensors of the same shape, NaN where the second one is NaN."""
-    return b.max(kept, x) if keeps_nan(kept, kept.shape) else b.max(x, kept)
+    return b.max(nan_source, x) if keeps_nan(nan_source, nan_source.shape) else b.max(x, nan_source)
 
 
 def keeps_nan(x: Operand, shape: Shape) -> bool:

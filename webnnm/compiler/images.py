@@ -8,7 +8,7 @@ from webnnm.graph.node import Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 
 
-def dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
+def decompose_dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
     """A pool with gaps in its windows → windows split up and reduced, axis by axis."""
     if not isinstance(node, OperatorNode) or node.options["dilations"] == (1, 1):
         return None
@@ -20,7 +20,7 @@ def dilated_pool(b: GraphBuilder, node: Node) -> Replacement | None:
     return decompose_node(b, node)
 
 
-def padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
+def pad_before_pool(b: GraphBuilder, node: Node) -> Operand | None:
     """A pool with padding → pad, pool without padding, weight by the real cells of each window."""
     from webnnm.ops.pool2d import axes, pool_windows, real_cells
 
@@ -39,7 +39,7 @@ def padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
         x,
         beginning_padding=begin,
         ending_padding=end,
-        value=_least(x.dtype) if name == "maxPool2d" else 0.0,
+        value=_lowest(x.dtype) if name == "maxPool2d" else 0.0,
     )
     pooled = b.apply(
         node.operator,
@@ -52,11 +52,11 @@ def padded_pool(b: GraphBuilder, node: Node) -> Operand | None:
     )
     if name != "averagePool2d":
         return pooled
-    whole = windows[0].length * windows[1].length
-    return pooled / real_cells(b, x, options["layout"], *windows, unit=whole)
+    window_size = windows[0].length * windows[1].length
+    return pooled / real_cells(b, x, options["layout"], *windows, unit=window_size)
 
 
-def _least(dtype: DataType) -> float:
+def _lowest(dtype: DataType) -> float:
     return float("-inf") if is_float(dtype) else integer_range(dtype)[0]
 
 
@@ -77,7 +77,7 @@ def _is_same(node: OperatorNode) -> bool:
     )
 
 
-def grouped_transpose(b: GraphBuilder, node: Node) -> Replacement | None:
+def decompose_grouped_transpose(b: GraphBuilder, node: Node) -> Replacement | None:
     """A transposed convolution with groups or dilations → a convolution of the spread image."""
     if not isinstance(node, OperatorNode):
         return None
@@ -86,7 +86,7 @@ def grouped_transpose(b: GraphBuilder, node: Node) -> Replacement | None:
     return decompose_node(b, node)
 
 
-def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
+def crop_padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
     """A transposed convolution with padding → one without, cut to size."""
     from webnnm.ops.declare.convolution import grow
     from webnnm.ops.declare.spatial import height_width, sizes_by_letter
@@ -106,7 +106,7 @@ def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
         starts[options["input_layout"].index(letter)] = first = options["padding"][2 * k]
         full = (sizes[k] - 1) * options["strides"][k] + reach(window[k], options["dilations"][k])
         missing[k] = max(first + out[k] - full, 0)
-    whole = b.conv_transpose2d(
+    uncropped = b.conv_transpose2d(
         x,
         kernel,
         bias=bias,
@@ -117,10 +117,10 @@ def padded_transpose(b: GraphBuilder, node: Node) -> Operand | None:
             "output_sizes": None,
         },
     )
-    return b.slice(whole, starts=starts, sizes=lengths)
+    return b.slice(uncropped, starts=starts, sizes=lengths)
 
 
-def unread(b: GraphBuilder, node: Node) -> Operand | None:
+def crop_unread_cells(b: GraphBuilder, node: Node) -> Operand | None:
     """A padded convolution with trailing cells that no window reads → the same without them."""
     from webnnm.ops.declare.spatial import height_width, sizes_by_letter
     from webnnm.ops.declare.windows import reach

@@ -12,14 +12,14 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Operand, OperatorNode
 from webnnm.ops.declare.constants import constant_values
 
-SATURATED = 8.0
+SATURATION = 8.0
 """From this number on, gelu(x) is x and erf(x/√2) is 1."""
 TINY = 1e-30
-LAST_DIGIT = 2.0**-24
+PRECISION = 2.0**-24
 """The relative precision of float32."""
 
 
-def root(b: GraphBuilder, node: OperatorNode) -> Operand:
+def take_root(b: GraphBuilder, node: OperatorNode) -> Operand:
     """Return √x of any number, or √Σ x² with its squares summed in float32."""
     (x,) = node.operands
     assert x is not None
@@ -30,18 +30,18 @@ def root(b: GraphBuilder, node: OperatorNode) -> Operand:
         if node.operator.name == "reduceL2":
             x = b.reduce_sum_square(wide, **node.options)
         else:
-            x = _pooled_squares(b, wide, node.options)
-    found = _root_of_halves(b, x) if type == "float16" else _root_by_size(b, x)
-    return found if found.dtype == type else b.cast(found, type=type)
+            x = _sum_window_squares(b, wide, node.options)
+    result = _sqrt_float16(b, x) if type == "float16" else _sqrt_float32(b, x)
+    return result if result.dtype == type else b.cast(result, type=type)
 
 
-def _root_of_halves(b: GraphBuilder, x: Operand) -> Operand:
+def _sqrt_float16(b: GraphBuilder, x: Operand) -> Operand:
     """Return max(x / √largest, √(x kept finite)), which is the second except for infinity."""
     largest = FLOAT_INFO["float16"].max if x.dtype == "float16" else LARGEST_INVERTIBLE
     return larger(b, x / float(math.ceil(math.sqrt(largest))), b.sqrt(b.min(largest, x)))
 
 
-def _root_by_size(b: GraphBuilder, x: Operand) -> Operand:
+def _sqrt_float32(b: GraphBuilder, x: Operand) -> Operand:
     """Return the largest of x/2⁶⁴, which is needed for infinity, 2³²·√(x/2⁶⁴) and √min(x, 1).
 
     No root is then taken of a number whose reciprocal is subnormal, and no number that is subnormal
@@ -52,7 +52,7 @@ def _root_by_size(b: GraphBuilder, x: Operand) -> Operand:
     return larger(b, larger(b, small, large), b.sqrt(b.min(1.0, x)))
 
 
-def _pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) -> Operand:
+def _sum_window_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) -> Operand:
     """Return Σ x² of the cells of each window."""
     from webnnm.ops.pool2d import pool_windows, real_cells
 
@@ -60,7 +60,7 @@ def _pooled_squares(b: GraphBuilder, wide: Operand, options: Mapping[str, Any]) 
     return b.average_pool2d(wide * wide, **options) * cells
 
 
-def error_function(b: GraphBuilder, x: Operand) -> Operand | None:
+def compute_erf(b: GraphBuilder, x: Operand) -> Operand | None:
     """Return erf x = (2·gelu(h) − h) / h for float32, with h = √2·x kept from 0 and infinity."""
     if x.dtype != "float32":
         return None
@@ -70,23 +70,23 @@ def error_function(b: GraphBuilder, x: Operand) -> Operand | None:
         values = constant_values(scale) if scale and not scale.rank else None
         if inner and values:
             x, factor = inner, factor * values[0]
-    h = x if math.isclose(factor, 1, rel_tol=LAST_DIGIT) else x * factor
-    h = b.max(-SATURATED, b.min(SATURATED, h))
+    h = x if math.isclose(factor, 1, rel_tol=PRECISION) else x * factor
+    h = b.max(-SATURATION, b.min(SATURATION, h))
     return (b.gelu(h) * 2.0 - h) * h / b.max(TINY, h * h)
 
 
-def place(b: GraphBuilder, node: OperatorNode) -> Operand:
+def find_extremum(b: GraphBuilder, node: OperatorNode) -> Operand:
     """Return the index of the extremum of x, with NaN beyond all numbers, infinity included."""
     (x,) = node.operands
     assert x is not None
     largest = FLOAT_INFO[x.dtype].max
     highest = node.operator.name == "argMax"
-    short = b.min(largest, x) if highest else b.max(-largest, x)
-    beyond = b.constant(math.inf if highest else -math.inf, x.dtype)
-    return b.apply(node.operator, [b.where(b.equal(x, x), short, beyond)], node.options)
+    bounded = b.min(largest, x) if highest else b.max(-largest, x)
+    infinity = b.constant(math.inf if highest else -math.inf, x.dtype)
+    return b.apply(node.operator, [b.where(b.equal(x, x), bounded, infinity)], node.options)
 
 
-def product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+def multiply(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     """Return α·A·B + β·C with matmul, None for what the browser multiplies correctly."""
     x, w, c = node.operands
     assert x is not None
@@ -96,14 +96,14 @@ def product(b: GraphBuilder, node: OperatorNode) -> Operand | None:
         if isinstance(w.node, ConstantNode) and (c is None or isinstance(c.node, ConstantNode)):
             return None
         w = b.transpose(w)
-    found = b.matmul(b.transpose(x) if node.options["a_transpose"] else x, w)
-    found = found if alpha == 1 else found * alpha
+    result = b.matmul(b.transpose(x) if node.options["a_transpose"] else x, w)
+    result = result if alpha == 1 else result * alpha
     if c is None:
-        return found
-    return found + (c if beta == 1 else c * beta)
+        return result
+    return result + (c if beta == 1 else c * beta)
 
 
-def triangle(b: GraphBuilder, node: OperatorNode) -> Operand | None:
+def mask_triangle(b: GraphBuilder, node: OperatorNode) -> Operand | None:
     """Return where(triangle of ones, x, 0), None if x is known to be finite."""
     (x,) = node.operands
     assert x is not None
@@ -115,8 +115,8 @@ def triangle(b: GraphBuilder, node: OperatorNode) -> Operand | None:
         return None
     height, width = x.shape[-2:]
     upper = node.options["upper"]
-    kept = bytearray()
+    mask = bytearray()
     for row in range(height):
         start = min(max(row + node.options["diagonal"] + (not upper), 0), width)
-        kept += bytes([not upper]) * start + bytes([upper]) * (width - start)
-    return b.where(b.constant(kept, "uint8", [height, width]), x, 0.0)
+        mask += bytes([not upper]) * start + bytes([upper]) * (width - start)
+    return b.where(b.constant(mask, "uint8", [height, width]), x, 0.0)

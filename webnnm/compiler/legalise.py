@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from webnnm.compiler.limits import Bounds, Limits, present
+from webnnm.compiler.limits import Bounds, Limits, present_operands
 from webnnm.compiler.traps import GUARDS, TRAPS, Trap
 from webnnm.compiler.traps.constants import check_constants
 from webnnm.compiler.traps.views import VIEWS
@@ -21,9 +21,9 @@ from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, Ope
 from webnnm.graph.transforms.rewrite import (
     Replacement,
     Rule,
-    again,
     decompose_node,
     find_first_replaced,
+    reapply,
     rewrite_from,
 )
 from webnnm.ops.declare.tensors import TensorType
@@ -37,7 +37,7 @@ WIDER: Mapping[str, tuple[DataType, ...]] = {
 }
 """Types that hold all values of another; casts back wrap around like its own arithmetic."""
 
-ROUNDS = 16
+MAX_ROUNDS = 16
 """The most rewrites of rewrites; the deepest known chain takes four."""
 
 
@@ -53,58 +53,59 @@ class Legaliser:
     ) -> None:
         self._limits = Limits(limits)
         self._fixed = fixed
-        self._traps = _by_operator(
+        self._traps = _group_by_operator(
             trap for trap in TRAPS if trap in traps and trap.needs <= self._limits.operators
         )
-        self._guards = _by_operator(trap for trap in GUARDS if trap in traps)
-        self._done: Counter[str] = Counter()
-        self._fitting: set[object] = set()
+        self._guards = _group_by_operator(trap for trap in GUARDS if trap in traps)
+        self._rewrites: Counter[str] = Counter()
+        self._kinds_that_fit: set[object] = set()
 
-    def rewrites(self) -> list[str]:
+    def describe_rewrites(self) -> list[str]:
         """Return one sentence for each kind of rewrite."""
         return [
-            text if times == 1 else f"{text} ({times} times)" for text, times in self._done.items()
+            text if times == 1 else f"{text} ({times} times)"
+            for text, times in self._rewrites.items()
         ]
 
-    def in_bytes(self, graph: Graph) -> Graph:
+    def emulate_four_bits(self, graph: Graph) -> Graph:
         """Carry four-bit integers in bytes if nothing computes with them.
 
         Raises `BackendError` NNM505, NNM405 for inputs, constants and outputs whose types or ranks
         the device does not hold even then.
         """
-        kinds = {node.types for node in graph.nodes()}
-        if any(type.dtype not in FORMATS for types in kinds for type in types):
-            from webnnm.compiler.four_bits import in_bytes
+        types_of_nodes = {node.types for node in graph.nodes()}
+        if any(type.dtype not in FORMATS for types in types_of_nodes for type in types):
+            from webnnm.compiler.four_bits import emulate_four_bits
 
-            graph = in_bytes(graph, self._limits, self._fixed, self._note)
-        self._check_borders(graph)
+            graph = emulate_four_bits(graph, self._limits, self._fixed, self._record)
+        self._check_interface(graph)
         return graph
 
-    def distinct_outputs(self, graph: Graph) -> Graph:
+    def separate_outputs(self, graph: Graph) -> Graph:
         """Give every output an operator of its own: WebNN refuses anything else."""
         outputs: dict[str, Operand] = {}
-        taken: set[Operand] = set()
-        trapped = self._trapped_outputs(graph)
+        used_as_output: set[Operand] = set()
+        trapped = self._find_trapped_outputs(graph)
         for name, operand in graph.outputs.items():
             # Chained, because equal expressions in a builder are one node.
-            while change := self._separated(operand, taken, trapped.get(operand)):
+            while change := self._copy_for_output(operand, used_as_output, trapped.get(operand)):
                 why, copy = change
-                self._done[f'identity "{operand.node.label}" → "{name}": {why}'] += 1
+                self._rewrites[f'identity "{operand.node.label}" → "{name}": {why}'] += 1
                 operand = copy
-            taken.add(operand)
+            used_as_output.add(operand)
             outputs[name] = operand
         changed = any(outputs[name] != operand for name, operand in graph.outputs.items())
         return Graph(outputs, graph.inputs) if changed else graph
 
-    def _separated(
-        self, operand: Operand, taken: set[Operand], trap: Trap | None
+    def _copy_for_output(
+        self, operand: Operand, used_as_output: set[Operand], trap: Trap | None
     ) -> tuple[str, Operand] | None:
         """Return why a result cannot be an output, and a copy that can; None if nothing is why."""
         b, node = operand.builder, operand.node
         with b.place(node.label, node.span):
             if not isinstance(node, OperatorNode):
                 return "an output has to be the result of an operator", b.identity(operand)
-            if operand in taken:
+            if operand in used_as_output:
                 return "an output cannot have two names", b.identity(operand)
             if trap is None:
                 return None
@@ -113,7 +114,7 @@ class Legaliser:
             assert isinstance(copies, tuple)
             return trap.reason, copies[operand.index]
 
-    def _trapped_outputs(self, graph: Graph) -> dict[Operand, Trap]:
+    def _find_trapped_outputs(self, graph: Graph) -> dict[Operand, Trap]:
         """Return the results that operators read and that could not be outputs too."""
         dtypes = {operand.dtype for operand in graph.outputs.values()}
         traps = [trap for trap in self._traps.get("output", ()) if trap.dtypes & dtypes]
@@ -125,156 +126,171 @@ class Legaliser:
         operands = {o for node in readers for o in node.operands if o is not None}
         return {o: trap for o in operands for trap in traps if o.dtype in trap.dtypes}
 
-    def fitted(self, graph: Graph) -> Graph:
+    def legalise(self, graph: Graph) -> Graph:
         """Return the graph with every node replaced that does not fit, replacements included."""
-        for _ in range(ROUNDS):
-            found = self._rewritten(graph, self.fit)
-            if found is graph:
+        for _ in range(MAX_ROUNDS):
+            rewritten = self._rewrite(graph, self.fit_node)
+            if rewritten is graph:
                 return graph
-            graph = found
-        raise AssertionError(f"a rewrite undoes another: {self.rewrites()[-2:]}")
+            graph = rewritten
+        raise AssertionError(f"a rewrite undoes another: {self.describe_rewrites()[-2:]}")
 
-    def guarded(self, graph: Graph) -> Graph:
+    def apply_guards(self, graph: Graph) -> Graph:
         """Return a graph that fits, with rewrites of nodes that would lose NaN or range."""
-        found = self._rewritten(graph, self.guard, self._guards)
-        return graph if found is graph else self.fitted(found)
+        rewritten = self._rewrite(graph, self.guard_node, self._guards)
+        return graph if rewritten is graph else self.legalise(rewritten)
 
-    def finished(self, graph: Graph) -> Graph:
+    def finish(self, graph: Graph) -> Graph:
         """Return a graph that fits, with distinct outputs, and check its constants."""
         # The replacement of an operator may be its operand; an identity may be rewritten.
-        while (distinct := self.distinct_outputs(graph)) is not graph:
-            graph = self.fitted(distinct)
+        while (distinct := self.separate_outputs(graph)) is not graph:
+            graph = self.legalise(distinct)
         if "constant" in self._traps:
             check_constants(graph)
         return graph
 
-    def _rewritten(
-        self, graph: Graph, rule: Rule, operators: Collection[str] | None = None
-    ) -> Graph:
-        done = self._done.copy()
+    def _rewrite(self, graph: Graph, rule: Rule, operators: Collection[str] | None = None) -> Graph:
+        rewrites = self._rewrites.copy()
         first = find_first_replaced(graph, rule, operators)
         if first is None:
             return graph
-        self._done = done  # nodes that are seen twice count once
+        self._rewrites = rewrites  # nodes that are seen twice count once
         return rewrite_from(graph, rule, first, operators)
 
-    def guard(self, b: GraphBuilder, node: Node) -> Replacement | None:
+    def guard_node(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return the replacement of a node that would lose NaN or range."""
-        return self._out_of_traps(b, node, self._guards)
+        return self._apply_traps(b, node, self._guards)
 
-    def fit(self, b: GraphBuilder, node: Node) -> Replacement | None:
+    def fit_node(self, b: GraphBuilder, node: Node) -> Replacement | None:
         """Return the replacement of a node, None if the node fits."""
         # Most nodes share operator and types with another node.
         if isinstance(node, OperatorNode):
             kind = node.operator, node.types, tuple([o and o.type for o in node.operands])
         else:
             kind = type(node), node.types
-        if kind not in self._fitting:
+        if kind not in self._kinds_that_fit:
             self._check_size(node)
             if isinstance(node, OperatorNode):
-                found = self._decomposed(b, node) or self._lowered(b, node) or self._detour(b, node)
-                if found:
-                    return found
-            self._fitting.add(kind)
-        return self._out_of_traps(b, node, self._traps)
+                replacement = (
+                    self._decompose(b, node)
+                    or self._lower_rank(b, node)
+                    or self._widen_type(b, node)
+                )
+                if replacement:
+                    return replacement
+            self._kinds_that_fit.add(kind)
+        return self._apply_traps(b, node, self._traps)
 
-    def _decomposed(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+    def _decompose(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         if node.operator.native in self._limits.operators:
             return None
-        found = decompose_node(b, node)
-        if found is None:
+        replacement = decompose_node(b, node)
+        if replacement is None:
             raise BackendError(
                 "NNM505",
-                f"{_place(node)}: this browser's WebNN has no such operator",
+                f"{_name_node(node)}: this browser's WebNN has no such operator",
                 hint='use another operator, a newer browser, or backend("numpy")',
             )
-        self._note(node, "decomposed, because the browser lacks this operator")
-        return found
+        self._record(node, "decomposed, because the browser lacks this operator")
+        return replacement
 
-    def _lowered(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
-        places = self._limits.places(node)
-        excess = [place for place in places if len(place[0].shape) > place[1].ranks[1]]
+    def _lower_rank(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+        typed_bounds = self._limits.typed_bounds(node)
+        excess = [(t, bounds) for t, bounds in typed_bounds if len(t.shape) > bounds.ranks[1]]
         if not excess:
             return None
         from webnnm.compiler.ranks import lower_rank
 
-        limit = min(bounds.ranks[1] for _, bounds in places)
-        found = lower_rank(b, node, limit) or decompose_node(b, node)
-        if found is None:
+        limit = min(bounds.ranks[1] for _, bounds in typed_bounds)
+        replacement = lower_rank(b, node, limit) or decompose_node(b, node)
+        if replacement is None:
             type, bounds = excess[0]
             raise BackendError(
                 "NNM405",
-                f"{_place(node)}: {type} has {len(type.shape)} dimensions; this browser's WebNN "
-                f"takes at most {bounds.ranks[1]} here",
+                f"{_name_node(node)}: {type} has {len(type.shape)} dimensions; this browser's "
+                f"WebNN takes at most {bounds.ranks[1]} here",
                 hint="reshape it to fewer dimensions before this layer",
             )
-        self._note(node, f"computed on reshaped tensors, because it takes {limit} dimensions")
-        return found
+        self._record(node, f"computed on reshaped tensors, because it takes {limit} dimensions")
+        return replacement
 
-    def _detour(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+    def _widen_type(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         """Compute in a wider type if the backend cannot compute in the given one."""
-        wrong = [place for place in self._limits.places(node) if _lacks(*place)]
-        if not wrong:
+        typed_bounds = self._limits.typed_bounds(node)
+        unsupported = [(t, bounds) for t, bounds in typed_bounds if _is_unsupported(t, bounds)]
+        if not unsupported:
             return None
         if node.operator.name == "identity":
-            self._note(node, "written as a reshape to the same shape, which takes all types")
+            self._record(node, "written as a reshape to the same shape, which takes all types")
             return b.reshape(node.operands[0], new_shape=node.types[0].shape)
-        dtype, bounds = wrong[0][0].dtype, wrong[0][1]
-        why = f"because it takes {_listed(bounds)}"
+        (dtype, _), bounds = unsupported[0]
+        why = f"because it takes {_list_dtypes(bounds)}"
         for wider in WIDER.get(dtype, ()):
-            cast = self._casts(node, dtype, wider)
-            if cast is not None:
-                self._note(node, f"{dtype} computed as {wider}, {why}")
-                return _through_casts(b, node, cast, wider)
+            cast_operands = self._choose_casts(node, dtype, wider)
+            if cast_operands is not None:
+                self._record(node, f"{dtype} computed as {wider}, {why}")
+                return _compute_in_type(b, node, cast_operands, wider)
         from webnnm.graph.transforms.integers import decompose_integer_operator
 
-        found = decompose_node(b, node) or decompose_integer_operator(b, node)
-        if found is not None:
-            self._note(node, f"computed with other operators, {why}")
-            return found
+        replacement = decompose_node(b, node) or decompose_integer_operator(b, node)
+        if replacement is not None:
+            self._record(node, f"computed with other operators, {why}")
+            return replacement
         raise BackendError(
             "NNM505",
-            f"{_place(node)}: this browser's WebNN does not support {dtype} here, only "
-            f"{_listed(bounds)}, and none of them can represent all values of {dtype}",
+            f"{_name_node(node)}: this browser's WebNN does not support {dtype} here, only "
+            f"{_list_dtypes(bounds)}, and none of them can represent all values of {dtype}",
             hint=f"cast to one of these types before this layer, if your values allow it; "
             f'backend("numpy") supports {dtype}',
         )
 
-    def _casts(self, node: OperatorNode, dtype: DataType, wider: DataType) -> set[int] | None:
+    def _choose_casts(
+        self, node: OperatorNode, dtype: DataType, wider: DataType
+    ) -> set[int] | None:
         """Return the operands to cast so that the node fits in the wider type, if that helps."""
         slots = node.operator.operands
-        bounds = {i: self._limits.operand(node.operator, i) for i, _ in present(node)}
+        bounds = {i: self._limits.operand(node.operator, i) for i, _ in present_operands(node)}
         if slots[0].variadic:
             leaders = dict.fromkeys(bounds, 0)
         else:
             leaders = {i: i if (like := slots[i].like) is None else like for i in bounds}
-        lacking = {leaders[i] for i, o in present(node) if _lacks(o.type, bounds[i])}
+        unsupported = {
+            leaders[i] for i, o in present_operands(node) if _is_unsupported(o.type, bounds[i])
+        }
         results = [self._limits.result(node.operator, i) for i in range(len(node.types))]
-        if not lacking:  # only the results do not fit
-            lacking = {leaders[i] for i, o in present(node) if o.dtype == dtype}
-        chosen = {i for i, o in present(node) if leaders[i] in lacking and o.dtype == dtype}
-        taken = [slots[0 if slots[0].variadic else i].dtypes for i in chosen]
-        if not chosen or not all(wider in dtypes for dtypes in taken):
+        if not unsupported:  # only the results do not fit
+            unsupported = {leaders[i] for i, o in present_operands(node) if o.dtype == dtype}
+        cast_operands = {
+            i for i, o in present_operands(node) if leaders[i] in unsupported and o.dtype == dtype
+        }
+        accepted_dtypes = [slots[0 if slots[0].variadic else i].dtypes for i in cast_operands]
+        if not cast_operands or not all(wider in dtypes for dtypes in accepted_dtypes):
             return None
         # The casts there and back have to be possible as well.
-        casts = [self._limits.named("cast", "input"), self._limits.named("cast", "output")]
-        needed = (
-            *((wider, bounds[i]) for i in chosen),
-            *((t.dtype, r) for t, r in zip(_types(node, chosen, wider), results, strict=True)),
+        casts = [
+            self._limits.find_bounds("cast", "input"),
+            self._limits.find_bounds("cast", "output"),
+        ]
+        needed_types = (
+            *((wider, bounds[i]) for i in cast_operands),
+            *(
+                (t.dtype, r)
+                for t, r in zip(_infer_types(node, cast_operands, wider), results, strict=True)
+            ),
             *((end, cast) for cast in casts for end in (dtype, wider)),
         )
-        fits = all(b is None or dtype in b.dtypes for dtype, b in needed)
-        return chosen if fits else None
+        fits = all(b is None or dtype in b.dtypes for dtype, b in needed_types)
+        return cast_operands if fits else None
 
-    def _out_of_traps(
+    def _apply_traps(
         self, b: GraphBuilder, node: Node, traps: Mapping[str, Sequence[Trap]]
     ) -> Replacement | None:
         name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
         for trap in traps.get(name, ()):
-            found = trap.rule(b, node)
-            if found is not None:
-                self._note(node, trap.reason)
-                return found
+            replacement = trap.rule(b, node)
+            if replacement is not None:
+                self._record(node, trap.reason)
+                return replacement
         return None
 
     def _check_size(self, node: Node) -> None:
@@ -283,29 +299,30 @@ class Legaliser:
             if size > self._limits.max_bytes:
                 raise BackendError(
                     "NNM409",
-                    f"{_place(node)}: {type} takes {size} bytes; this browser's WebNN holds at "
+                    f"{_name_node(node)}: {type} takes {size} bytes; this browser's WebNN holds at "
                     f"most {self._limits.max_bytes} in one tensor",
                     hint="use a smaller batch, sequence or layer, or float16",
                 )
 
-    def _check_borders(self, graph: Graph) -> None:
+    def _check_interface(self, graph: Graph) -> None:
         """Refuse inputs, constants and outputs with types that the backend does not hold."""
         checked: set[object] = set()
         for node in graph.nodes():
             if not isinstance(node, OperatorNode) and (type(node), node.types) not in checked:
-                self._check_border(_kind(node), node.types[0], node.label)
+                self._check_tensor(_kind(node), node.types[0], node.label)
                 checked.add((type(node), node.types))
         for name, operand in graph.outputs.items():
-            self._check_border("output", operand.type, name)
+            self._check_tensor("output", operand.type, name)
 
-    def _check_border(self, kind: str, type: TensorType, label: str) -> None:
+    def _check_tensor(self, kind: str, type: TensorType, label: str) -> None:
         bounds = self._limits.tensor(kind)
         if bounds is None:
             return
         if type.dtype not in bounds.dtypes:
             raise BackendError(
                 "NNM505",
-                f'the {kind} "{label}" is {type}; this browser\'s WebNN holds {_listed(bounds)}',
+                f'the {kind} "{label}" is {type}; this browser\'s WebNN holds '
+                f"{_list_dtypes(bounds)}",
                 hint="give it one of these types",
             )
         if len(type.shape) > bounds.ranks[1]:
@@ -316,49 +333,51 @@ class Legaliser:
                 hint="join some of its dimensions",
             )
 
-    def _note(self, node: Node, what: str) -> None:
-        self._done[f"{_place(node)}: {what}"] += 1
+    def _record(self, node: Node, what: str) -> None:
+        self._rewrites[f"{_name_node(node)}: {what}"] += 1
 
 
-def _by_operator(traps: Iterable[Trap]) -> dict[str, list[Trap]]:
-    found: dict[str, list[Trap]] = {}
+def _group_by_operator(traps: Iterable[Trap]) -> dict[str, list[Trap]]:
+    groups: dict[str, list[Trap]] = {}
     for trap in traps:
         for name in trap.operators:
-            found.setdefault(name, []).append(trap)
-    return found
+            groups.setdefault(name, []).append(trap)
+    return groups
 
 
-def _types(node: OperatorNode, chosen: set[int], wider: DataType) -> Sequence[TensorType]:
+def _infer_types(
+    node: OperatorNode, cast_operands: set[int], wider: DataType
+) -> Sequence[TensorType]:
     """Return the types of a node's results if some operands have a wider type."""
     b = GraphBuilder()
     operands = [
-        operand and b.input(str(i), wider if i in chosen else operand.dtype, operand.shape)
+        operand and b.input(str(i), wider if i in cast_operands else operand.dtype, operand.shape)
         for i, operand in enumerate(node.operands)
     ]
-    found = again(b, node, *operands)
-    return [result.type for result in (found if isinstance(found, tuple) else (found,))]
+    result = reapply(b, node, *operands)
+    return [result.type for result in (result if isinstance(result, tuple) else (result,))]
 
 
-def _through_casts(
-    b: GraphBuilder, node: OperatorNode, chosen: set[int], wider: DataType
+def _compute_in_type(
+    b: GraphBuilder, node: OperatorNode, cast_operands: set[int], wider: DataType
 ) -> Replacement:
     operands = [
-        b.cast(operand, type=wider) if i in chosen else operand
+        b.cast(operand, type=wider) if i in cast_operands else operand
         for i, operand in enumerate(node.operands)
     ]
-    found = again(b, node, *operands)
-    results = found if isinstance(found, tuple) else (found,)
+    result = reapply(b, node, *operands)
+    results = result if isinstance(result, tuple) else (result,)
     return tuple(
         result if result.dtype == type.dtype else b.cast(result, type=type.dtype)
         for result, type in zip(results, node.types, strict=True)
     )
 
 
-def _lacks(type: TensorType, bounds: Bounds | None) -> bool:
+def _is_unsupported(type: TensorType, bounds: Bounds | None) -> bool:
     return bounds is not None and type.dtype not in bounds.dtypes
 
 
-def _listed(bounds: Bounds) -> str:
+def _list_dtypes(bounds: Bounds) -> str:
     return ", ".join(bounds.dtypes)
 
 
@@ -368,6 +387,6 @@ def _kind(node: Node) -> str:
     return "input" if isinstance(node, InputNode) else ""
 
 
-def _place(node: Node) -> str:
+def _name_node(node: Node) -> str:
     name = node.operator.name if isinstance(node, OperatorNode) else _kind(node)
     return f'{name} "{node.label}"' if node.label else name

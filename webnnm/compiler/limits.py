@@ -45,9 +45,9 @@ class Limits:
         """Return the bounds of an "input", a "constant" or an "output" of graphs."""
         return _bounds(self._limits.get(kind))
 
-    def named(self, operator: str, place: str) -> Bounds | None:
+    def find_bounds(self, operator: str, slot: str) -> Bounds | None:
         """Return the bounds of an operand or result by its name in WebNN."""
-        return _bounds(self._limits.get(operator, {}).get(place))
+        return _bounds(self._limits.get(operator, {}).get(slot))
 
     def operand(self, operator: AnyOperator, index: int) -> Bounds | None:
         """Return the bounds of an operand, None if the backend states none."""
@@ -55,7 +55,7 @@ class Limits:
         if key not in self._operands:
             slots = operator.operands
             name = camel_case(slots[0 if slots[0].variadic else index].name)
-            self._operands[key] = self.named(operator.native, name)
+            self._operands[key] = self.find_bounds(operator.native, name)
         return self._operands[key]
 
     def result(self, operator: AnyOperator, index: int = 0) -> Bounds | None:
@@ -64,23 +64,23 @@ class Limits:
         if key not in self._results:
             entry = self._limits.get(operator.native, {})
             names = ("output" if index == 0 else "", f"output{index}", "outputs")
-            found = (_bounds(entry[name]) for name in names if name in entry)
-            self._results[key] = next(found, None)
+            bounds = (_bounds(entry[name]) for name in names if name in entry)
+            self._results[key] = next(bounds, None)
         return self._results[key]
 
-    def places(self, node: OperatorNode) -> list[tuple[TensorType, Bounds]]:
+    def typed_bounds(self, node: OperatorNode) -> list[tuple[TensorType, Bounds]]:
         """Return type and bounds of all operands and results of a node."""
         return [
             (type, bounds)
             for type, bounds in (
-                *((o.type, self.operand(node.operator, i)) for i, o in present(node)),
+                *((o.type, self.operand(node.operator, i)) for i, o in present_operands(node)),
                 *((type, self.result(node.operator, i)) for i, type in enumerate(node.types)),
             )
             if bounds is not None
         ]
 
 
-def present(node: OperatorNode) -> list[tuple[int, Operand]]:
+def present_operands(node: OperatorNode) -> list[tuple[int, Operand]]:
     """Return the operands that are present, each with its position."""
     return [(i, operand) for i, operand in enumerate(node.operands) if operand is not None]
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webnnm.compiler.legalise import Legaliser
-from webnnm.compiler.passes.broadcasts import without_broadcasts
-from webnnm.compiler.passes.choices import expanded_choices
-from webnnm.compiler.passes.folding import folded
-from webnnm.compiler.passes.layout import FILTERS, channels_last
-from webnnm.compiler.passes.simplify import simplified
+from webnnm.compiler.passes.broadcasts import remove_broadcasts
+from webnnm.compiler.passes.choices import expand_choices
+from webnnm.compiler.passes.folding import fold_constants
+from webnnm.compiler.passes.layout import CONVOLUTIONS, use_channels_last
+from webnnm.compiler.passes.simplify import simplify
 from webnnm.compiler.plan import Plan, lower
-from webnnm.compiler.scanned import scanned
-from webnnm.compiler.traps import EVERY, Trap
+from webnnm.compiler.scanned import merge_scan_plans
+from webnnm.compiler.traps import ALL_TRAPS, Trap
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.garbage import pause_garbage_collection
 from webnnm.graph.node import Graph
@@ -32,7 +32,7 @@ class Target:
     """
 
     limits: Mapping[str, Any]
-    traps: Collection[Trap] = EVERY
+    traps: Collection[Trap] = ALL_TRAPS
     fixed: Container[str] = ()
     recompute: bool = False
 
@@ -47,57 +47,57 @@ class Pass(NamedTuple):
     run: Run
 
 
-def _layout(graph: Graph, target: Target, _: Legaliser) -> Graph:
+def _change_layout(graph: Graph, target: Target, _: Legaliser) -> Graph:
     nhwc = target.limits.get("preferredInputLayout") == "nhwc"
-    return channels_last(graph) if nhwc else graph
+    return use_channels_last(graph) if nhwc else graph
 
 
-def _biases(graph: Graph) -> Graph:
-    if not graph.uses(FILTERS):
+def _fuse_biases(graph: Graph) -> Graph:
+    if not graph.uses(CONVOLUTIONS):
         return graph
-    from webnnm.compiler.passes.bias import with_biases
+    from webnnm.compiler.passes.bias import fuse_biases
 
-    return with_biases(graph)
+    return fuse_biases(graph)
 
 
-def _plain(run: Callable[[Graph], Graph]) -> Run:
+def _ignore_target(run: Callable[[Graph], Graph]) -> Run:
     """Return a pass that does the same for every target."""
     return lambda graph, _, __: run(graph)
 
 
-def _step(run: Callable[[Legaliser, Graph], Graph]) -> Run:
+def _use_legaliser(run: Callable[[Legaliser, Graph], Graph]) -> Run:
     """Return a pass that is a step of the legaliser."""
     return lambda graph, _, legaliser: run(legaliser, graph)
 
 
 OPTIMISATIONS = (
     # Operands that an operator broadcasts itself need no expand before it.
-    Pass("broadcast", _plain(without_broadcasts)),
+    Pass("broadcast", _ignore_target(remove_broadcasts)),
     # A bias that is added to a convolution becomes part of it.
-    Pass("bias", _plain(_biases)),
+    Pass("bias", _ignore_target(_fuse_biases)),
     # Images have their channels last if the device prefers that.
-    Pass("layout", _layout),
+    Pass("layout", _change_layout),
     # Arithmetic on small constants is folded.
-    Pass("fold", _plain(folded)),
+    Pass("fold", _ignore_target(fold_constants)),
     # Operators without effect are removed, chains of the same operator become one.
-    Pass("simplify", _plain(simplified)),
+    Pass("simplify", _ignore_target(simplify)),
     # Numbers that `where` chooses are expanded beforehand.
-    Pass("choices", _plain(expanded_choices)),
+    Pass("choices", _ignore_target(expand_choices)),
 )
 """Passes that make a graph faster without changing what it computes."""
 
 LEGALISATIONS = (
     # Four-bit integers are carried in bytes if nothing computes with them.
-    Pass("four-bits", _step(Legaliser.in_bytes)),
+    Pass("four-bits", _use_legaliser(Legaliser.emulate_four_bits)),
     # Every output is the result of an operator of its own.
-    Pass("outputs", _step(Legaliser.distinct_outputs)),
+    Pass("outputs", _use_legaliser(Legaliser.separate_outputs)),
     # Operators, data types, ranks and traps are rewritten until every node fits: a rewrite for one
     # of them may need one for another.
-    Pass("legalise", _step(Legaliser.fitted)),
+    Pass("legalise", _use_legaliser(Legaliser.legalise)),
     # Nodes that fit but would lose NaN or range are rewritten.
-    Pass("guards", _step(Legaliser.guarded)),
+    Pass("guards", _use_legaliser(Legaliser.apply_guards)),
     # Results that a rewrite made outputs get an operator of their own, constants are checked.
-    Pass("finish", _step(Legaliser.finished)),
+    Pass("finish", _use_legaliser(Legaliser.finish)),
 )
 """Passes that make a graph one that the device computes correctly."""
 
@@ -114,7 +114,7 @@ class Compiled(NamedTuple):
     outputs: Mapping[str, TensorType]
 
 
-def transformed(
+def run_passes(
     graph: Graph, target: Target, passes: Sequence[Pass] = PASSES
 ) -> tuple[Graph, list[str]]:
     """Return a graph after some passes, and a sentence for each kind of rewrite for the device.
@@ -122,15 +122,15 @@ def transformed(
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
     >>> graph = b.build({"y": b.exp(b.input("x", "float32", [2]) * 1)})
-    >>> len(transformed(graph, Target({"exp": {}}), OPTIMISATIONS)[0].nodes())
+    >>> len(run_passes(graph, Target({"exp": {}}), OPTIMISATIONS)[0].nodes())
     2
 
     Raises `BackendError` NNM405, NNM409, NNM505 for what the target lacks.
     """
     legaliser = Legaliser(target.limits, target.traps, target.fixed)
-    for each in passes:
-        graph = each.run(graph, target, legaliser)
-    return graph, legaliser.rewrites()
+    for graph_pass in passes:
+        graph = graph_pass.run(graph, target, legaliser)
+    return graph, legaliser.describe_rewrites()
 
 
 @pause_garbage_collection()
@@ -147,14 +147,16 @@ def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
     """
     if isinstance(graph, Scan):
         parts = (graph.before, graph.body, graph.after)
-        ends = (o for part in parts for of in (part.inputs, part.outputs) for o in of.values())
-        if all(operand.dtype in FORMATS for operand in ends):
-            found = [_plan(part, target) for part in parts]
-            plan = scanned(graph, *(plan for plan, _ in found))
-            rewrites = [text for _, texts in found for text in texts]
+        boundary_operands = (
+            o for part in parts for of in (part.inputs, part.outputs) for o in of.values()
+        )
+        if all(operand.dtype in FORMATS for operand in boundary_operands):
+            plans = [_compile_graph(part, target) for part in parts]
+            plan = merge_scan_plans(graph, *(plan for plan, _ in plans))
+            rewrites = [text for _, texts in plans for text in texts]
             return Compiled(plan, rewrites, plan.inputs, plan.outputs)
         graph = graph.unroll()  # numbers that share bytes cannot be separated
-    plan, rewrites = _plan(graph, target)
+    plan, rewrites = _compile_graph(graph, target)
     return Compiled(
         plan,
         rewrites,
@@ -163,11 +165,11 @@ def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
     )
 
 
-def _plan(graph: Graph, target: Target) -> tuple[Plan, list[str]]:
-    graph, rewrites = transformed(graph, target)
+def _compile_graph(graph: Graph, target: Target) -> tuple[Plan, list[str]]:
+    graph, rewrites = run_passes(graph, target)
     plan = lower(graph)
     if not target.recompute:
         return plan, rewrites
-    from webnnm.compiler.rematerialisation import rematerialised
+    from webnnm.compiler.rematerialisation import rematerialise
 
-    return rematerialised(plan), rewrites
+    return rematerialise(plan), rewrites

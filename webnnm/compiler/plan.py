@@ -14,7 +14,7 @@ where an operator is the WebNN call `builder[op](...operands, ...arguments, {...
 one buffer next to the JSON, each at its offset, aligned to eight bytes; in a tensor on the device,
 given by its handle; or in an array of their own, given by its number.
 
-The plan of a scan (`scanned`) has more members:
+The plan of a scan (scanned.py) has more members:
 
      "length":  how often `operators` run in one dispatch
      "before":  operators that run once before
@@ -48,7 +48,7 @@ _LABEL = re.compile(r'"label": "(?:[^"\\]|\\.)*", ')
 
 Numbers = dict[int, list[int]]
 """Number of a node → numbers of its results in the plan."""
-Words = tuple[list[Any], dict[str, Any]]
+CallOptions = tuple[list[Any], dict[str, Any]]
 """Plain arguments and options of a call."""
 
 
@@ -74,9 +74,9 @@ class Plan:
     @cached_property
     def hash(self) -> str:
         """The SHA-256 of the JSON without labels and of the constants; stable between runs."""
-        found = hashlib.sha256(_LABEL.sub("", self.json).encode() + b"\0")
-        found.update(self.constants)
-        return found.hexdigest()
+        digest = hashlib.sha256(_LABEL.sub("", self.json).encode() + b"\0")
+        digest.update(self.constants)
+        return digest.hexdigest()
 
     @property
     def inputs(self) -> dict[str, TensorType]:
@@ -104,25 +104,27 @@ def lower(graph: Graph) -> Plan:
     operators: list[dict[str, Any]] = []
     buffer = bytearray()
     sizes: dict[int, int] = {}
-    free = 0
-    bytes_of: dict[int, list[int]] = {}
-    words: dict[tuple[AnyOperator, int], Words] = {}
+    next_id = 0
+    sizes_by_types: dict[int, list[int]] = {}
+    options_of_calls: dict[tuple[AnyOperator, int], CallOptions] = {}
     for node in graph.nodes():
         types = node.types
-        first, free = free, free + len(types)
-        results = numbers[node.number] = [first] if free == first + 1 else [*range(first, free)]
+        first, next_id = next_id, next_id + len(types)
+        results = numbers[node.number] = (
+            [first] if next_id == first + 1 else [*range(first, next_id)]
+        )
         if isinstance(node, OperatorNode):
             # Equal nodes of a builder share their types and their options.
-            if id(types) not in bytes_of:
-                bytes_of[id(types)] = [t.nbytes for t in types]
-            for index, size in enumerate(bytes_of[id(types)]):
+            if id(types) not in sizes_by_types:
+                sizes_by_types[id(types)] = [t.nbytes for t in types]
+            for index, size in enumerate(sizes_by_types[id(types)]):
                 sizes[first + index] = size
             key = node.operator, id(node.options)
-            if key not in words:
-                words[key] = _words(node)
-            operators.append(_call(node, numbers, words[key]))
+            if key not in options_of_calls:
+                options_of_calls[key] = _call_options(node)
+            operators.append(_make_call(node, numbers, options_of_calls[key]))
         elif isinstance(node, InputNode):
-            inputs.append({"name": node.name, **typed(types[0]), "id": results[0]})
+            inputs.append({"name": node.name, **describe_type(types[0]), "id": results[0]})
         elif isinstance(node, ConstantNode):
             data, (dtype, shape) = node.array.data, types[0]
             constants.append(
@@ -138,7 +140,7 @@ def lower(graph: Graph) -> Plan:
             if len(buffer) % ALIGNMENT:
                 buffer += bytes(-len(buffer) % ALIGNMENT)
     outputs = [
-        {"name": name, **typed(o.type), "id": numbers[o.number][o.index]}
+        {"name": name, **describe_type(o.type), "id": numbers[o.number][o.index]}
         for name, o in graph.outputs.items()
     ]
     content = {
@@ -150,31 +152,31 @@ def lower(graph: Graph) -> Plan:
     return Plan(content, bytes(buffer), sizes=sizes)
 
 
-def typed(type: TensorType) -> dict[str, Any]:
+def describe_type(type: TensorType) -> dict[str, Any]:
     """Return a type in the form that it has in a plan."""
     return {"dtype": type.dtype, "shape": list(type.shape)}
 
 
-def operands_of(call: Mapping[str, Any]) -> list[int]:
+def operand_ids(call: Mapping[str, Any]) -> list[int]:
     """Return the numbers of the tensors that an operator takes."""
-    found: list[int] = []
+    ids: list[int] = []
     for operand in (*call["operands"], *call["references"].values()):
-        found += operand if isinstance(operand, list) else [operand]
-    return found
+        ids += operand if isinstance(operand, list) else [operand]
+    return ids
 
 
-def renamed(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
+def rename_operands(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
     """Return an operator with some tensors replaced by others: old number → new number."""
 
-    def name(id: int | list[int]) -> Any:
-        return [name(each) for each in id] if isinstance(id, list) else new.get(id, id)
+    def substitute(id: int | list[int]) -> Any:
+        return [substitute(item) for item in id] if isinstance(id, list) else new.get(id, id)
 
-    references = {key: name(id) for key, id in call["references"].items()}
-    operands = [name(id) for id in call["operands"]]
+    references = {key: substitute(id) for key, id in call["references"].items()}
+    operands = [substitute(id) for id in call["operands"]]
     return {**call, "operands": operands, "references": references}
 
 
-def _call(node: OperatorNode, numbers: Numbers, words: Words) -> dict[str, Any]:
+def _make_call(node: OperatorNode, numbers: Numbers, call_options: CallOptions) -> dict[str, Any]:
     """Return the WebNN call of a node."""
     operator = node.operator
     ids = [None if x is None else numbers[x.number][x.index] for x in node.operands]
@@ -189,7 +191,7 @@ def _call(node: OperatorNode, numbers: Numbers, words: Words) -> dict[str, Any]:
                 references[camel_case(slot.name)] = id
             elif id is not None:
                 operands.append(id)
-    arguments, options = words
+    arguments, options = call_options
     return {
         "op": operator.native,
         "operands": operands,
@@ -201,22 +203,22 @@ def _call(node: OperatorNode, numbers: Numbers, words: Words) -> dict[str, Any]:
     }
 
 
-def _words(node: OperatorNode) -> Words:
+def _call_options(node: OperatorNode) -> CallOptions:
     """Return the plain arguments of the WebNN call of a node, and its options."""
     arguments: list[Any] = []
     options: dict[str, Any] = {}
     for name, option in node.operator.options.items():
         value = node.options[name]
         if option.positional:
-            arguments.append(_plain(value))
+            arguments.append(_to_json(value))
         elif value is not None and value != option.default:
-            options[camel_case(name)] = _plain(value)
+            options[camel_case(name)] = _to_json(value)
     return arguments, options
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(item) for item in cast("tuple[Any, ...]", value)]
+        return [_to_json(item) for item in cast("tuple[Any, ...]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         # JSON has no infinities or NaN; WebNN's number conversion accepts these words.
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

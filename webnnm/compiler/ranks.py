@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from webnnm.core.shapes import Shape, broadcast, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import again
+from webnnm.graph.transforms.rewrite import reapply
 
 Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
 
@@ -15,14 +15,14 @@ Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
 def lower_rank(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     """Return the result of a node using at most `limit` dimensions, None if there is no way."""
     operator = node.operator
-    lower = _elementwise if operator.elementwise else _LOWER.get(operator.name)
+    lower = _lower_elementwise if operator.elementwise else _RULES.get(operator.name)
     return lower(b, node, limit) if lower else None
 
 
-def merged(shapes: Sequence[Shape], result: Shape) -> list[list[int]]:
+def merge_axes(shapes: Sequence[Shape], result: Shape) -> list[list[int]]:
     """Group adjacent axes that every operand either has in full or repeats in full.
 
-    >>> merged([(2, 3, 4, 5), (4, 1)], (2, 3, 4, 5))
+    >>> merge_axes([(2, 3, 4, 5), (4, 1)], (2, 3, 4, 5))
     [[0, 1], [2], [3]]
     """
     rank = len(result)
@@ -40,15 +40,15 @@ def merged(shapes: Sequence[Shape], result: Shape) -> list[list[int]]:
     return groups
 
 
-def _elementwise(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+def _lower_elementwise(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     result = node.types[0].shape
     operands = [operand for operand in node.operands if operand is not None]
-    groups = merged([operand.shape for operand in operands], result)
+    groups = merge_axes([operand.shape for operand in operands], result)
     if len(groups) > limit:
         operands = [o if o.rank == 0 else b.expand(o, new_shape=result) for o in operands]
         groups = [list(range(len(result)))]
     reshaped = [_regroup(b, operand, groups, len(result)) for operand in operands]
-    return _reshape(b, again(b, node, *reshaped), result)
+    return _reshape(b, reapply(b, node, *reshaped), result)
 
 
 def _regroup(b: GraphBuilder, x: Operand, groups: Sequence[Sequence[int]], rank: int) -> Operand:
@@ -63,19 +63,19 @@ def _reshape(b: GraphBuilder, x: Operand | tuple[Operand, ...], shape: Sequence[
     return x if x.shape == tuple(shape) else b.reshape(x, new_shape=tuple(shape))
 
 
-def _three(b: GraphBuilder, x: Operand, axis: int) -> Operand:
+def _to_three_dimensions(b: GraphBuilder, x: Operand, axis: int) -> Operand:
     """Return `x` in three dimensions: all before an axis, the axis, and all after it."""
     return _reshape(b, x, [count(x.shape[:axis]), x.shape[axis], count(x.shape[axis + 1 :])])
 
 
-def _softmax(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+def _lower_softmax(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     (x,) = node.operands
     if x is None or limit < 3:
         return None
-    return _reshape(b, b.softmax(_three(b, x, node.options["axis"]), axis=1), x.shape)
+    return _reshape(b, b.softmax(_to_three_dimensions(b, x, node.options["axis"]), axis=1), x.shape)
 
 
-def _slice(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+def _lower_slice(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     (x,) = node.operands
     if x is None or limit < 3:
         return None
@@ -83,18 +83,18 @@ def _slice(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     for axis, (start, size, stride) in enumerate(boxes):
         if (start, size, stride) == (0, x.shape[axis], 1):
             continue
-        before, _, behind = _three(b, x, axis).shape
-        cut = b.slice(
-            _three(b, x, axis),
+        before, _, behind = _to_three_dimensions(b, x, axis).shape
+        sliced = b.slice(
+            _to_three_dimensions(b, x, axis),
             starts=(0, start, 0),
             sizes=(before, size, behind),
             strides=(1, stride, 1),
         )
-        x = _reshape(b, cut, (*x.shape[:axis], cut.shape[1], *x.shape[axis + 1 :]))
+        x = _reshape(b, sliced, (*x.shape[:axis], sliced.shape[1], *x.shape[axis + 1 :]))
     return x
 
 
-def _pad(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+def _lower_pad(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     (x,) = node.operands
     if x is None or limit < 3:
         return None
@@ -103,12 +103,12 @@ def _pad(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     for axis, (before, after) in enumerate(sides):
         if before or after:
             around = {"beginning_padding": (0, before, 0), "ending_padding": (0, after, 0)}
-            grown = b.pad(_three(b, x, axis), **around, **options)
-            x = _reshape(b, grown, (*x.shape[:axis], grown.shape[1], *x.shape[axis + 1 :]))
+            padded = b.pad(_to_three_dimensions(b, x, axis), **around, **options)
+            x = _reshape(b, padded, (*x.shape[:axis], padded.shape[1], *x.shape[axis + 1 :]))
     return x
 
 
-def _transpose(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+def _lower_transpose(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     (x,) = node.operands
     runs: list[list[int]] = []
     for axis in node.options["permutation"]:
@@ -124,13 +124,13 @@ def _transpose(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | Non
     return _reshape(b, b.transpose(grouped, permutation=order), node.types[0].shape)
 
 
-def _matmul(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+def _lower_matmul(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     x, y = node.operands
     if x is None or y is None or limit < 3:
         return None
     lead = broadcast(x.shape[:-2], y.shape[:-2]) or ()
 
-    def flat(operand: Operand) -> Operand:
+    def flatten_batch(operand: Operand) -> Operand:
         matrix = operand.shape[-2:]
         if operand.rank == 2:
             return operand
@@ -139,13 +139,13 @@ def _matmul(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
             full = b.expand(operand, new_shape=(*lead, *matrix))
         return _reshape(b, full, (count(lead), *matrix))
 
-    return _reshape(b, b.matmul(flat(x), flat(y)), node.types[0].shape)
+    return _reshape(b, b.matmul(flatten_batch(x), flatten_batch(y)), node.types[0].shape)
 
 
-_LOWER: dict[str, Lower] = {
-    "matmul": _matmul,
-    "pad": _pad,
-    "slice": _slice,
-    "softmax": _softmax,
-    "transpose": _transpose,
+_RULES: dict[str, Lower] = {
+    "matmul": _lower_matmul,
+    "pad": _lower_pad,
+    "slice": _lower_slice,
+    "softmax": _lower_softmax,
+    "transpose": _lower_transpose,
 }

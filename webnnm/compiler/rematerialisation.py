@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from webnnm.compiler.plan import Plan, operands_of, renamed
+from webnnm.compiler.plan import Plan, operand_ids, rename_operands
 
 SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """The numbers of segments that are tried."""
@@ -23,11 +23,11 @@ SEGMENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 Call = Mapping[str, Any]
 
 
-def free_number(content: Mapping[str, Any]) -> int:
+def next_free_id(content: Mapping[str, Any]) -> int:
     """Return a number such that it and all larger ones are free in a plan."""
     calls = [call for part in ("operators", "before", "after") for call in content.get(part, ())]
-    taken = [each["id"] for part in ("inputs", "constants") for each in content[part]]
-    return 1 + max([*taken, *(id for call in calls for id in call["results"])], default=-1)
+    input_ids = [tensor["id"] for part in ("inputs", "constants") for tensor in content[part]]
+    return 1 + max([*input_ids, *(id for call in calls for id in call["results"])], default=-1)
 
 
 def peak_bytes(plan: Plan) -> int:
@@ -40,108 +40,119 @@ def peak_bytes(plan: Plan) -> int:
     >>> peak_bytes(lower(b.build({"y": b.relu(b.tanh(b.exp(x)))})))
     800
     """
-    return max(_held(plan.content["operators"], plan), default=0)
+    return max(_live_bytes(plan.content["operators"], plan), default=0)
 
 
-def rematerialised(plan: Plan) -> Plan:
+def rematerialise(plan: Plan) -> Plan:
     """Return a plan that computes the same in less memory, or the given plan if none does."""
     calls: Sequence[Call] = plan.content["operators"]
-    held = _held(calls, plan)
-    best, least = plan, max(held, default=0)
+    live_bytes = _live_bytes(calls, plan)
+    best, lowest_peak = plan, max(live_bytes, default=0)
     # The backward half begins roughly where most is held.
-    turn = held.index(least) if held else 0
+    turn = live_bytes.index(lowest_peak) if live_bytes else 0
     for count in SEGMENTS:
-        found = _Rewriting(plan, turn, count).written()
-        peak = peak_bytes(found)
-        if peak < least:
-            best, least = found, peak
+        candidate = _Rematerialiser(plan, turn, count).rewrite()
+        peak = peak_bytes(candidate)
+        if peak < lowest_peak:
+            best, lowest_peak = candidate, peak
     return best
 
 
-def _held(calls: Sequence[Call], plan: Plan) -> list[int]:
-    """Return the bytes that are held while each operator runs."""
+def _live_bytes(calls: Sequence[Call], plan: Plan) -> list[int]:
+    """Return the bytes that are live while each operator runs."""
     sizes = plan.sizes
-    last = {id: place for place, call in enumerate(calls) for id in operands_of(call)}
-    kept = {output["id"] for output in plan.content["outputs"]}
-    found: list[int] = []
-    now = 0
-    for place, call in enumerate(calls):
-        now += sum(sizes[result] for result in call["results"])
-        found.append(now)
-        gone = {*operands_of(call), *call["results"]} - kept
-        now -= sum(sizes[id] for id in gone if id in sizes and last.get(id, place) == place)
-    return found
+    last_uses = {id: position for position, call in enumerate(calls) for id in operand_ids(call)}
+    output_ids = {output["id"] for output in plan.content["outputs"]}
+    live_bytes: list[int] = []
+    live = 0
+    for position, call in enumerate(calls):
+        live += sum(sizes[result] for result in call["results"])
+        live_bytes.append(live)
+        ids = {*operand_ids(call), *call["results"]} - output_ids
+        live -= sum(
+            sizes[id] for id in ids if id in sizes and last_uses.get(id, position) == position
+        )
+    return live_bytes
 
 
-class _Rewriting:
+class _Rematerialiser:
     """Rewrites a plan whose first `turn` operators are cut into `count` segments."""
 
     def __init__(self, plan: Plan, turn: int, count: int) -> None:
         self._plan, self._turn = plan, turn
         self._calls: Sequence[Call] = plan.content["operators"]
         self._sizes = dict(plan.sizes)
-        self._made = {r: place for place, call in enumerate(self._calls) for r in call["results"]}
+        self._producers = {
+            r: position for position, call in enumerate(self._calls) for r in call["results"]
+        }
         content = plan.content
-        self._free = free_number(content)
-        self._segments = self._cut(count)
+        self._next_id = next_free_id(content)
+        self._segments = self._divide(count)
         self._kept = {output["id"] for output in content["outputs"]}
-        for place, call in enumerate(self._calls[:turn]):
-            mine = self._segments[place]
+        for position, call in enumerate(self._calls[:turn]):
+            segment = self._segments[position]
             self._kept.update(
                 id
-                for id in operands_of(call)
-                if id in self._made and self._segments[self._made[id]] < mine
+                for id in operand_ids(call)
+                if id in self._producers and self._segments[self._producers[id]] < segment
             )
         # The backward half begins with the last segment, so its values still exist.
         self._kept.update(
-            id for id, place in self._made.items() if self._segment(place) == count - 1
+            id
+            for id, position in self._producers.items()
+            if self._segment_of(position) == count - 1
         )
-        self._again: dict[int, int] = {}
+        self._recomputed: dict[int, int] = {}
 
-    def _cut(self, count: int) -> list[int]:
+    def _divide(self, count: int) -> list[int]:
         """Return the segment of every operator before the turn; segments keep similar sizes."""
-        needed = {id for call in self._calls[self._turn :] for id in operands_of(call)}
+        needed = {id for call in self._calls[self._turn :] for id in operand_ids(call)}
         sizes = [
             sum(self._sizes[r] for r in call["results"] if r in needed)
             for call in self._calls[: self._turn]
         ]
-        total, done = sum(sizes), 0
-        found: list[int] = []
+        total, bytes_before = sum(sizes), 0
+        segments: list[int] = []
         for size in sizes:
-            found.append(min(count - 1, done * count // max(1, total)))
-            done += size
-        return found
+            segments.append(min(count - 1, bytes_before * count // max(1, total)))
+            bytes_before += size
+        return segments
 
-    def _segment(self, place: int) -> int | None:
-        return self._segments[place] if place < self._turn else None
+    def _segment_of(self, position: int) -> int | None:
+        return self._segments[position] if position < self._turn else None
 
-    def written(self) -> Plan:
+    def rewrite(self) -> Plan:
         """Return the plan that recomputes values right before they are used."""
         calls: list[Call] = list(self._calls[: self._turn])
         for call in self._calls[self._turn :]:
-            calls += [self._copied(place) for place in self._missing(call)]
-            calls.append(renamed(call, self._again))
+            calls += [self._recompute(position) for position in self._find_missing(call)]
+            calls.append(rename_operands(call, self._recomputed))
         content = {**self._plan.content, "operators": calls}
         return replace(self._plan, content=content, sizes=self._sizes)
 
-    def _missing(self, call: Call) -> list[int]:
+    def _find_missing(self, call: Call) -> list[int]:
         """Return the operators that have to run again for a given one, in order."""
-        found: set[int] = set()
-        waiting = operands_of(call)
-        while waiting:
-            id = waiting.pop()
-            place = self._made.get(id, self._turn)
-            if place >= self._turn or id in self._kept or id in self._again or place in found:
+        positions: set[int] = set()
+        queue = operand_ids(call)
+        while queue:
+            id = queue.pop()
+            position = self._producers.get(id, self._turn)
+            if (
+                position >= self._turn
+                or id in self._kept
+                or id in self._recomputed
+                or position in positions
+            ):
                 continue
-            found.add(place)
-            waiting += operands_of(self._calls[place])
-        return sorted(found)
+            positions.add(position)
+            queue += operand_ids(self._calls[position])
+        return sorted(positions)
 
-    def _copied(self, place: int) -> Call:
-        call = renamed(self._calls[place], self._again)
-        results = list(range(self._free, self._free + len(call["results"])))
-        self._free += len(results)
+    def _recompute(self, position: int) -> Call:
+        call = rename_operands(self._calls[position], self._recomputed)
+        results = list(range(self._next_id, self._next_id + len(call["results"])))
+        self._next_id += len(results)
         for old, new in zip(call["results"], results, strict=True):
-            self._again[old] = new
+            self._recomputed[old] = new
             self._sizes[new] = self._sizes[old]
         return {**call, "results": results}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Container, Mapping
 from typing import Any
 
 from tests.places import SPEC
-from webnnm.compiler.pipeline import LEGALISATIONS, Target, transformed
-from webnnm.compiler.traps import EVERY, Trap
+from webnnm.compiler.pipeline import LEGALISATIONS, Target, run_passes
+from webnnm.compiler.traps import ALL_TRAPS, Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 
@@ -18,11 +18,11 @@ Make = Callable[[GraphBuilder], Operand | dict[str, Operand]]
 def legalise(
     graph: Graph,
     limits: Mapping[str, Any],
-    traps: Collection[Trap] = EVERY,
+    traps: Collection[Trap] = ALL_TRAPS,
     fixed: Container[str] = (),
 ) -> tuple[Graph, list[str]]:
     """Return a graph that a device of these limits and traps computes, and what was rewritten."""
-    return transformed(graph, Target(limits, traps, fixed), LEGALISATIONS)
+    return run_passes(graph, Target(limits, traps, fixed), LEGALISATIONS)
 
 
 def chromium_limits() -> dict[str, Any]:

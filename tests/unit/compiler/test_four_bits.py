@@ -11,7 +11,7 @@ from tests.unit.backends.fake_webnn import FakeWebNN
 from tests.unit.compiler.legalising import built, chromium_limits, legalise
 from webnnm.backends.reference import evaluate
 from webnnm.backends.webnn import WebNNBackend
-from webnnm.compiler.four_bits import held
+from webnnm.compiler.four_bits import storage_type
 from webnnm.compiler.limits import Limits
 from webnnm.core.arrays import HostArray
 from webnnm.graph.builder import GraphBuilder
@@ -90,7 +90,7 @@ def test_numbers_are_the_same(make: Any, dtype: str, limits: dict[str, Any]) -> 
         for type in node.types:
             assert type.dtype not in ENDS
         if isinstance(node, OperatorNode):
-            assert all(type.dtype in bounds.dtypes for type, bounds in known.places(node))
+            assert all(type.dtype in bounds.dtypes for type, bounds in known.typed_bounds(node))
     assert any(f" {dtype} " in text for text in rewrites)
     values: dict[str, Any] = {
         name: FEEDS.get(name, np.resize(ENDS[dtype], operand.shape))
@@ -105,7 +105,7 @@ def test_numbers_are_the_same(make: Any, dtype: str, limits: dict[str, Any]) -> 
     expected, found = evaluate(graph, values), evaluate(fitted, given)
     for name, operand in graph.outputs.items():
         array = found[name]
-        assert fitted.outputs[name].type == held(known, operand.type)
+        assert fitted.outputs[name].type == storage_type(known, operand.type)
         if operand.dtype in ENDS:
             array = HostArray(*operand.type, array.tobytes()).tolist()
         np.testing.assert_array_equal(array, expected[name])
@@ -137,8 +137,8 @@ def test_an_input_that_will_be_a_constant_stays(limits: dict[str, Any]) -> None:
 def test_a_backend_that_computes_four_bits_is_left_alone() -> None:
     graph = built(lambda b: ends(b, "int4") + 1)
     assert legalise(graph, {"add": {}, "cast": {}}) == (graph, [])
-    assert held(Limits({"cast": {}}), TensorType("int4", (3,))) == ("int4", (3,))
-    assert held(Limits({"add": {}}), TensorType("int4", (3,))) == ("uint8", (2,))
+    assert storage_type(Limits({"cast": {}}), TensorType("int4", (3,))) == ("int4", (3,))
+    assert storage_type(Limits({"add": {}}), TensorType("int4", (3,))) == ("uint8", (2,))
 
 
 async def test_tensors_are_bytes_and_graphs_are_told_apart(limits: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from webnnm.backends.reference import evaluate
 from webnnm.compiler import traps
 from webnnm.compiler.limits import Limits
 from webnnm.compiler.plan import lower
-from webnnm.compiler.ranks import merged
+from webnnm.compiler.ranks import merge_axes
 from webnnm.compiler.traps.constants import check_constants, split_constant
 from webnnm.core.errors import BackendError, Span
 from webnnm.graph.builder import GraphBuilder
@@ -59,7 +59,7 @@ def check(make: Make, limits: dict[str, Any]) -> tuple[Graph, list[str]]:
     for node in fitted.nodes():
         if isinstance(node, OperatorNode):
             assert node.operator.name in known.operators
-            for type, bounds in known.places(node):
+            for type, bounds in known.typed_bounds(node):
                 assert type.dtype in bounds.dtypes
                 assert bounds.ranks[0] <= len(type.shape) <= bounds.ranks[1]
     values = values_for(graph)
@@ -360,7 +360,7 @@ def test_merging_keeps_what_broadcasts_apart() -> None:
             kept = result[generator.randint(0, len(result)) :]
             shapes.append(tuple(generator.choice((1, size)) for size in kept))
         full = tuple(np.broadcast_shapes(*shapes))
-        groups = merged(shapes, full)
+        groups = merge_axes(shapes, full)
         assert [axis for group in groups for axis in group] == list(range(len(full)))
         arrays = [np.arange(np.prod(shape, dtype=int)).reshape(shape) for shape in shapes]
         grouped = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webnnm import custom_gradient, grad, hessian, jit, jvp, remat, value_and_grad, vmap, xp
-from webnnm.compiler.passes.simplify import simplified
+from webnnm.compiler.passes.simplify import simplify
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes
 from webnnm.eager.device import Device
@@ -139,7 +139,7 @@ def test_intermediate_results_are_not_kept_but_computed_again() -> None:
         step = jit(grad(loss))
         step(w, a)
         (traced,) = step._traces.values()
-        return lower(simplified(plain_graph(traced.graph)))
+        return lower(simplify(plain_graph(traced.graph)))
 
     plain, again = compiled(network(lambda f: f)), compiled(network(remat))
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.graph.scans import GIVEN, run, scan
 from webnnm.compiler.plan import lower
-from webnnm.compiler.scanned import scanned
+from webnnm.compiler.scanned import merge_scan_plans
 
 np = pytest.importorskip("numpy")
 
@@ -55,7 +55,7 @@ def test_names_say_what_is_carried_sliced_and_stacked() -> None:
 
 def plan(length: int, label: str = "") -> Any:
     parts = scan(length, label)
-    return scanned(parts, *map(lower, (parts.before, parts.body, parts.after)))
+    return merge_scan_plans(parts, *map(lower, (parts.before, parts.body, parts.after)))
 
 
 def test_the_plan_has_the_inputs_and_outputs_of_the_unrolled_graph() -> None:

@@ -12,7 +12,7 @@ from webnnm import GraphBuilder
 from webnnm.backends.kernels import computable
 from webnnm.backends.reference import evaluate
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import again, rewrite
+from webnnm.graph.transforms.rewrite import reapply, rewrite
 from webnnm.ops import factors, linear_systems
 from webnnm.ops.declare.tensors import OperatorError
 
@@ -113,7 +113,7 @@ def test_factors_are_orthonormal_where_each_row_is_added_up_in_an_order_of_its_o
     def rounded_by_row(b: GraphBuilder, node: Node) -> Operand | None:
         if not isinstance(node, OperatorNode) or node.operator.name != "reduceSum":
             return None
-        y = again(b, node, *node.operands)
+        y = reapply(b, node, *node.operands)
         assert isinstance(y, Operand)
         return y + b.constant(rng.choice([-1e-7, 0.0, 1e-7], y.shape).astype(np.float32))
 

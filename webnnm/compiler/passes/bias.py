@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from webnnm.compiler.passes.layout import FILTERS
-from webnnm.compiler.passes.pending_transposes import reshaped
+from webnnm.compiler.passes.layout import CONVOLUTIONS
+from webnnm.compiler.passes.pending_transposes import reshape
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import rewrite_from
 
 
-def with_biases(graph: Graph) -> Graph:
+def fuse_biases(graph: Graph) -> Graph:
     """Return the graph with one number per filter added by the convolution itself.
 
     It saves a pass over the image. A convolution whose result has other users stays as it is.
@@ -19,8 +19,8 @@ def with_biases(graph: Graph) -> Graph:
     >>> b = GraphBuilder()
     >>> x, w = b.input("x", "float32", [1, 2, 8, 8]), b.input("w", "float32", [3, 2, 3, 3])
     >>> y = b.conv2d(x, w) + b.input("c", "float32", [3, 1, 1])
-    >>> found = with_biases(b.build({"y": y}))
-    >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
+    >>> graph = fuse_biases(b.build({"y": y}))
+    >>> [node.operator.name for node in graph.nodes() if isinstance(node, OperatorNode)]
     ['reshape', 'conv2d']
     """
     users = Counter(operand.number for operand in graph.outputs.values())
@@ -31,9 +31,12 @@ def with_biases(graph: Graph) -> Graph:
             if node.operator.name == "add":
                 adds.append(node)
     # For every addition, in graph order, the operand that is a convolution.
-    places = iter(
+    convolutions = iter(
         [
-            max((k for k, o in enumerate(node.operands) if o and _takes(o, users)), default=None)
+            max(
+                (k for k, o in enumerate(node.operands) if o and _can_take_bias(o, users)),
+                default=None,
+            )
             for node in adds
         ]
     )
@@ -41,10 +44,10 @@ def with_biases(graph: Graph) -> Graph:
     def rule(b: GraphBuilder, node: Node) -> Operand | None:
         if not isinstance(node, OperatorNode) or node.operator.name != "add":
             return None
-        place = next(places)
-        if place is None:
+        k = next(convolutions)
+        if k is None:
             return None
-        image, added = node.operands[place], node.operands[1 - place]
+        image, added = node.operands[k], node.operands[1 - k]
         if image is None or added is None or not isinstance(image.node, OperatorNode):
             return None
         options = image.node.options
@@ -53,20 +56,20 @@ def with_biases(graph: Graph) -> Graph:
         per_filter = tuple(filters if letter == "c" else 1 for letter in layout)
         if (1,) * (4 - added.rank) + added.shape != per_filter:
             return None
-        given = [*image.node.operands[:2], reshaped(added, (filters,))]
-        found = b.apply(image.node.operator, given, options)
-        assert isinstance(found, Operand)
-        return found
+        operands = [*image.node.operands[:2], reshape(added, (filters,))]
+        fused = b.apply(image.node.operator, operands, options)
+        assert isinstance(fused, Operand)
+        return fused
 
     return rewrite_from(graph, rule, 0)
 
 
-def _takes(operand: Operand, users: Counter[int]) -> bool:
+def _can_take_bias(operand: Operand, users: Counter[int]) -> bool:
     """Return whether an operand is a convolution without a bias or other users."""
     node = operand.node
     return (
         users[operand.number] == 1
         and isinstance(node, OperatorNode)
-        and node.operator.name in FILTERS
+        and node.operator.name in CONVOLUTIONS
         and node.operands[2] is None
     )

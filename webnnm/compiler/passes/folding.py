@@ -13,7 +13,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import rewrite
 
-MOST_FOLDED = 64
+MAX_ELEMENTS = 64
 """Constants with more elements are left to the device."""
 
 
@@ -40,7 +40,7 @@ _RULES: dict[str, Any] = {
 }
 
 
-def folded(graph: Graph) -> Graph:
+def fold_constants(graph: Graph) -> Graph:
     """Return the graph with float32 arithmetic on constants replaced by its result.
 
     Operands have one element or the shape of the result. Operations that overflow or are undefined
@@ -49,8 +49,8 @@ def folded(graph: Graph) -> Graph:
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [2])
     >>> third = b.constant(1, "float32") / b.max(b.constant(3, "float32"), 1)
-    >>> found = folded(b.build({"y": x * third}))
-    >>> [node.operator.name for node in found.nodes() if isinstance(node, OperatorNode)]
+    >>> graph = fold_constants(b.build({"y": x * third}))
+    >>> [node.operator.name for node in graph.nodes() if isinstance(node, OperatorNode)]
     ['mul']
     """
     return rewrite(graph, _rule, _RULES)
@@ -60,7 +60,7 @@ def _rule(b: GraphBuilder, node: Node) -> Operand | None:
     assert isinstance(node, OperatorNode)
     (type,) = node.types
     size = count(type.shape)
-    if type.dtype != "float32" or size > MOST_FOLDED:
+    if type.dtype != "float32" or size > MAX_ELEMENTS:
         return None
     columns: list[Any] = []
     for operand in node.operands:
@@ -74,9 +74,9 @@ def _rule(b: GraphBuilder, node: Node) -> Operand | None:
         columns.append(values if len(values) == size else [values[0]] * size)
     try:
         rule = _RULES[node.operator.name]
-        found = array("f", [rule(*row) for row in zip(*columns, strict=True)])
+        results = array("f", [rule(*row) for row in zip(*columns, strict=True)])
     except (ArithmeticError, ValueError):
         return None
-    if not all(map(math.isfinite, chain(found, *columns))):
+    if not all(map(math.isfinite, chain(results, *columns))):
         return None
-    return b.constant(found, type.dtype, type.shape)
+    return b.constant(results, type.dtype, type.shape)

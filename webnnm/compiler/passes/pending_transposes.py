@@ -11,7 +11,7 @@ from webnnm.graph.node import ConstantNode, Operand
 
 Permutation = tuple[int, ...]
 
-MOST_FOLDED = 1024
+MAX_CONSTANT_ELEMENTS = 1024
 """Constants of up to this many elements are transposed in Python, larger ones on the device."""
 
 
@@ -40,18 +40,18 @@ def inverse(permutation: Sequence[int]) -> Permutation:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-def transposed(value: Value, permutation: Sequence[int]) -> Value:
+def transpose(value: Value, permutation: Sequence[int]) -> Value:
     """Return the transpose of a value."""
     if isinstance(value, PendingTranspose):
         operand, permutation = value.operand, [value.permutation[k] for k in permutation]
     else:
         operand = value
     # Sorted already: nothing to do.
-    ordered = all(a == b for a, b in enumerate(permutation))
-    return operand if ordered else PendingTranspose(operand, tuple(permutation))
+    is_identity = all(a == b for a, b in enumerate(permutation))
+    return operand if is_identity else PendingTranspose(operand, tuple(permutation))
 
 
-def reshaped(x: Operand, shape: Sequence[int]) -> Operand:
+def reshape(x: Operand, shape: Sequence[int]) -> Operand:
     """Return an operand in another shape; a constant stays a constant."""
     if x.shape == tuple(shape):
         return x
@@ -61,36 +61,40 @@ def reshaped(x: Operand, shape: Sequence[int]) -> Operand:
     return x.builder.reshape(x, new_shape=shape)
 
 
-def plain(value: Value) -> Operand:
+def to_operand(value: Value) -> Operand:
     """Return a value as an operand, transposed in the graph if need be.
 
     >>> from webnnm import GraphBuilder
     >>> x = GraphBuilder().input("x", "float32", [2, 1, 3])
-    >>> plain(transposed(transposed(x, (2, 1, 0)), (2, 1, 0))) is x
+    >>> to_operand(transpose(transpose(x, (2, 1, 0)), (2, 1, 0))) is x
     True
     """
     if isinstance(value, Operand):
         return value
     x, order = value.operand, value.permutation
-    long = [k for k in order if x.shape[k] > 1]
-    if long == sorted(long):  # only dimensions of size 1 move
-        return reshaped(x, value.shape)
+    long_axes = [k for k in order if x.shape[k] > 1]
+    if long_axes == sorted(long_axes):  # only dimensions of size 1 move
+        return reshape(x, value.shape)
     node = x.node
-    if isinstance(node, ConstantNode) and x.dtype in FORMATS and count(x.shape) <= MOST_FOLDED:
+    if (
+        isinstance(node, ConstantNode)
+        and x.dtype in FORMATS
+        and count(x.shape) <= MAX_CONSTANT_ELEMENTS
+    ):
         steps, flat = strides_of(x.shape), node.array.values()
-        places = [0]
+        indices = [0]
         for k in order:
-            places = [place + i * steps[k] for place in places for i in range(x.shape[k])]
-        return x.builder.constant([flat[place] for place in places], x.dtype, value.shape)
+            indices = [index + i * steps[k] for index in indices for i in range(x.shape[k])]
+        return x.builder.constant([flat[index] for index in indices], x.dtype, value.shape)
     return x.builder.transpose(x, permutation=order)
 
 
-def stored(value: Value, permutation: Permutation) -> Operand:
+def to_stored_order(value: Value, permutation: Permutation) -> Operand:
     """Return the operand whose transpose by the permutation broadcasts as the value does."""
     rank = len(permutation)
     shape = value.shape
     if len(shape) == 0:
-        return plain(value)
+        return to_operand(value)
     if len(shape) < rank:
-        value = reshaped(plain(value), (*(1,) * (rank - len(shape)), *shape))
-    return plain(transposed(value, inverse(permutation)))
+        value = reshape(to_operand(value), (*(1,) * (rank - len(shape)), *shape))
+    return to_operand(transpose(value, inverse(permutation)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from webnnm.compiler.passes.pending_transposes import reshaped
+from webnnm.compiler.passes.pending_transposes import reshape
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
@@ -13,19 +13,19 @@ from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import rewrite
 
 CLAMPS = ("clamp", "relu")
-MOST_COMPARED = 64
+MAX_COMPARED = 64
 """Constants of up to this many elements are examined."""
-MOST_SUMMED = 4096
+MAX_SUMMED = 4096
 """Sums of sums of up to this many elements become one."""
 
 
-def simplified(graph: Graph) -> Graph:
+def simplify(graph: Graph) -> Graph:
     """Return the graph without identities, and with successive reshapes merged into one.
 
     >>> b = GraphBuilder()
     >>> x = b.input("x", "float32", [2, 3])
     >>> y = b.relu(b.cast(b.reshape(b.reshape(x, new_shape=[6]), new_shape=[2, 3]), type="float32"))
-    >>> [type(node).__name__ for node in simplified(b.build({"y": y * 1 + 0})).nodes()]
+    >>> [type(node).__name__ for node in simplify(b.build({"y": y * 1 + 0})).nodes()]
     ['InputNode', 'OperatorNode']
     """
     return rewrite(graph, _rule, _RULES)
@@ -33,32 +33,32 @@ def simplified(graph: Graph) -> Graph:
 
 def _rule(b: GraphBuilder, node: Node) -> Operand | None:
     assert isinstance(node, OperatorNode)
-    found = _RULES[node.operator.name](node)
+    simpler = _RULES[node.operator.name](node)
     # Broadcasting against the removed operand may have changed the shape.
-    return found if found is not None and found.type == node.types[0] else None
+    return simpler if simpler is not None and simpler.type == node.types[0] else None
 
 
-def _first(node: OperatorNode) -> Operand | None:
+def _drop_if_unchanged(node: OperatorNode) -> Operand | None:
     """Return the operand: if it has the type of the result, the operator does nothing."""
     return node.operands[0]
 
 
-def _alone(node: OperatorNode) -> Operand | None:
+def _drop_if_alone(node: OperatorNode) -> Operand | None:
     return node.operands[0] if len(node.operands) == 1 else None
 
 
-def _reshape(node: OperatorNode) -> Operand | None:
+def _merge_reshapes(node: OperatorNode) -> Operand | None:
     (x,) = node.operands
     assert x is not None
     source, shape = x, node.types[0].shape
-    while (inner := _of(source, "reshape")) is not None:
+    while (inner := _operand_of(source, "reshape")) is not None:
         source = inner
     if source is x and x.shape != shape and not isinstance(x.node, ConstantNode):
         return None
-    return reshaped(source, shape)
+    return reshape(source, shape)
 
 
-def _gemm(node: OperatorNode) -> Operand | None:
+def _drop_addend(node: OperatorNode) -> Operand | None:
     """Drop the addend of a product with β = 0: it may crash browsers."""
     a, b, c = node.operands
     if c is None or node.options["beta"] != 0:
@@ -67,7 +67,7 @@ def _gemm(node: OperatorNode) -> Operand | None:
     return a.builder.gemm(a, b, **node.options)
 
 
-def _clamp(node: OperatorNode) -> Operand | None:
+def _merge_clamps(node: OperatorNode) -> Operand | None:
     """Merge the bounds of nested clamps; a relu is a clamp from 0."""
     (x,) = node.operands
     assert x is not None
@@ -78,10 +78,10 @@ def _clamp(node: OperatorNode) -> Operand | None:
     if inner is None or inner.operator.name not in CLAMPS:
         return x if (low, high) == (-math.inf, math.inf) else None
     bounds = _bounds(inner)
-    first, last = (min(max(bound, low), high) for bound in bounds)
-    if (first, last) == bounds:
+    new_low, new_high = (min(max(bound, low), high) for bound in bounds)
+    if (new_low, new_high) == bounds:
         return x
-    return x.builder.clamp(inner.operands[0], min_value=first, max_value=last)
+    return x.builder.clamp(inner.operands[0], min_value=new_low, max_value=new_high)
 
 
 def _bounds(node: OperatorNode) -> tuple[float, float]:
@@ -92,37 +92,39 @@ def _bounds(node: OperatorNode) -> tuple[float, float]:
     return max(-math.inf, node.options["min_value"]), min(math.inf, node.options["max_value"])
 
 
-def _neg(node: OperatorNode) -> Operand | None:
+def _merge_negations(node: OperatorNode) -> Operand | None:
     (x,) = node.operands
-    return x and _of(x, "neg")
+    return x and _operand_of(x, "neg")
 
 
-def _reduce_sum(node: OperatorNode) -> Operand | None:
+def _merge_sums(node: OperatorNode) -> Operand | None:
     (x,) = node.operands
     assert x is not None
-    found = _sum(x, node.options["axes"], node.types[0].shape)
-    # Nothing changed: the same node was found again.
-    return None if isinstance(found.node, OperatorNode) and found.node.operands == (x,) else found
+    total = _sum(x, node.options["axes"], node.types[0].shape)
+    # Nothing changed: the builder returned the same node.
+    return None if isinstance(total.node, OperatorNode) and total.node.operands == (x,) else total
 
 
 def _sum(x: Operand, axes: Sequence[int], shape: Shape) -> Operand:
     """Return Σ x in a shape. Σ Σ x becomes one sum, and Σ −x becomes −Σ x, which negates less."""
-    inner = _of(x, "neg")
+    inner = _operand_of(x, "neg")
     if inner is not None and count(shape) < count(x.shape):
         return -_sum(inner, axes, shape)
-    inner = _of(x, "reduceSum")
+    inner = _operand_of(x, "reduceSum")
     # A sum with other users is then computed twice, which matters for large operands.
-    if inner is not None and count(inner.shape) <= MOST_SUMMED:
+    if inner is not None and count(inner.shape) <= MAX_SUMMED:
         assert isinstance(x.node, OperatorNode)
-        gone = set(x.node.options["axes"])
-        kept = x.node.options["keep_dimensions"]
-        left = [axis for axis in range(inner.rank) if kept or axis not in gone]
-        return _sum(inner, sorted(gone | {left[axis] for axis in axes}), shape)
+        summed_axes = set(x.node.options["axes"])
+        keeps_dimensions = x.node.options["keep_dimensions"]
+        remaining_axes = [
+            axis for axis in range(inner.rank) if keeps_dimensions or axis not in summed_axes
+        ]
+        return _sum(inner, sorted(summed_axes | {remaining_axes[axis] for axis in axes}), shape)
     keep = len(shape) == x.rank
-    return reshaped(x.builder.reduce_sum(x, axes=axes, keep_dimensions=keep), shape)
+    return reshape(x.builder.reduce_sum(x, axes=axes, keep_dimensions=keep), shape)
 
 
-def _of(x: Operand, name: str) -> Operand | None:
+def _operand_of(x: Operand, name: str) -> Operand | None:
     """Return the operand of an operator of this name, None if `x` is not a result of one."""
     node = x.node
     return (
@@ -130,36 +132,36 @@ def _of(x: Operand, name: str) -> Operand | None:
     )
 
 
-def _neutral(number: float, *, both: bool) -> Callable[[OperatorNode], Operand | None]:
+def _drop_neutral(number: float, *, both: bool) -> Callable[[OperatorNode], Operand | None]:
     """Drop an operand that is this number everywhere: the second operand, or either of them."""
 
-    def found(node: OperatorNode) -> Operand | None:
+    def drop(node: OperatorNode) -> Operand | None:
         x, z = node.operands
-        if _is(z, number):
+        if _is_constant(z, number):
             return x
-        return z if both and _is(x, number) else None
+        return z if both and _is_constant(x, number) else None
 
-    return found
+    return drop
 
 
-def _is(x: Operand | None, number: float) -> bool:
+def _is_constant(x: Operand | None, number: float) -> bool:
     node = x and x.node
-    if not isinstance(node, ConstantNode) or node.array.data.nbytes > 4 * MOST_COMPARED:
+    if not isinstance(node, ConstantNode) or node.array.data.nbytes > 4 * MAX_COMPARED:
         return False
     return {*node.array.values()} <= {number}
 
 
 _RULES: dict[str, Callable[[OperatorNode], Operand | None]] = {
-    **dict.fromkeys(("cast", "expand", "identity", "pad", "slice", "tile"), _first),
-    **dict.fromkeys(CLAMPS, _clamp),
-    "add": _neutral(0, both=True),
-    "concat": _alone,
-    "div": _neutral(1, both=False),
-    "gemm": _gemm,
-    "mul": _neutral(1, both=True),
-    "neg": _neg,
-    "pow": _neutral(1, both=False),
-    "reduceSum": _reduce_sum,
-    "reshape": _reshape,
-    "sub": _neutral(0, both=False),
+    **dict.fromkeys(("cast", "expand", "identity", "pad", "slice", "tile"), _drop_if_unchanged),
+    **dict.fromkeys(CLAMPS, _merge_clamps),
+    "add": _drop_neutral(0, both=True),
+    "concat": _drop_if_alone,
+    "div": _drop_neutral(1, both=False),
+    "gemm": _drop_addend,
+    "mul": _drop_neutral(1, both=True),
+    "neg": _merge_negations,
+    "pow": _drop_neutral(1, both=False),
+    "reduceSum": _merge_sums,
+    "reshape": _merge_reshapes,
+    "sub": _drop_neutral(0, both=False),
 }

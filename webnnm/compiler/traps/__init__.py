@@ -39,5 +39,5 @@ TRAPS = (
     *constants.TRAPS,
 )
 GUARDS = (*numbers.GUARDS, *quantisation.GUARDS, *constants.GUARDS)
-EVERY = (*TRAPS, *GUARDS)
+ALL_TRAPS = (*TRAPS, *GUARDS)
 """The traps to expect of an unknown implementation."""

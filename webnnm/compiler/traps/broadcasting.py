@@ -6,10 +6,10 @@ from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import again
+from webnnm.graph.transforms.rewrite import reapply
 
 
-def _expanded_input(b: GraphBuilder, node: Node) -> Operand | None:
+def _expand_input(b: GraphBuilder, node: Node) -> Operand | None:
     """prelu(x, slope) → prelu(x expanded to the result, slope)."""
     shape = node.types[0].shape
     if not isinstance(node, OperatorNode):
@@ -17,8 +17,8 @@ def _expanded_input(b: GraphBuilder, node: Node) -> Operand | None:
     x, slope = node.operands
     if x is None or x.shape == shape:
         return None
-    found = again(b, node, b.expand(x, new_shape=shape), slope)
-    return found if isinstance(found, Operand) else None
+    result = reapply(b, node, b.expand(x, new_shape=shape), slope)
+    return result if isinstance(result, Operand) else None
 
 
 TRAPS = (
@@ -32,6 +32,6 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_expanded_input,
+        rule=_expand_input,
     ),
 )

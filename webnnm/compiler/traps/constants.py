@@ -52,7 +52,7 @@ def split_constant(
     return b.reshape(b.concat(parts, axis=0), new_shape=type.shape)
 
 
-def _cast_constant(b: GraphBuilder, node: Node) -> Operand | None:
+def _reshape_before_cast(b: GraphBuilder, node: Node) -> Operand | None:
     """The cast of a float16 constant → the same in another shape, reshaped."""
     if not isinstance(node, OperatorNode) or node.types[0].dtype != "float32":
         return None
@@ -60,8 +60,8 @@ def _cast_constant(b: GraphBuilder, node: Node) -> Operand | None:
     if x is None or x.dtype != "float16" or not _is_constant(x):
         return None
     size = count(x.shape)
-    other = b.reshape(x, new_shape=(1, size) if x.rank == 1 else (size,))
-    return b.reshape(b.cast(other, type="float32"), new_shape=x.shape)
+    reshaped = b.reshape(x, new_shape=(1, size) if x.rank == 1 else (size,))
+    return b.reshape(b.cast(reshaped, type="float32"), new_shape=x.shape)
 
 
 def _is_constant(operand: Operand | None) -> bool:
@@ -95,7 +95,7 @@ GUARDS = (
                 alone=True,
             ),
         ),
-        rule=_cast_constant,
+        rule=_reshape_before_cast,
         dtypes=frozenset({"float16"}),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.compiler.traps.evidence import Probe, Sketch, SketchTensor, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node
@@ -14,7 +14,7 @@ from webnnm.graph.transforms.rewrite import Replacement
 POOLS = frozenset({"averagePool2d", "l2Pool2d", "maxPool2d"})
 
 
-def _late(name: str) -> Callable[[GraphBuilder, Node], Replacement | None]:
+def _import_rule(name: str) -> Callable[[GraphBuilder, Node], Replacement | None]:
     """Return a rule of `compiler/images.py`, which only models with images need."""
 
     def rule(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -25,23 +25,23 @@ def _late(name: str) -> Callable[[GraphBuilder, Node], Replacement | None]:
     return rule
 
 
-def _square(g: Sketch, size: int) -> Drawn:
+def _draw_square(g: Sketch, size: int) -> SketchTensor:
     """Return an image of one channel with the numbers 1, 2, 3, …"""
     return g.tensor([float(n + 1) for n in range(size * size)], "float32", [1, 1, size, size])
 
 
-def _image(values: list[float], size: int) -> Values:
+def _image_values(values: list[float], size: int) -> Values:
     return Values(values, "float32", [1, 1, size, size])
 
 
-def _spread(g: Sketch, padding: list[int], **options: Any) -> Drawn:
+def _draw_transposed_convolution(g: Sketch, padding: list[int], **options: Any) -> SketchTensor:
     """Return 1 and 2 in a row, convolved with 1 and 10."""
     x = g.tensor([1.0, 2.0], "float32", [1, 1, 1, 2])
     kernel = g.constant([1.0, 10.0], "float32", [1, 1, 1, 2])
     return g.convTranspose2d(x, kernel, padding=[0, 0, *padding], **options)
 
 
-def _line(values: list[float]) -> Values:
+def _row_values(values: list[float]) -> Values:
     return Values(values, "float32", [1, 1, 1, len(values)])
 
 
@@ -52,15 +52,15 @@ TRAPS = (
         evidence=(
             Probe(
                 lambda g: [
-                    g.averagePool2d(_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
-                    g.maxPool2d(_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
-                    g.l2Pool2d(_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
+                    g.averagePool2d(_draw_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
+                    g.maxPool2d(_draw_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
+                    g.l2Pool2d(_draw_square(g, 3), windowDimensions=[2, 2], dilations=[2, 2]),
                 ],
-                [_image([5.0], 1), _image([9.0], 1), _image([140**0.5], 1)],
+                [_image_values([5.0], 1), _image_values([9.0], 1), _image_values([140**0.5], 1)],
                 alone=True,
             ),
         ),
-        rule=_late("dilated_pool"),
+        rule=_import_rule("decompose_dilated_pool"),
     ),
     Trap(
         operators=POOLS,
@@ -69,22 +69,24 @@ TRAPS = (
         evidence=(
             Probe(
                 lambda g: [
-                    g.averagePool2d(_square(g, 2), windowDimensions=[2, 2], padding=[1, 1, 1, 1]),
+                    g.averagePool2d(
+                        _draw_square(g, 2), windowDimensions=[2, 2], padding=[1, 1, 1, 1]
+                    ),
                     g.maxPool2d(
                         g.tensor([-1.0, -2.0, -3.0, -4.0], "float32", [1, 1, 2, 2]),
                         windowDimensions=[2, 2],
                         padding=[1, 1, 1, 1],
                     ),
-                    g.l2Pool2d(_square(g, 2), windowDimensions=[2, 2], padding=[1, 1, 1, 1]),
+                    g.l2Pool2d(_draw_square(g, 2), windowDimensions=[2, 2], padding=[1, 1, 1, 1]),
                 ],
                 [
-                    _image([1.0, 1.5, 2.0, 2.0, 2.5, 3.0, 3.0, 3.5, 4.0], 3),
-                    _image([-1.0, -1.0, -2.0, -1.0, -1.0, -2.0, -3.0, -3.0, -4.0], 3),
-                    _image([n**0.5 for n in (1, 5, 4, 10, 30, 20, 9, 25, 16)], 3),
+                    _image_values([1.0, 1.5, 2.0, 2.0, 2.5, 3.0, 3.0, 3.5, 4.0], 3),
+                    _image_values([-1.0, -1.0, -2.0, -1.0, -1.0, -2.0, -3.0, -3.0, -4.0], 3),
+                    _image_values([n**0.5 for n in (1, 5, 4, 10, 30, 20, 9, 25, 16)], 3),
                 ],
             ),
         ),
-        rule=_late("padded_pool"),
+        rule=_import_rule("pad_before_pool"),
     ),
     Trap(
         operators=frozenset({"convTranspose2d"}),
@@ -101,21 +103,27 @@ TRAPS = (
                 alone=True,
             ),
             Probe(
-                lambda g: _spread(g, [0, 0], dilations=[1, 2]),
-                _line([1.0, 2.0, 10.0, 20.0]),
+                lambda g: _draw_transposed_convolution(g, [0, 0], dilations=[1, 2]),
+                _row_values([1.0, 2.0, 10.0, 20.0]),
                 alone=True,
             ),
         ),
-        rule=_late("grouped_transpose"),
+        rule=_import_rule("decompose_grouped_transpose"),
     ),
     Trap(
         operators=frozenset({"convTranspose2d"}),
         reason="padding is refused, or gives wrong numbers; the result is cut to size instead",
         evidence=(
-            Probe(lambda g: _spread(g, [1, 0]), _line([12.0, 20.0]), alone=True),
-            Probe(lambda g: _spread(g, [1, 1]), _line([12.0]), alone=True),
+            Probe(
+                lambda g: _draw_transposed_convolution(g, [1, 0]),
+                _row_values([12.0, 20.0]),
+                alone=True,
+            ),
+            Probe(
+                lambda g: _draw_transposed_convolution(g, [1, 1]), _row_values([12.0]), alone=True
+            ),
         ),
-        rule=_late("padded_transpose"),
+        rule=_import_rule("crop_padded_transpose"),
     ),
     Trap(
         operators=frozenset({"conv2d"}),
@@ -135,6 +143,6 @@ TRAPS = (
                 Values([31.5, 3.5], "float32", [1, 2, 1, 1]),
             ),
         ),
-        rule=_late("unread"),
+        rule=_import_rule("crop_unread_cells"),
     ),
 )

@@ -8,12 +8,12 @@ from webnnm.core.dtypes import SIGNED, is_float
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, again
+from webnnm.graph.transforms.rewrite import Replacement, reapply
 
 SUMS = frozenset({"reduceL1", "reduceSum", "reduceSumSquare"})
 
 
-def _guarded_division(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_division(b: GraphBuilder, node: Node) -> Operand | None:
     """Integer a / b → where(b is 0 or -1, a · b, a / where(b is 0 or -1, 1, b)).
 
     The product is the quotient for -1, and 0 for 0, as in NumPy.
@@ -23,35 +23,35 @@ def _guarded_division(b: GraphBuilder, node: Node) -> Operand | None:
     dividend, divisor = node.operands
     assert dividend is not None
     assert divisor is not None
-    if _harmless(divisor):
+    if _is_harmless(divisor):
         return None
     # One of two neighbours is odd, so the product is 0 (even modulo 2^32) only if a factor is.
-    tested = divisor * (divisor + 1) if divisor.dtype in SIGNED else divisor
-    harmful = b.equal(tested, b.constant(0, divisor.dtype))
-    safe = b.where(harmful, b.constant(1, divisor.dtype), divisor)
-    return b.where(harmful, dividend * divisor, b.div(dividend, safe))
+    zero_if_harmful = divisor * (divisor + 1) if divisor.dtype in SIGNED else divisor
+    is_harmful = b.equal(zero_if_harmful, b.constant(0, divisor.dtype))
+    safe = b.where(is_harmful, b.constant(1, divisor.dtype), divisor)
+    return b.where(is_harmful, dividend * divisor, b.div(dividend, safe))
 
 
-def _harmless(divisor: Operand) -> bool:
+def _is_harmless(divisor: Operand) -> bool:
     """Return whether a divisor is known to be neither 0 nor -1."""
     signed = divisor.dtype in SIGNED
-    node = _bare(divisor).node
+    node = _source_of(divisor).node
     if isinstance(node, ConstantNode):
         return not {0, -1 if signed else 0} & set(node.array.values())
     if not is_operator(node, "where"):
         return False
-    condition, replacement, kept = (_bare(o) for o in node.operands if o is not None)
-    test = _first(condition.node) if is_operator(condition.node, "equal") else None
+    condition, replacement, divisor_source = (_source_of(o) for o in node.operands if o is not None)
+    test = _first_source(condition.node) if is_operator(condition.node, "equal") else None
     if signed and test is not None:
-        test = _first(test.node) if is_operator(test.node, "mul") else None
-    return test == kept and _harmless(replacement)
+        test = _first_source(test.node) if is_operator(test.node, "mul") else None
+    return test == divisor_source and _is_harmless(replacement)
 
 
-def _first(node: OperatorNode) -> Operand | None:
-    return node.operands[0] and _bare(node.operands[0])
+def _first_source(node: OperatorNode) -> Operand | None:
+    return node.operands[0] and _source_of(node.operands[0])
 
 
-def _bare(operand: Operand) -> Operand:
+def _source_of(operand: Operand) -> Operand:
     """Return what an operand was before it was reshaped, expanded or copied."""
     node = operand.node
     while isinstance(node, OperatorNode) and (
@@ -64,7 +64,7 @@ def _bare(operand: Operand) -> Operand:
     return operand
 
 
-def _over_sum(b: GraphBuilder, node: Node) -> Replacement | None:
+def _reshape_divisor(b: GraphBuilder, node: Node) -> Replacement | None:
     """n / Σ x → n / (Σ x, reshaped): XNNPACK would take it for Σ x / n, the mean of n elements."""
     if not isinstance(node, OperatorNode):
         return None
@@ -73,7 +73,7 @@ def _over_sum(b: GraphBuilder, node: Node) -> Replacement | None:
     sums = isinstance(total.node, OperatorNode) and total.node.operator.name in SUMS
     if not sums or any(o is not None and count(o.shape) > 1 for o in dividend):
         return None
-    return again(b, node, *dividend, b.reshape(total, new_shape=total.shape))
+    return reapply(b, node, *dividend, b.reshape(total, new_shape=total.shape))
 
 
 TRAPS = (
@@ -85,7 +85,7 @@ TRAPS = (
         evidence=Untried(
             "division by zero is left to the processor, which may end the browser's WebNN process"
         ),
-        rule=_guarded_division,
+        rule=_guard_division,
     ),
     Trap(
         operators=frozenset({"div", "reciprocal"}),
@@ -100,6 +100,6 @@ TRAPS = (
                 [Values(1.6), Values(2.0)],
             ),
         ),
-        rule=_over_sum,
+        rule=_reshape_divisor,
     ),
 )

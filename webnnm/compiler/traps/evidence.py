@@ -40,7 +40,7 @@ class Values(NamedTuple):
         return HostArray.of(*self)
 
 
-class Drawn(NamedTuple):
+class SketchTensor(NamedTuple):
     """A tensor of a sketch."""
 
     number: int
@@ -71,31 +71,35 @@ class Sketch:
 
     def tensor(
         self, values: Any, dtype: DataType = "float32", shape: Sequence[int] | None = None
-    ) -> Drawn:
+    ) -> SketchTensor:
         """Return an input that holds these numbers."""
         array = Values(values, dtype, shape).array()
         self.data += array.data
-        drawn = self._next()
-        self.inputs.append({"name": f"x{drawn.number}", **_typed(array), "id": drawn.number})
-        return drawn
+        tensor = self._add_tensor()
+        self.inputs.append(
+            {"name": f"x{tensor.number}", **_describe_array(array), "id": tensor.number}
+        )
+        return tensor
 
     def constant(
         self, values: Any, dtype: DataType = "float32", shape: Sequence[int] | None = None
-    ) -> Drawn:
+    ) -> SketchTensor:
         """Return a constant of these numbers."""
         array = Values(values, dtype, shape).array()
-        place = {"offset": len(self.constant_data), "length": array.data.nbytes}
+        location = {"offset": len(self.constant_data), "length": array.data.nbytes}
         self.constant_data += array.data
         self.constant_data += bytes(-len(self.constant_data) % ALIGNMENT)
-        drawn = self._next()
-        self.constants.append({**_typed(array), "id": drawn.number, **place})
-        return drawn
+        tensor = self._add_tensor()
+        self.constants.append({**_describe_array(array), "id": tensor.number, **location})
+        return tensor
 
-    def take(self, other: Sketch) -> None:
+    def append(self, other: Sketch) -> None:
         """Add another sketch, whose tensors are numbered from the end of this one."""
         shift = len(self.constant_data)
         self.inputs += other.inputs
-        self.constants += [{**each, "offset": shift + each["offset"]} for each in other.constants]
+        self.constants += [
+            {**constant, "offset": shift + constant["offset"]} for constant in other.constants
+        ]
         self.operators += other.operators
         self.data += other.data
         self.constant_data += other.constant_data
@@ -105,26 +109,30 @@ class Sketch:
         """Return the MLGraphBuilder method of this name; pass `results=n` to one with n results."""
         return partial(self._call, name)
 
-    def _call(self, name: str, *given: Any, results: int = 0, **options: Any) -> Any:
-        operands = [_numbered(each) for each in given if _is_drawn(each)]
-        references = {key: each.number for key, each in options.items() if _is_drawn(each)}
-        drawn = [self._next() for _ in range(results or 1)]
+    def _call(self, name: str, *arguments: Any, results: int = 0, **options: Any) -> Any:
+        operands = [_tensor_ids(argument) for argument in arguments if _is_tensor(argument)]
+        references = {
+            key: argument.number for key, argument in options.items() if _is_tensor(argument)
+        }
+        tensors = [self._add_tensor() for _ in range(results or 1)]
         self.operators.append(
             {
                 "op": name,
                 "operands": operands,
-                "arguments": [each for each in given if not _is_drawn(each)],
-                "options": {k: each for k, each in options.items() if not _is_drawn(each)},
+                "arguments": [argument for argument in arguments if not _is_tensor(argument)],
+                "options": {
+                    k: argument for k, argument in options.items() if not _is_tensor(argument)
+                },
                 "references": references,
                 "label": "",
-                "results": [each.number for each in drawn],
+                "results": [argument.number for argument in tensors],
             }
         )
-        return drawn if results else drawn[0]
+        return tensors if results else tensors[0]
 
-    def _next(self) -> Drawn:
+    def _add_tensor(self) -> SketchTensor:
         self.count += 1
-        return Drawn(self.count - 1)
+        return SketchTensor(self.count - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +143,7 @@ class Probe:
     the fault, and everything else in it, or the fault shows only in a graph of its own.
     """
 
-    draw: Callable[[Sketch], Drawn | Sequence[Drawn]]
+    draw: Callable[[Sketch], SketchTensor | Sequence[SketchTensor]]
     answers: Values | Sequence[Values]
     alone: bool = False
 
@@ -183,15 +191,15 @@ class Trial:
     def add(self, probe: Probe) -> bool:
         """Draw another probe, unless it has inputs of types outside the given `dtypes`."""
         sketch = Sketch(self._sketch.count)
-        drawn = probe.draw(sketch)
+        probe_outputs = probe.draw(sketch)
         if self._dtypes is not None and not {x["dtype"] for x in sketch.inputs} <= self._dtypes:
             return False
-        self._sketch.take(sketch)
-        known = [probe.answers] if isinstance(probe.answers, Values) else probe.answers
-        answers = [values.array() for values in known]
-        results = [drawn] if isinstance(drawn, Drawn) else drawn
+        self._sketch.append(sketch)
+        expected = [probe.answers] if isinstance(probe.answers, Values) else probe.answers
+        answers = [values.array() for values in expected]
+        results = [probe_outputs] if isinstance(probe_outputs, SketchTensor) else probe_outputs
         self._outputs += [
-            {"name": f"y{number}", **_typed(answer), "id": number}
+            {"name": f"y{number}", **_describe_array(answer), "id": number}
             for (number,), answer in zip(results, answers, strict=True)
         ]
         self.probes.append(probe)
@@ -201,14 +209,14 @@ class Trial:
     @property
     def plan(self) -> Plan:
         """The graph."""
-        drawn = self._sketch
+        sketch = self._sketch
         content = {
-            "inputs": drawn.inputs,
-            "constants": drawn.constants,
-            "operators": drawn.operators,
+            "inputs": sketch.inputs,
+            "constants": sketch.constants,
+            "operators": sketch.operators,
             "outputs": self._outputs,
         }
-        return Plan(content, bytes(drawn.constant_data))
+        return Plan(content, bytes(sketch.constant_data))
 
     @property
     def data(self) -> bytes:
@@ -220,39 +228,45 @@ class Trial:
         """The bytes of all outputs if everything is correct."""
         return b"".join(answer.data for answers in self.answers for answer in answers)
 
-    def wrong(self, found: memoryview[int]) -> list[Probe]:
+    def find_wrong(self, output_bytes: memoryview[int]) -> list[Probe]:
         """Return the probes that are answered wrongly by these bytes of all outputs."""
         wrong: list[Probe] = []
         start = 0
         for probe, answers in zip(self.probes, self.answers, strict=True):
-            right = True
+            is_right = True
             for answer in answers:
-                data = found[start : start + answer.data.nbytes]
+                data = output_bytes[start : start + answer.data.nbytes]
                 start += answer.data.nbytes
-                right &= _same(HostArray(answer.dtype, answer.shape, data), answer)
-            if not right:
+                is_right &= _matches(HostArray(answer.dtype, answer.shape, data), answer)
+            if not is_right:
                 wrong.append(probe)
         return wrong
 
 
-def _same(found: HostArray, known: HostArray) -> bool:
-    if not is_float(known.dtype):
-        return found.data == known.data
-    apart = TOLERANCE[known.dtype]
-    pairs = zip(found.values(), known.values(), strict=True)
-    return all(a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=apart) for a, b in pairs)
+def _matches(actual: HostArray, expected: HostArray) -> bool:
+    if not is_float(expected.dtype):
+        return actual.data == expected.data
+    tolerance = TOLERANCE[expected.dtype]
+    pairs = zip(actual.values(), expected.values(), strict=True)
+    return all(
+        a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=tolerance) for a, b in pairs
+    )
 
 
-def _typed(array: HostArray) -> dict[str, Any]:
+def _describe_array(array: HostArray) -> dict[str, Any]:
     return {"dtype": array.dtype, "shape": list(array.shape)}
 
 
-def _is_drawn(given: Any) -> bool:
+def _is_tensor(argument: Any) -> bool:
     """Return whether an argument of a call is a tensor or a list of tensors."""
-    if isinstance(given, list):
-        return any(map(_is_drawn, given))
-    return isinstance(given, Drawn)
+    if isinstance(argument, list):
+        return any(map(_is_tensor, argument))
+    return isinstance(argument, SketchTensor)
 
 
-def _numbered(given: Any) -> int | list[int]:
-    return given.number if isinstance(given, Drawn) else [each.number for each in given]
+def _tensor_ids(argument: Any) -> int | list[int]:
+    return (
+        argument.number
+        if isinstance(argument, SketchTensor)
+        else [tensor.number for tensor in argument]
+    )

@@ -8,7 +8,7 @@ from webnnm.compiler.traps.evidence import Probe, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, again
+from webnnm.graph.transforms.rewrite import Replacement, reapply
 
 LOGICAL = frozenset(
     {
@@ -52,7 +52,7 @@ MOVING = frozenset(
 )
 
 
-def _moved(b: GraphBuilder, node: Node) -> Replacement | None:
+def _reshape_logical(b: GraphBuilder, node: Node) -> Replacement | None:
     """An operator that moves logical results → the same after a reshape, which costs nothing."""
     if not isinstance(node, OperatorNode) or not any(map(_is_logical, node.operands)):
         return None
@@ -60,7 +60,7 @@ def _moved(b: GraphBuilder, node: Node) -> Replacement | None:
         b.reshape(o, new_shape=o.shape) if o is not None and _is_logical(o) else o
         for o in node.operands
     ]
-    return again(b, node, *operands)
+    return reapply(b, node, *operands)
 
 
 def _is_logical(operand: Operand | None) -> bool:
@@ -79,6 +79,6 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_moved,
+        rule=_reshape_logical,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.compiler.traps.evidence import Probe, Sketch, SketchTensor, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
@@ -14,14 +14,14 @@ from webnnm.ops.declare.constants import constant_values
 from webnnm.ops.declare.indices import constant_elements, constant_positions, distinct
 
 
-def _edge(b: GraphBuilder, node: Node) -> Replacement | None:
+def _gather_edges(b: GraphBuilder, node: Node) -> Replacement | None:
     """Padding that repeats the edge → a gather along each padded axis."""
     if not isinstance(node, OperatorNode) or node.options["mode"] != "edge":
         return None
     return decompose_node(b, node)
 
 
-def _single_elements(b: GraphBuilder, node: Node) -> Operand | None:
+def _drop_large_strides(b: GraphBuilder, node: Node) -> Operand | None:
     """A stride beyond the size of a slice, which takes one element → a slice of size 1."""
     if not isinstance(node, OperatorNode):
         return None
@@ -37,14 +37,14 @@ def _single_elements(b: GraphBuilder, node: Node) -> Operand | None:
     )
 
 
-def _gathered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
+def _gather_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     """Elements by computed indices → one gather from the flattened elements."""
     if not isinstance(node, OperatorNode) or constant_values(node.operands[1]) is not None:
         return None
     return decompose_node(b, node)
 
 
-def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
+def _scatter_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     """Elements replaced by indices that vary or repeat → gathered from themselves and updates."""
     if not isinstance(node, OperatorNode):
         return None
@@ -56,7 +56,7 @@ def _scattered_elements(b: GraphBuilder, node: Node) -> Replacement | None:
     return decompose_node(b, node)
 
 
-def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
+def _scatter_slices(b: GraphBuilder, node: Node) -> Replacement | None:
     """Slices replaced by indices that may repeat → gathered from themselves and the updates."""
     if not isinstance(node, OperatorNode):
         return None
@@ -73,7 +73,7 @@ def _scattered_slices(b: GraphBuilder, node: Node) -> Replacement | None:
     return decompose_node(b, node)
 
 
-def _scattered_unsigned(b: GraphBuilder, node: Node) -> Operand | None:
+def _scatter_as_int64(b: GraphBuilder, node: Node) -> Operand | None:
     """uint32 replaced by indices → the same in int64."""
     if not isinstance(node, OperatorNode):
         return None
@@ -81,12 +81,12 @@ def _scattered_unsigned(b: GraphBuilder, node: Node) -> Operand | None:
     assert x is not None
     if x.dtype != "uint32":
         return None
-    wide = [o and b.cast(o, type="int64") for o in (x, updates)]
-    found = b.apply(node.operator, [wide[0], indices, wide[1]], node.options)
-    return b.cast(found, type=x.dtype)
+    widened = [o and b.cast(o, type="int64") for o in (x, updates)]
+    result = b.apply(node.operator, [widened[0], indices, widened[1]], node.options)
+    return b.cast(result, type=x.dtype)
 
 
-def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
+def _gather_nearest(b: GraphBuilder, node: Node) -> Replacement | None:
     """The nearest cell of a centre on a border, if the ratio of sizes is inexact → a gather."""
     if not isinstance(node, OperatorNode) or node.options["mode"] != "nearest-neighbor":
         return None
@@ -100,11 +100,11 @@ def _halfway(b: GraphBuilder, node: Node) -> Replacement | None:
     return None
 
 
-ENLARGED = ((2, 3), (12, 37), (14, 23), (16, 41))
+RESAMPLED_SIZES = ((2, 3), (12, 37), (14, 23), (16, 41))
 """Sizes of rows before and after resampling; LiteRT takes wrong cells in all but the first."""
 
 
-def _row(g: Sketch, size: int) -> Drawn:
+def _draw_row(g: Sketch, size: int) -> SketchTensor:
     """Return an image of one row with the numbers 0, 1, 2, …"""
     return g.tensor([float(n) for n in range(size)], "float32", [1, 1, 1, size])
 
@@ -124,7 +124,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_scattered_unsigned,
+        rule=_scatter_as_int64,
     ),
     Trap(
         operators=frozenset({"pad"}),
@@ -136,7 +136,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_edge,
+        rule=_gather_edges,
     ),
     Trap(
         operators=frozenset({"slice"}),
@@ -150,7 +150,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_single_elements,
+        rule=_drop_large_strides,
     ),
     Trap(
         operators=frozenset({"gatherElements"}),
@@ -162,7 +162,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_gathered_elements,
+        rule=_gather_elements,
     ),
     Trap(
         operators=frozenset({"scatterElements"}),
@@ -183,7 +183,7 @@ TRAPS = (
                 Values([1.0, 7.0, 3.0]),
             ),
         ),
-        rule=_scattered_elements,
+        rule=_scatter_elements,
     ),
     Trap(
         operators=frozenset({"scatterND"}),
@@ -204,7 +204,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_scattered_slices,
+        rule=_scatter_slices,
     ),
     Trap(
         operators=frozenset({"resample2d"}),
@@ -213,8 +213,8 @@ TRAPS = (
         evidence=(
             Probe(
                 lambda g: [
-                    g.resample2d(_row(g, size), mode="nearest-neighbor", sizes=[1, target])
-                    for size, target in ENLARGED
+                    g.resample2d(_draw_row(g, size), mode="nearest-neighbor", sizes=[1, target])
+                    for size, target in RESAMPLED_SIZES
                 ],
                 [
                     # The centre of cell k is at (k + ½) · size / target.
@@ -223,10 +223,10 @@ TRAPS = (
                         "float32",
                         [1, 1, 1, target],
                     )
-                    for size, target in ENLARGED
+                    for size, target in RESAMPLED_SIZES
                 ],
             ),
         ),
-        rule=_halfway,
+        rule=_gather_nearest,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webnnm.compiler.extrema import keeps_nan, larger
-from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Values
+from webnnm.compiler.traps.evidence import Probe, Sketch, SketchTensor, Values
 from webnnm.compiler.traps.trap import Trap
 from webnnm.core.dtypes import FLOAT_INFO, LARGEST_INVERTIBLE, DataType, is_float
 from webnnm.core.shapes import Shape, count
@@ -17,7 +17,7 @@ from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 from webnnm.ops.cast import float_range
 from webnnm.ops.declare.constants import constant_values
 
-STRAIGHT = {"float32": 20.0, "float16": 10.0}
+SOFTPLUS_LINEAR = {"float32": 20.0, "float16": 10.0}
 """From this number on, softplus(x) differs from x by less than the last digit."""
 NAN, INF, E = math.nan, math.inf, math.e
 
@@ -27,39 +27,39 @@ def _operands(node: Node) -> tuple[Any, ...]:
     return node.operands if isinstance(node, OperatorNode) else ()
 
 
-def _again(b: GraphBuilder, node: Node, *operands: Operand) -> Operand:
+def _apply(b: GraphBuilder, node: Node, *operands: Operand) -> Operand:
     assert isinstance(node, OperatorNode)
     return b.apply(node.operator, operands, node.options)
 
 
-def _exponential(b: GraphBuilder, node: Node) -> Operand:
+def _guard_exp(b: GraphBuilder, node: Node) -> Operand:
     """exp(x) → max(exp(x), x): eˣ is always larger, and a NaN on the right is kept."""
     (x,) = _operands(node)
-    return larger(b, _again(b, node, x), x)
+    return larger(b, _apply(b, node, x), x)
 
 
-def _sign(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_sign(b: GraphBuilder, node: Node) -> Operand | None:
     """sign(x) → max(sign(x), min(−1, x)): the sign is larger, and a NaN on the right is kept."""
     (x,) = _operands(node)
-    return larger(b, _again(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
+    return larger(b, _apply(b, node, x), b.min(-1.0, x)) if is_float(x.dtype) else None
 
 
-def _logarithm(b: GraphBuilder, node: Node) -> Operand:
+def _guard_log(b: GraphBuilder, node: Node) -> Operand:
     """log(x) → a series around 1, log(x / 4) + log 4 above 2¹²⁶, x where it is not finite."""
     (x,) = _operands(node)
-    most = FLOAT_INFO[x.dtype].max
-    found = _again(b, node, x)
+    largest = FLOAT_INFO[x.dtype].max
+    result = _apply(b, node, x)
     if x.dtype == "float32":
-        quarter = _again(b, node, x * 0.25) + math.log(4)
-        found = b.where(b.lesser(x, LARGEST_INVERTIBLE), found, quarter)
-        beside = x - 1.0
-        found = b.where(b.lesser(b.abs(beside), 0.25), _area_tangent(b, beside, x), found)
-    return b.where(b.lesser_or_equal(x, most), found, x)
+        quarter = _apply(b, node, x * 0.25) + math.log(4)
+        result = b.where(b.lesser(x, LARGEST_INVERTIBLE), result, quarter)
+        distance = x - 1.0
+        result = b.where(b.lesser(b.abs(distance), 0.25), _log_near_one(b, distance, x), result)
+    return b.where(b.lesser_or_equal(x, largest), result, x)
 
 
-def _area_tangent(b: GraphBuilder, beside: Operand, x: Operand) -> Operand:
+def _log_near_one(b: GraphBuilder, distance: Operand, x: Operand) -> Operand:
     """Return log x = 2 artanh z for x near 1, by its series in z = (x − 1) / (x + 1)."""
-    z = beside / (x + 1.0)
+    z = distance / (x + 1.0)
     square = z * z
     series = square * (1 / 9)
     for n in (7, 5, 3):
@@ -67,19 +67,19 @@ def _area_tangent(b: GraphBuilder, beside: Operand, x: Operand) -> Operand:
     return z * 2.0 + z * 2.0 * series
 
 
-def _moved(g: Sketch) -> tuple[Drawn, Drawn]:
+def _draw_moved(g: Sketch) -> tuple[SketchTensor, SketchTensor]:
     """Return float16 numbers that were moved, as an output, and the same in reverse."""
     x = g.tensor([[2.0], [3.0]], "float16")
     moved = g.gather(x, g.constant([1, 0], "int32"), axis=0)
     return moved, g.reverse(moved, axes=[0])
 
 
-def _copies(b: GraphBuilder, node: Node) -> Replacement:
+def _copy_outputs(b: GraphBuilder, node: Node) -> Replacement:
     """Results that are outputs and read by operators → copies of them, for the outputs."""
     return tuple(b.identity(x) for x in b.results[node.number])
 
 
-def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_max(b: GraphBuilder, node: Node) -> Operand | None:
     """max(x, c) → max(c, x), which keeps NaN of x; of two unknowns, one is tested for NaN.
 
     NaN of a constant is put back where it stands.
@@ -88,22 +88,22 @@ def _extremum(b: GraphBuilder, node: Node) -> Operand | None:
     shape = node.types[0].shape
     if not is_float(x.dtype):
         return None
-    for given, other in ((x, z), (z, x)):
-        if (where := _unknown(given)) is not None:
-            known = [0.0 if v != v else v for v in given.node.array.values()]
-            constant = b.constant(known, given.dtype, given.shape)
-            found = _again(b, node, constant, other)
-            mask = b.constant(where, "uint8", given.shape)
-            return b.where(mask, math.nan, _extremum(b, found.node) or found)
+    for operand, other in ((x, z), (z, x)):
+        if (nans := _nan_mask(operand)) is not None:
+            finite = [0.0 if v != v else v for v in operand.node.array.values()]
+            constant = b.constant(finite, operand.dtype, operand.shape)
+            extremum = _apply(b, node, constant, other)
+            mask = b.constant(nans, "uint8", operand.shape)
+            return b.where(mask, math.nan, _guard_max(b, extremum.node) or extremum)
     if _is_harmless(x, shape):
         return None
     if _is_harmless(z, shape):
-        return _again(b, node, z, x)
-    tested = z if keeps_nan(x, shape) else x
-    return b.where(b.equal(tested, tested), _again(b, node, x, z), tested)
+        return _apply(b, node, z, x)
+    checked = z if keeps_nan(x, shape) else x
+    return b.where(b.equal(checked, checked), _apply(b, node, x, z), checked)
 
 
-def _unknown(x: Operand) -> list[int] | None:
+def _nan_mask(x: Operand) -> list[int] | None:
     """Return where a constant is NaN, None if it is not a constant or nowhere NaN."""
     if not isinstance(x.node, ConstantNode):
         return None
@@ -117,7 +117,7 @@ def _is_harmless(x: Operand, shape: Shape) -> bool:
     return isinstance(x.node, ConstantNode) and (count(x.shape) == 1 or not keeps_nan(x, shape))
 
 
-def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_reduce_max(b: GraphBuilder, node: Node) -> Operand | None:
     """max x → max x + Σ 0·x with x kept finite: the sum is 0, or NaN if an element is NaN."""
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or not is_float(x.dtype):
@@ -125,10 +125,10 @@ def _reduced_extremum(b: GraphBuilder, node: Node) -> Operand | None:
     largest = FLOAT_INFO[x.dtype].max
     # Comparing and choosing would cost six times as much.
     finite = b.max(-largest, b.min(largest, x))
-    return _again(b, node, x) + b.reduce_sum(finite * 0.0, **node.options)
+    return _apply(b, node, x) + b.reduce_sum(finite * 0.0, **node.options)
 
 
-def _cast(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_cast(b: GraphBuilder, node: Node) -> Operand | None:
     """cast(x) → cast(x clamped to the bounds of the integer type, or 0 for NaN)."""
     (x,) = _operands(node)
     type = node.types[0].dtype
@@ -136,17 +136,17 @@ def _cast(b: GraphBuilder, node: Node) -> Operand | None:
         return None
     low, high = float_range(type, *FLOAT_INFO[x.dtype])
     bounded = b.max(b.min(x, high), low)
-    return _again(b, node, b.where(b.equal(x, x), bounded, 0.0))
+    return _apply(b, node, b.where(b.equal(x, x), bounded, 0.0))
 
 
-def _integer_power(b: GraphBuilder, node: Node) -> Operand | None:
+def _decompose_power(b: GraphBuilder, node: Node) -> Operand | None:
     """Integer xⁿ → products of squares: floats would lose digits and not wrap around."""
     from webnnm.graph.transforms.integers import decompose_integer_operator
 
     return decompose_integer_operator(b, node) if isinstance(node, OperatorNode) else None
 
 
-def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
+def _decompose_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
     """A clamp without an upper bound → max(x, bound), unless it is from 0: then it is a relu."""
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or not is_float(x.dtype):
@@ -155,21 +155,21 @@ def _open_clamp(b: GraphBuilder, node: Node) -> Replacement | None:
     return decompose_node(b, node) if high == math.inf and low != 0 else None
 
 
-def _softplus(b: GraphBuilder, node: Node) -> Operand:
+def _guard_softplus(b: GraphBuilder, node: Node) -> Operand:
     """softplus(x) → softplus of x clamped to a bound, plus the part of x above it."""
     (x,) = _operands(node)
-    bound = STRAIGHT[x.dtype]
-    return _again(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
+    bound = SOFTPLUS_LINEAR[x.dtype]
+    return _apply(b, node, b.min(x, bound)) + b.max(x - bound, 0.0)
 
 
-def _root(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_root(b: GraphBuilder, node: Node) -> Operand | None:
     """√x, also √Σ x² → the same, split by magnitude, unless x is bounded by a min."""
     (x,) = _operands(node)
     if not isinstance(node, OperatorNode) or _is_bounded(x):
         return None
-    from webnnm.compiler.infinite import root
+    from webnnm.compiler.infinite import take_root
 
-    return root(b, node)
+    return take_root(b, node)
 
 
 def _is_bounded(x: Operand) -> bool:
@@ -181,51 +181,51 @@ def _is_bounded(x: Operand) -> bool:
     return values is not None and max(values, default=0) <= LARGEST_INVERTIBLE
 
 
-def _error_function(b: GraphBuilder, node: Node) -> Operand | None:
+def _compute_erf(b: GraphBuilder, node: Node) -> Operand | None:
     """erf(x) → 2·Φ(√2·x) − 1 with Φ(h) = gelu(h) / h."""
-    from webnnm.compiler.infinite import error_function
+    from webnnm.compiler.infinite import compute_erf
 
-    return error_function(b, *_operands(node))
+    return compute_erf(b, *_operands(node))
 
 
-def _triangle(b: GraphBuilder, node: Node) -> Operand | None:
+def _mask_triangle(b: GraphBuilder, node: Node) -> Operand | None:
     """The triangle of x → where(triangle of ones, x, 0), where x is not known to be finite."""
     if not isinstance(node, OperatorNode) or not is_float(node.types[0].dtype):
         return None
-    from webnnm.compiler.infinite import triangle
+    from webnnm.compiler.infinite import mask_triangle
 
-    return triangle(b, node)
+    return mask_triangle(b, node)
 
 
-def _place(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_arg_max(b: GraphBuilder, node: Node) -> Operand | None:
     """The index of an extremum of x → that of x with NaN as ±∞, and ±∞ as the largest number."""
     if not isinstance(node, OperatorNode) or not is_float(_operands(node)[0].dtype):
         return None
-    from webnnm.compiler.infinite import place
+    from webnnm.compiler.infinite import find_extremum
 
-    return place(b, node)
+    return find_extremum(b, node)
 
 
-def _product(b: GraphBuilder, node: Node) -> Operand | None:
+def _guard_gemm(b: GraphBuilder, node: Node) -> Operand | None:
     """α·A·B + β·C → the same with matmul."""
     if not isinstance(node, OperatorNode):
         return None
-    from webnnm.compiler.infinite import product
+    from webnnm.compiler.infinite import multiply
 
-    return product(b, node)
+    return multiply(b, node)
 
 
-def _logarithm_of_sum(b: GraphBuilder, node: Node) -> Operand | None:
+def _split_log_sum(b: GraphBuilder, node: Node) -> Operand | None:
     """log Σ x → the same in two steps, whose logarithm is guarded as any other."""
     (x,) = _operands(node)
     return b.log(b.reduce_sum(x, **node.options)) if isinstance(node, OperatorNode) else None
 
 
-def _decomposed(b: GraphBuilder, node: Node) -> Any:
+def _decompose(b: GraphBuilder, node: Node) -> Any:
     return decompose_node(b, node) if isinstance(node, OperatorNode) else None
 
 
-def _clamped(dtype: DataType) -> Probe:
+def _probe_clamp(dtype: DataType) -> Probe:
     """Return numbers clamped from below, after a relu."""
     return Probe(
         lambda g: g.clamp(g.relu(g.tensor([-2.0, 0.5, 3.0], dtype)), minValue=1.0),
@@ -233,7 +233,7 @@ def _clamped(dtype: DataType) -> Probe:
     )
 
 
-def _into(type: DataType, low: int, high: int) -> Probe:
+def _probe_cast(type: DataType, low: int, high: int) -> Probe:
     """Return numbers cast to an integer type of these bounds."""
     return Probe(
         lambda g: g.cast(g.tensor([NAN, -1e10, 300.7, -300.7, 1.5]), type),
@@ -248,19 +248,19 @@ TRAPS = (
         "operator, which would read zeros; the output is copied",
         evidence=(
             Probe(
-                _moved,
+                _draw_moved,
                 (Values([[3.0], [2.0]], "float16"), Values([[2.0], [3.0]], "float16")),
                 alone=True,
             ),
         ),
-        rule=_copies,
+        rule=_copy_outputs,
         dtypes=frozenset({"float16"}),
     ),
     Trap(
         operators=frozenset({"erf"}),
         reason="off by 3e-7, and ten times as slow as gelu; computed with gelu",
         evidence=(Probe(lambda g: g.erf(g.tensor([5e-4])), Values([5.6418954e-4])),),
-        rule=_error_function,
+        rule=_compute_erf,
         needs=frozenset({"gelu"}),
     ),
     Trap(
@@ -272,7 +272,7 @@ TRAPS = (
                 Values(101.313262),
             ),
         ),
-        rule=_decomposed,
+        rule=_decompose,
     ),
     Trap(
         operators=frozenset({"reduceLogSum"}),
@@ -284,14 +284,14 @@ TRAPS = (
                 Values([INF, 1.001353e-5]),
             ),
         ),
-        rule=_logarithm_of_sum,
+        rule=_split_log_sum,
     ),
     Trap(
         operators=frozenset({"clamp"}),
         reason="without an upper bound, after a relu or another clamp, nothing would be written "
         "into the output; computed with max",
-        evidence=(_clamped("float32"), _clamped("float16")),
-        rule=_open_clamp,
+        evidence=(_probe_clamp("float32"), _probe_clamp("float16")),
+        rule=_decompose_clamp,
     ),
 )
 
@@ -309,7 +309,7 @@ GUARDS = (
                 Values([20.0, 0.69314718], "float16"),
             ),
         ),
-        rule=_softplus,
+        rule=_guard_softplus,
     ),
     Trap(
         operators=frozenset({"exp"}),
@@ -324,7 +324,7 @@ GUARDS = (
                 Values([NAN, 1.0], "float16"),
             ),
         ),
-        rule=_exponential,
+        rule=_guard_exp,
     ),
     Trap(
         operators=frozenset({"log"}),
@@ -340,7 +340,7 @@ GUARDS = (
                 Values([INF, NAN, 0.0], "float16"),
             ),
         ),
-        rule=_logarithm,
+        rule=_guard_log,
     ),
     Trap(
         operators=frozenset({"sign"}),
@@ -355,7 +355,7 @@ GUARDS = (
                 Values([NAN, -1.0], "float16"),
             ),
         ),
-        rule=_sign,
+        rule=_guard_sign,
     ),
     Trap(
         operators=frozenset({"max", "min"}),
@@ -376,7 +376,7 @@ GUARDS = (
                 [Values([NAN, NAN], "float16")] * 2,
             ),
         ),
-        rule=_extremum,
+        rule=_guard_max,
     ),
     Trap(
         operators=frozenset({"reduceMax", "reduceMin"}),
@@ -394,7 +394,7 @@ GUARDS = (
                 Values([NAN, 3.0], "float16"),
             ),
         ),
-        rule=_reduced_extremum,
+        rule=_guard_reduce_max,
     ),
     Trap(
         operators=frozenset({"argMax", "argMin"}),
@@ -408,7 +408,7 @@ GUARDS = (
                 [Values([1, 2], "int32")] * 2,
             ),
         ),
-        rule=_place,
+        rule=_guard_arg_max,
     ),
     Trap(
         operators=frozenset({"gemm"}),
@@ -419,18 +419,18 @@ GUARDS = (
                 Values([[NAN], [INF], [6.0]]),
             ),
         ),
-        rule=_product,
+        rule=_guard_gemm,
     ),
     Trap(
         operators=frozenset({"cast"}),
         reason="numbers out of range and NaN would become any integer; they become the nearest "
         "one in range, and 0",
         evidence=(
-            _into("int32", -(2**31), 2**31 - 1),
-            _into("int8", -128, 127),
-            _into("uint8", 0, 255),
+            _probe_cast("int32", -(2**31), 2**31 - 1),
+            _probe_cast("int8", -128, 127),
+            _probe_cast("uint8", 0, 255),
         ),
-        rule=_cast,
+        rule=_guard_cast,
     ),
     Trap(
         operators=frozenset({"pow"}),
@@ -449,7 +449,7 @@ GUARDS = (
                 alone=True,
             ),
         ),
-        rule=_integer_power,
+        rule=_decompose_power,
     ),
     Trap(
         operators=frozenset({"l2Pool2d", "reduceL2", "sqrt"}),
@@ -459,7 +459,7 @@ GUARDS = (
             Probe(lambda g: g.sqrt(g.tensor([INF, 4.0, 0.0])), Values([INF, 2.0, 0.0])),
             Probe(lambda g: g.sqrt(g.tensor([INF, 4.0], "float16")), Values([INF, 2.0], "float16")),
         ),
-        rule=_root,
+        rule=_guard_root,
     ),
     Trap(
         operators=frozenset({"triangular"}),
@@ -470,6 +470,6 @@ GUARDS = (
                 Values([[1.0, 2.0], [0.0, NAN]]),
             ),
         ),
-        rule=_triangle,
+        rule=_mask_triangle,
     ),
 )

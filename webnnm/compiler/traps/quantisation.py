@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Untried, Values, litert
+from webnnm.compiler.traps.evidence import Probe, Sketch, SketchTensor, Untried, Values, litert
 from webnnm.compiler.traps.trap import Trap, is_operator
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Node, Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, again, decompose_node
+from webnnm.graph.transforms.rewrite import Replacement, decompose_node, reapply
 
-TURNING = frozenset(
+REORDERING = frozenset(
     {"conv2d", "convTranspose2d", "gemm", "instanceNormalization", "reshape", "transpose"}
 )
 """Operators for which the browser changes the shape or order of a constant."""
@@ -37,13 +37,13 @@ FUSED = frozenset(
 )
 """Operators that the browser joins with a quantisation behind them."""
 
-BEYOND = 512.0
+OUT_OF_RANGE = 512.0
 """How far from 0 no 8-bit integer is, whatever the zero point."""
-CARRYING = frozenset({"concat", "expand", "identity", "reshape", "slice", "tile", "transpose"})
+PASSING_SCALE = frozenset({"concat", "expand", "identity", "reshape", "slice", "tile", "transpose"})
 """Operators that pass the scale of their first operand on; those that join tensors get copies."""
 
 
-def _long(b: GraphBuilder, node: Node) -> Replacement | None:
+def _widen_integers(b: GraphBuilder, node: Node) -> Replacement | None:
     """(De)quantisation with 32-bit integers → its parts, in 64 bits."""
     from webnnm.ops.quantize import LONG
 
@@ -54,7 +54,7 @@ def _long(b: GraphBuilder, node: Node) -> Replacement | None:
     return decompose_node(b, node) if zero_point.dtype in LONG else None
 
 
-def _marked(b: GraphBuilder, node: Node) -> Replacement | None:
+def _copy_scale(b: GraphBuilder, node: Node) -> Replacement | None:
     """A dequantisation by constants → one with a copied scale, whose result is a plain tensor.
 
     The browser keeps constant scales with the tensors, and passes them on to reshapes of these.
@@ -65,23 +65,23 @@ def _marked(b: GraphBuilder, node: Node) -> Replacement | None:
     assert x is not None
     assert scale is not None
     assert zero_point is not None
-    constant, *known = (isinstance(o.node, ConstantNode) for o in (x, scale, zero_point))
-    plain = scale.dtype == "float32" and (constant or count(scale.shape) == 1)
-    if plain or not all(known):
+    is_constant, *are_constant = (isinstance(o.node, ConstantNode) for o in (x, scale, zero_point))
+    is_safe = scale.dtype == "float32" and (is_constant or count(scale.shape) == 1)
+    if is_safe or not all(are_constant):
         return None
-    return again(b, node, x, b.concat([scale], axis=0), zero_point)
+    return reapply(b, node, x, b.concat([scale], axis=0), zero_point)
 
 
-def _unpacked(b: GraphBuilder, node: Node) -> Replacement | None:
+def _copy_packed_operands(b: GraphBuilder, node: Node) -> Replacement | None:
     """An operator that turns a dequantised constant → the same on a copy of it."""
     if not isinstance(node, OperatorNode) or not any(map(_is_packed, node.operands)):
         return None
-    if is_operator(node, "conv2d") and node.options["groups"] == 1 and _by_filters(node):
+    if is_operator(node, "conv2d") and node.options["groups"] == 1 and _has_scale_per_filter(node):
         return None  # read as it is, and unpacked once
     operands = [
         b.concat([o], axis=0) if o is not None and _is_packed(o) else o for o in node.operands
     ]
-    return again(b, node, *operands)
+    return reapply(b, node, *operands)
 
 
 def _compare_copies(b: GraphBuilder, node: Node) -> Replacement | None:
@@ -89,11 +89,11 @@ def _compare_copies(b: GraphBuilder, node: Node) -> Replacement | None:
     if not isinstance(node, OperatorNode):
         return None
     sources = [operand.node for operand in node.operands if operand is not None]
-    dequantised = all(is_operator(source, "dequantizeLinear") for source in sources)
-    return _unpacked(b, node) if dequantised else None
+    all_dequantised = all(is_operator(source, "dequantizeLinear") for source in sources)
+    return _copy_packed_operands(b, node) if all_dequantised else None
 
 
-def _by_filters(node: OperatorNode) -> bool:
+def _has_scale_per_filter(node: OperatorNode) -> bool:
     """Return whether the weights of a convolution have one scale per filter, or one in all."""
     weights = node.operands[1]
     if weights is None or not is_operator(weights.node, "dequantizeLinear"):
@@ -103,7 +103,7 @@ def _by_filters(node: OperatorNode) -> bool:
     return count(scale.shape) == scale.shape[node.options["filter_layout"].index("o")]
 
 
-def _copied(b: GraphBuilder, node: Node) -> Replacement | None:
+def _copy_before_move(b: GraphBuilder, node: Node) -> Replacement | None:
     """A reshape or transpose of what constants quantised in blocks → one of a copy.
 
     The browser keeps constant scales with the tensor.
@@ -114,10 +114,10 @@ def _copied(b: GraphBuilder, node: Node) -> Replacement | None:
     scale = _constant_scale(x)
     if scale is None or count(scale.shape) == 1:
         return None
-    return again(b, node, b.concat([x], axis=0))
+    return reapply(b, node, b.concat([x], axis=0))
 
 
-def _quantise_a_copy(b: GraphBuilder, node: Node) -> Replacement | None:
+def _copy_before_quantise(b: GraphBuilder, node: Node) -> Replacement | None:
     """A quantisation of what was computed in floats, and only moved since → one of a copy.
 
     The browser looks for the scale of the first operand, to compute in integers.
@@ -125,17 +125,17 @@ def _quantise_a_copy(b: GraphBuilder, node: Node) -> Replacement | None:
     if not isinstance(node, OperatorNode):
         return None
     x, *others = node.operands
-    source = _before_moves(x)
+    source = _source_of(x)
     if source is None or source.operator.name not in FUSED:
         return None
-    before = _before_moves(source.operands[0])
-    if before is not None and before.operator.name == "dequantizeLinear":
+    source_of_input = _source_of(source.operands[0])
+    if source_of_input is not None and source_of_input.operator.name == "dequantizeLinear":
         return None
     assert x is not None
-    return again(b, node, b.concat([x], axis=0), *others)
+    return reapply(b, node, b.concat([x], axis=0), *others)
 
 
-def _before_moves(operand: Operand | None) -> OperatorNode | None:
+def _source_of(operand: Operand | None) -> OperatorNode | None:
     """Return the operator that computed an operand, before its shape or order changed."""
     node = operand and operand.node
     while isinstance(node, OperatorNode) and node.operator.name in ("reshape", "transpose"):
@@ -143,15 +143,15 @@ def _before_moves(operand: Operand | None) -> OperatorNode | None:
     return node if isinstance(node, OperatorNode) else None
 
 
-def _unscaled(b: GraphBuilder, node: Node) -> Replacement | None:
+def _copy_scaled_operands(b: GraphBuilder, node: Node) -> Replacement | None:
     """An operator that joins tensors, some of which constants quantised → the same on copies."""
     if not isinstance(node, OperatorNode):
         return None
-    operands = [_plain(b, o) if _keeps_scale(o) else o for o in node.operands]
-    return again(b, node, *operands) if operands != [*node.operands] else None
+    operands = [_copy_without_scale(b, o) if _keeps_scale(o) else o for o in node.operands]
+    return reapply(b, node, *operands) if operands != [*node.operands] else None
 
 
-def _plain(b: GraphBuilder, x: Operand | None) -> Operand:
+def _copy_without_scale(b: GraphBuilder, x: Operand | None) -> Operand:
     """Return a copy to which the browser passes no scale, as it does where nothing is computed."""
     assert x is not None
     return b.cast(b.cast(x, type="int32"), type=x.dtype)
@@ -163,7 +163,7 @@ def _keeps_scale(operand: Operand | None) -> bool:
         if _constant_scale(operand) is not None:
             return True
         node = operand.node
-        if not isinstance(node, OperatorNode) or node.operator.name not in CARRYING:
+        if not isinstance(node, OperatorNode) or node.operator.name not in PASSING_SCALE:
             return False
         operand = node.operands[0]
     return False
@@ -174,11 +174,13 @@ def _constant_scale(operand: Operand | None) -> Operand | None:
     if operand is None or not is_operator(operand.node, "quantizeLinear"):
         return None
     _, scale, zero_point = operand.node.operands
-    known = all(o is not None and isinstance(o.node, ConstantNode) for o in (scale, zero_point))
-    return scale if known else None
+    are_constant = all(
+        o is not None and isinstance(o.node, ConstantNode) for o in (scale, zero_point)
+    )
+    return scale if are_constant else None
 
 
-def _in_range(b: GraphBuilder, node: Node) -> Replacement | None:
+def _clamp_to_range(b: GraphBuilder, node: Node) -> Replacement | None:
     """quantizeLinear(x) → that of x near the range of the integers, and of what is 0 for NaN."""
     from webnnm.ops.quantize import over_blocks
 
@@ -188,22 +190,22 @@ def _in_range(b: GraphBuilder, node: Node) -> Replacement | None:
     assert x is not None
     assert scale is not None
     rows, scales = over_blocks(b, x, scale)
-    bound = b.abs(scales * BEYOND)
-    near = b.max(b.min(rows, bound), -bound)
+    bound = b.abs(scales * OUT_OF_RANGE)
+    clamped = b.max(b.min(rows, bound), -bound)
     if zero_point is None or zero_point.dtype not in FORMATS:
-        return again(b, node, b.reshape(near, new_shape=x.shape), scale, zero_point)
+        return reapply(b, node, b.reshape(clamped, new_shape=x.shape), scale, zero_point)
     _, zeros = over_blocks(b, x, b.cast(zero_point, type=x.dtype))
-    near = b.where(b.equal(rows, rows), near, -(zeros * scales))
-    return again(b, node, b.reshape(near, new_shape=x.shape), scale, zero_point)
+    clamped = b.where(b.equal(rows, rows), clamped, -(zeros * scales))
+    return reapply(b, node, b.reshape(clamped, new_shape=x.shape), scale, zero_point)
 
 
-def _in_range_of_blocks(b: GraphBuilder, node: Node) -> Replacement | None:
+def _clamp_blocks_to_range(b: GraphBuilder, node: Node) -> Replacement | None:
     """quantizeLinear(x) by constants in blocks → that of x near the range of the integers."""
     assert isinstance(node, OperatorNode)
     _, scale, _ = node.operands
     assert scale is not None
-    blocks = isinstance(scale.node, ConstantNode) and count(scale.shape) > 1
-    return _in_range(b, node) if blocks else None
+    has_blocks = isinstance(scale.node, ConstantNode) and count(scale.shape) > 1
+    return _clamp_to_range(b, node) if has_blocks else None
 
 
 def _is_packed(operand: Operand | None) -> bool:
@@ -212,11 +214,11 @@ def _is_packed(operand: Operand | None) -> bool:
         return False
     scale = operand.node.operands[1]
     assert scale is not None
-    constant = all(o is None or isinstance(o.node, ConstantNode) for o in operand.node.operands)
-    return constant and count(scale.shape) > 1
+    is_constant = all(o is None or isinstance(o.node, ConstantNode) for o in operand.node.operands)
+    return is_constant and count(scale.shape) > 1
 
 
-def _read_output(g: Sketch) -> list[Drawn]:
+def _draw_output_with_reader(g: Sketch) -> list[SketchTensor]:
     """Return two numbers dequantised to float16, and again after a relu."""
     x = g.tensor([2, 4], "int8")
     y = g.dequantizeLinear(x, g.constant([2.0], "float16"), g.constant([1], "int8"))
@@ -237,7 +239,7 @@ TRAPS = (
                 Values([0.5, 1.5]),
             ),
         ),
-        rule=_long,
+        rule=_widen_integers,
     ),
     Trap(
         operators=frozenset({"dequantizeLinear"}),
@@ -256,12 +258,12 @@ TRAPS = (
                 Values([[[0.0, -1.0]], [[0.0, -1.0]]]),
                 alone=True,
             ),
-            Probe(_read_output, [Values([2.0, 6.0], "float16")] * 2, alone=True),
+            Probe(_draw_output_with_reader, [Values([2.0, 6.0], "float16")] * 2, alone=True),
         ),
-        rule=_marked,
+        rule=_copy_scale,
     ),
     Trap(
-        operators=TURNING,
+        operators=REORDERING,
         reason="a constant that is dequantised in blocks could be neither reshaped nor "
         "transposed; it is copied in between",
         evidence=(
@@ -278,7 +280,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_unpacked,
+        rule=_copy_packed_operands,
     ),
     Trap(
         operators=frozenset({"concat", "pad", "scatterElements", "scatterND"}),
@@ -313,7 +315,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_unscaled,
+        rule=_copy_scaled_operands,
     ),
     Trap(
         operators=COMPARING,
@@ -327,7 +329,7 @@ TRAPS = (
         reason="what convolutions and others compute in floats would end the page's process where "
         "it is quantised; a copy is quantised",
         evidence=Untried("where the fault shows, the page is lost", litert),
-        rule=_quantise_a_copy,
+        rule=_copy_before_quantise,
     ),
     Trap(
         operators=frozenset({"reshape", "transpose"}),
@@ -359,7 +361,7 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_copied,
+        rule=_copy_before_move,
     ),
 )
 
@@ -376,7 +378,7 @@ GUARDS = (
                 Values([0, 5, 127], "int8"),
             ),
         ),
-        rule=_in_range,
+        rule=_clamp_to_range,
     ),
     Trap(
         operators=frozenset({"quantizeLinear"}),
@@ -393,6 +395,6 @@ GUARDS = (
                 alone=True,
             ),
         ),
-        rule=_in_range_of_blocks,
+        rule=_clamp_blocks_to_range,
     ),
 )

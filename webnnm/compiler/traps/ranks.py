@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webnnm.compiler.traps.evidence import Drawn, Probe, Sketch, Untried, Values, litert
+from webnnm.compiler.traps.evidence import Probe, Sketch, SketchTensor, Untried, Values, litert
 from webnnm.compiler.traps.trap import Trap
 from webnnm.core.errors import BackendError
 from webnnm.core.shapes import count
@@ -33,7 +33,7 @@ REDUCTIONS = frozenset(
 )
 
 
-def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
+def _concat_in_three(b: GraphBuilder, node: Node) -> Replacement | None:
     """A concat in too many dimensions → one in three."""
     if not isinstance(node, OperatorNode) or len(node.types[0].shape) <= MAX_RANK:
         return None
@@ -42,7 +42,7 @@ def _joined(b: GraphBuilder, node: Node) -> Replacement | None:
     return b.reshape(b.concat(parts, axis=1), new_shape=node.types[0].shape)
 
 
-def _unheld(b: GraphBuilder, node: Node) -> Replacement | None:
+def _refuse_uint64(b: GraphBuilder, node: Node) -> Replacement | None:
     """Refuse a concat of uint64: no other type holds its values."""
     del b
     if node.types[0].dtype != "uint64":
@@ -54,7 +54,7 @@ def _unheld(b: GraphBuilder, node: Node) -> Replacement | None:
     )
 
 
-def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
+def _reduce_rows(b: GraphBuilder, node: Node) -> Operand | None:
     """A reduction in too many dimensions → one of rows, with the reduced dimensions last."""
     if not isinstance(node, OperatorNode):
         return None
@@ -63,19 +63,19 @@ def _reduced(b: GraphBuilder, node: Node) -> Operand | None:
     if x.rank <= MAX_RANK:
         return None
     axes = node.options["axes"]
-    long = [k for k, size in enumerate(x.shape) if size > 1]
-    goes = [k in axes for k in long]
-    order = sorted(range(len(long)), key=goes.__getitem__)
-    moved = b.reshape(x, new_shape=[x.shape[k] for k in long])
+    long_axes = [k for k, size in enumerate(x.shape) if size > 1]
+    is_reduced = [k in axes for k in long_axes]
+    order = sorted(range(len(long_axes)), key=is_reduced.__getitem__)
+    flattened = b.reshape(x, new_shape=[x.shape[k] for k in long_axes])
     if order != sorted(order):
-        moved = b.transpose(moved, permutation=order)
-    kept = count(x.shape[k] for k in long if k not in axes)
-    rows = b.reshape(moved, new_shape=(kept, count(x.shape) // kept))
-    found = b.apply(node.operator, [rows], {"axes": (1,)})
-    return b.reshape(found, new_shape=node.types[0].shape)
+        flattened = b.transpose(flattened, permutation=order)
+    row_count = count(x.shape[k] for k in long_axes if k not in axes)
+    rows = b.reshape(flattened, new_shape=(row_count, count(x.shape) // row_count))
+    reduced = b.apply(node.operator, [rows], {"axes": (1,)})
+    return b.reshape(reduced, new_shape=node.types[0].shape)
 
 
-def _gathered(b: GraphBuilder, node: Node) -> Operand | None:
+def _gather_flat(b: GraphBuilder, node: Node) -> Operand | None:
     """A gather with indices of too many dimensions → one with the same indices, flattened."""
     if not isinstance(node, OperatorNode):
         return None
@@ -88,16 +88,16 @@ def _gathered(b: GraphBuilder, node: Node) -> Operand | None:
     return b.reshape(b.gather(x, row, **node.options), new_shape=node.types[0].shape)
 
 
-def _kept_dimension(b: GraphBuilder, node: Node) -> Operand | None:
+def _restore_dimension(b: GraphBuilder, node: Node) -> Operand | None:
     """The index of an extremum with the axis kept → without the axis, reshaped."""
     if not isinstance(node, OperatorNode) or not node.options["keep_dimensions"]:
         return None
     options = {**node.options, "keep_dimensions": False}
-    found = b.apply(node.operator, node.operands, options)
-    return b.reshape(found, new_shape=node.types[0].shape)
+    result = b.apply(node.operator, node.operands, options)
+    return b.reshape(result, new_shape=node.types[0].shape)
 
 
-def _seven(g: Sketch) -> Drawn:
+def _draw_seven_dimensions(g: Sketch) -> SketchTensor:
     """Return a tensor of seven dimensions that holds 1 and 2."""
     return g.tensor([1.0, 2.0], "float32", [1, 1, 1, 2, 1, 1, 1])
 
@@ -121,39 +121,42 @@ TRAPS = (
                 [Values([[1, 1], [0, 0]], "int32")] * 2,
             ),
         ),
-        rule=_kept_dimension,
+        rule=_restore_dimension,
     ),
     Trap(
         operators=frozenset({"concat"}),
         reason="uint64 fails to build, and no other type holds it",
         evidence=Untried("it can only be reported, not avoided", litert),
-        rule=_unheld,
+        rule=_refuse_uint64,
     ),
     Trap(
         operators=frozenset({"concat"}),
         reason=f"more than {MAX_RANK} dimensions fail to build; joined in three dimensions",
         evidence=(
             Probe(
-                lambda g: g.concat([_seven(g), _seven(g)], 0),
+                lambda g: g.concat([_draw_seven_dimensions(g), _draw_seven_dimensions(g)], 0),
                 Values([1.0, 2.0, 1.0, 2.0], "float32", [2, 1, 1, 2, 1, 1, 1]),
                 alone=True,
             ),
         ),
-        rule=_joined,
+        rule=_concat_in_three,
     ),
     Trap(
         operators=frozenset({"gather"}),
         reason=f"indices of more than {MAX_INDEX_RANK} dimensions lose the device; gathered with a "
         "flat list of indices",
         evidence=Untried("where the fault shows, the device is lost", litert),
-        rule=_gathered,
+        rule=_gather_flat,
     ),
     Trap(
         operators=REDUCTIONS,
         reason=f"more than {MAX_RANK} dimensions fail to build; reduced as rows",
         evidence=(
             Probe(
-                lambda g: [getattr(g, name)(_seven(g), axes=[3]) for name in sorted(REDUCTIONS)],
+                lambda g: [
+                    getattr(g, name)(_draw_seven_dimensions(g), axes=[3])
+                    for name in sorted(REDUCTIONS)
+                ],
                 [
                     Values([value], "float32", [1] * 6)
                     for value in (3.0, 5**0.5, 1.0986123, 2.3132617, 2.0, 1.5, 1.0, 2.0, 3.0, 5.0)
@@ -161,6 +164,6 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_reduced,
+        rule=_reduce_rows,
     ),
 )

@@ -9,7 +9,7 @@ from webnnm.graph.node import Node, OperatorNode
 from webnnm.graph.transforms.rewrite import Replacement, decompose_node
 
 
-def _peepholes(b: GraphBuilder, node: Node) -> Replacement | None:
+def _decompose_peepholes(b: GraphBuilder, node: Node) -> Replacement | None:
     """An lstm with peephole weights and a layout other than iofg → its steps."""
     if not isinstance(node, OperatorNode) or node.options["layout"] == "iofg":
         return None
@@ -41,6 +41,6 @@ TRAPS = (
                 alone=True,
             ),
         ),
-        rule=_peepholes,
+        rule=_decompose_peepholes,
     ),
 )

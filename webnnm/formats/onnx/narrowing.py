@@ -11,7 +11,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, OperatorNode
-from webnnm.graph.transforms.rewrite import Replacement, again, rewrite_from
+from webnnm.graph.transforms.rewrite import Replacement, reapply, rewrite_from
 
 LARGEST = FLOAT_INFO["float32"].max
 SMALLEST = 2.0**-126
@@ -73,4 +73,4 @@ def _narrow_node(b: GraphBuilder, node: Node) -> Replacement | None:
     options: dict[str, Any] = {
         name: "float32" if value == "float64" else value for name, value in node.options.items()
     }
-    return again(b, node.at(node.number, options=options), *node.operands)
+    return reapply(b, node.at(node.number, options=options), *node.operands)

@@ -148,7 +148,7 @@ def move_node(node: Node, builder: GraphBuilder, results: Results) -> Node:
     return node.at(len(builder.nodes), operands)  # its number if it is added
 
 
-def again(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Replacement:
+def reapply(b: GraphBuilder, node: OperatorNode, *operands: Operand | None) -> Replacement:
     """Apply the operator of a node with its options to other operands."""
     arguments = [operands] if node.operator.operands[0].variadic else operands
     return b.apply(node.operator, arguments, node.options)

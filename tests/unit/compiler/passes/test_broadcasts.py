@@ -9,7 +9,7 @@ import pytest
 
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.passes.broadcasts import without_broadcasts
+from webnnm.compiler.passes.broadcasts import remove_broadcasts
 from webnnm.graph.node import Graph, Operand, OperatorNode
 
 np = pytest.importorskip("numpy")
@@ -29,7 +29,7 @@ def made(make: Make, x: list[int], y: list[int]) -> Graph:
 def same(graph: Graph) -> Graph:
     draw = np.random.default_rng(0)
     values = {n: draw.uniform(0.5, 2, o.shape).astype(o.dtype) for n, o in graph.inputs.items()}
-    found = without_broadcasts(graph)
+    found = remove_broadcasts(graph)
     before, after = evaluate(graph, values), evaluate(found, values)
     for name, array in before.items():
         np.testing.assert_array_equal(after[name], array, strict=True)
@@ -87,7 +87,7 @@ def test_gradients_of_reductions_get_shorter() -> None:
 
 def test_a_graph_without_it_comes_back_as_it_is() -> None:
     graph = made(lambda _, x, y: x * y, [4], [3, 4])
-    assert without_broadcasts(graph) is graph
+    assert remove_broadcasts(graph) is graph
 
 
 def test_a_number_that_is_stretched_and_reshaped_is_stretched_once() -> None:

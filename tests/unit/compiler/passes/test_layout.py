@@ -11,7 +11,7 @@ from tests.unit.compiler.passes.graphs import names, random_graph, same
 from tests.unit.ops.cases import CASES, Case, build, np
 from tests.work import draws
 from webnnm import GraphBuilder
-from webnnm.compiler.passes.layout import channels_last, is_source, takes_any_order
+from webnnm.compiler.passes.layout import is_source, takes_any_order, use_channels_last
 from webnnm.compiler.passes.pending_transposes import inverse
 from webnnm.graph.node import Operand
 
@@ -55,12 +55,12 @@ def test_operators_compute_the_same_on_transposed_operands(case: Case) -> None:
     outputs = {f"y{k}": y for k, y in enumerate(results)}
     # A transpose behind makes it worth while to stay in the other order.
     outputs |= {f"z{k}": b.transpose(y) for k, y in enumerate(results) if y.rank > 1}
-    same(channels_last, b.build(outputs), values)
+    same(use_channels_last, b.build(outputs), values)
 
 
 @pytest.mark.parametrize("seed", draws(range(150)))
 def test_random_graphs_compute_the_same(seed: int) -> None:
-    same(channels_last, random_graph(seed))
+    same(use_channels_last, random_graph(seed))
 
 
 def test_what_is_only_summed_up_is_not_transposed() -> None:
@@ -69,7 +69,7 @@ def test_what_is_only_summed_up_is_not_transposed() -> None:
     y = b.conv2d(x, b.constant([[[[1.0, 2.0], [3.0, 4.0]]], [[[0.5, -1.0], [1.0, 0.0]]]]))
     apart = y - b.reduce_mean(y, axes=[0, 2, 3], keep_dimensions=True)
     variance = b.reduce_mean(apart * apart, axes=[0, 2, 3])
-    found = same(channels_last, b.build({"variance": variance}))
+    found = same(use_channels_last, b.build({"variance": variance}))
     assert "transpose" not in names(found)
 
 
@@ -79,7 +79,7 @@ def test_transposes_meet_their_inverses_across_operators() -> None:
     there = [b.transpose(t, permutation=[1, 2, 0]) for t in (x, z)]
     y = b.concat([b.tanh(there[0]) * there[1], there[0]], axis=2)
     back = b.transpose(b.softmax(y, axis=1), permutation=[2, 0, 1])
-    found = same(channels_last, b.build({"y": back}))
+    found = same(use_channels_last, b.build({"y": back}))
     assert names(found) == ["tanh", "mul", "concat", "softmax"]
 
 
@@ -89,5 +89,5 @@ def test_updates_of_a_filter_transpose_its_gradient_alone() -> None:
     gradient = b.transpose(b.reshape(g, new_shape=[2, 4, 3]), permutation=[2, 0, 1]) * 0.5
     moved = v * 0.9 + gradient
     norm = b.reduce_sum_square(gradient)
-    found = same(channels_last, b.build({"v": moved, "w": w - moved, "norm": norm}))
+    found = same(use_channels_last, b.build({"v": moved, "w": w - moved, "norm": norm}))
     assert names(found).count("transpose") == 1

@@ -13,11 +13,11 @@ from tests.unit.ops.cases import CASES, Case, build, np
 from tests.work import draws
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
-from webnnm.compiler.passes.bias import with_biases
-from webnnm.compiler.passes.choices import expanded_choices
-from webnnm.compiler.passes.folding import folded
-from webnnm.compiler.passes.simplify import simplified
-from webnnm.compiler.pipeline import OPTIMISATIONS, Target, transformed
+from webnnm.compiler.passes.bias import fuse_biases
+from webnnm.compiler.passes.choices import expand_choices
+from webnnm.compiler.passes.folding import fold_constants
+from webnnm.compiler.passes.simplify import simplify
+from webnnm.compiler.pipeline import OPTIMISATIONS, Target, run_passes
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.node import Graph, InputNode, Operand
 
@@ -26,7 +26,7 @@ Make = Callable[[GraphBuilder, Operand], Any]
 
 
 def everything(graph: Graph) -> Graph:
-    return transformed(graph, Target(LIMITS), OPTIMISATIONS)[0]
+    return run_passes(graph, Target(LIMITS), OPTIMISATIONS)[0]
 
 
 @pytest.mark.alike
@@ -50,7 +50,7 @@ def test_a_backend_that_prefers_channels_first_keeps_them() -> None:
     b = GraphBuilder()
     y = b.max_pool2d(b.input("x", "float32", [1, 2, 4, 4]), window_dimensions=(2, 2))
     limits = {"preferredInputLayout": "nchw"}
-    found, _ = transformed(b.build({"y": y}), Target(limits), OPTIMISATIONS)
+    found, _ = run_passes(b.build({"y": y}), Target(limits), OPTIMISATIONS)
     assert names(found) == ["maxPool2d"]
 
 
@@ -81,7 +81,7 @@ NOTHING: dict[str, Make] = {
 
 @pytest.mark.parametrize("make", NOTHING.values(), ids=NOTHING)
 def test_operators_without_effect_go(make: Make) -> None:
-    assert names(same(simplified, graph_of(lambda b, x: b.relu(make(b, x))))) == ["relu"]
+    assert names(same(simplify, graph_of(lambda b, x: b.relu(make(b, x))))) == ["relu"]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
@@ -91,10 +91,10 @@ def test_an_addend_that_is_taken_0_times_goes(alpha: float) -> None:
         return b.gemm(x, z, c=addend, alpha=alpha, beta=beta, b_transpose=True)
 
     graph = graph_of(lambda b, x: product(b, x, 0.0))
-    found = same(simplified, graph, {"x": np.ones((2, 3)), "c": [[5.0], [7.0]]})
+    found = same(simplify, graph, {"x": np.ones((2, 3)), "c": [[5.0], [7.0]]})
     assert {node.name for node in found.nodes() if isinstance(node, InputNode)} == {"x"}
     whole = graph_of(lambda b, x: product(b, x, 0.5))
-    assert simplified(whole) is whole
+    assert simplify(whole) is whole
 
 
 SOMETHING: dict[str, Make] = {
@@ -113,7 +113,7 @@ SOMETHING: dict[str, Make] = {
 @pytest.mark.parametrize("make", SOMETHING.values(), ids=SOMETHING)
 def test_operators_with_an_effect_stay(make: Make) -> None:
     graph = graph_of(make)
-    assert simplified(graph) is graph
+    assert simplify(graph) is graph
 
 
 def test_reshapes_become_one_and_those_of_constants_none() -> None:
@@ -121,7 +121,7 @@ def test_reshapes_become_one_and_those_of_constants_none() -> None:
         twice = b.reshape(b.reshape(x, new_shape=[6, 1]), new_shape=[3, 2])
         return twice + b.reshape(b.constant([1.0, 2.0]), new_shape=[1, 2])
 
-    assert names(same(simplified, graph_of(shaped))) == ["reshape", "add"]
+    assert names(same(simplify, graph_of(shaped))) == ["reshape", "add"]
 
 
 def test_sums_of_sums_become_one_and_signs_are_turned_last() -> None:
@@ -129,10 +129,10 @@ def test_sums_of_sums_become_one_and_signs_are_turned_last() -> None:
         rows = b.reduce_sum(-x, axes=[1])
         return b.reduce_sum(rows * 1, axes=[0])
 
-    found = same(simplified, graph_of(total, 5, 3))
+    found = same(simplify, graph_of(total, 5, 3))
     assert names(found) == ["reduceSum", "neg"]
     large = graph_of(lambda b, x: b.reduce_sum(b.reduce_sum(x, axes=[0])), 80, 80)
-    assert simplified(large) is large
+    assert simplify(large) is large
 
 
 CONSTANT = GraphBuilder.constant
@@ -152,7 +152,7 @@ FOLDED: dict[str, tuple[Make, list[str]]] = {
 
 @pytest.mark.parametrize(("make", "left"), FOLDED.values(), ids=FOLDED)
 def test_arithmetic_on_constants_is_done_beforehand(make: Make, left: list[str]) -> None:
-    assert names(same(folded, graph_of(make))) == left
+    assert names(same(fold_constants, graph_of(make))) == left
 
 
 def convolved(b: GraphBuilder, x: Operand, **options: Any) -> Operand:
@@ -177,13 +177,13 @@ def test_every_convolution_of_a_chain_gets_its_bias() -> None:
     for k in range(3):
         w = b.input(f"w{k}", "float32", [2, 2, 1, 1])
         x = b.conv2d(x, w) + b.input(f"b{k}", "float32", [2, 1, 1])
-    found = same(with_biases, b.build({"y": x}))
+    found = same(fuse_biases, b.build({"y": x}))
     assert names(found) == ["reshape", "conv2d"] * 3
 
 
 @pytest.mark.parametrize("make", BIASES.values(), ids=BIASES)
 def test_a_bias_becomes_part_of_the_convolution(make: Make) -> None:
-    found = same(with_biases, graph_of(make, 1, 2, 3, 4))
+    found = same(fuse_biases, graph_of(make, 1, 2, 3, 4))
     assert names(found) == ["conv2d"]
 
 
@@ -202,7 +202,7 @@ NO_BIASES: dict[str, Make] = {
 @pytest.mark.parametrize("make", NO_BIASES.values(), ids=NO_BIASES)
 def test_other_sums_stay(make: Make) -> None:
     graph = graph_of(make, 1, 2, 4, 4)
-    assert with_biases(graph) is graph
+    assert fuse_biases(graph) is graph
 
 
 CLAMPS: dict[str, tuple[Make, list[str]]] = {
@@ -229,7 +229,7 @@ CLAMPS: dict[str, tuple[Make, list[str]]] = {
 @pytest.mark.parametrize(("make", "left"), CLAMPS.values(), ids=CLAMPS)
 def test_clamps_of_clamps_become_one(make: Make, left: list[str]) -> None:
     graph = graph_of(make, 7)
-    found = simplified(graph)
+    found = simplify(graph)
     assert names(found) == left
     feeds = {"x": np.asarray([-3, -0.75, 0, 0.3, 0.75, 3, np.nan], np.float32)}
     expected, given = (evaluate(g, feeds)["y"] for g in (graph, found))
@@ -240,13 +240,13 @@ def test_large_choices_are_stretched_and_small_ones_are_not() -> None:
     def chosen(b: GraphBuilder, x: Operand) -> Operand:
         return b.where(b.greater(x, 0.5), x, 2.0)
 
-    assert names(same(expanded_choices, graph_of(chosen, 80, 80))) == [
+    assert names(same(expand_choices, graph_of(chosen, 80, 80))) == [
         "greater",
         "expand",
         "where",
     ]
     small = graph_of(chosen, 8, 8)
-    assert expanded_choices(small) is small
+    assert expand_choices(small) is small
 
 
 LENET = """

@@ -11,7 +11,7 @@ from tests.unit.graph.texts import network
 from tests.work import draws
 from webnnm import GraphBuilder, gradients
 from webnnm.compiler.plan import Plan, lower
-from webnnm.compiler.rematerialisation import peak_bytes, rematerialised
+from webnnm.compiler.rematerialisation import peak_bytes, rematerialise
 from webnnm.core.naming import snake_case
 from webnnm.editing.low_rank import add_adapters
 from webnnm.graph.elaboration.elaborate import elaborate
@@ -71,7 +71,7 @@ LAYERS = {
 @pytest.mark.parametrize(("layers", "share"), LAYERS.values(), ids=LAYERS)
 def test_a_deep_network_takes_less_and_computes_the_same(layers: str, share: float) -> None:
     plan = step(deep(24, layers), 64)
-    found = rematerialised(plan)
+    found = rematerialise(plan)
     assert peak_bytes(found) < share * peak_bytes(plan)
     assert rebuilt(found).hash == rebuilt(plan).hash
     before, after = (len(each.content["operators"]) for each in (plan, found))
@@ -81,7 +81,7 @@ def test_a_deep_network_takes_less_and_computes_the_same(layers: str, share: flo
 @pytest.mark.alike
 def test_memory_falls_towards_the_root_of_the_depth() -> None:
     peaks = [
-        peak_bytes(rematerialised(step(deep(depth, LAYERS["dense"][0]), 256))) for depth in (16, 64)
+        peak_bytes(rematerialise(step(deep(depth, LAYERS["dense"][0]), 256))) for depth in (16, 64)
     ]
     whole = [peak_bytes(step(deep(depth, LAYERS["dense"][0]), 256)) for depth in (16, 64)]
     assert whole[1] > 3.5 * whole[0]
@@ -91,7 +91,7 @@ def test_memory_falls_towards_the_root_of_the_depth() -> None:
 @pytest.mark.parametrize("seed", draws(range(40)))
 def test_random_graphs_compute_the_same(seed: int) -> None:
     plan = lower(random_graph(seed))
-    found = rematerialised(plan)
+    found = rematerialise(plan)
     assert peak_bytes(found) <= peak_bytes(plan)
     assert rebuilt(found).hash == rebuilt(plan).hash
 
@@ -99,9 +99,9 @@ def test_random_graphs_compute_the_same(seed: int) -> None:
 def test_a_plan_that_cannot_get_smaller_stays_as_it_is() -> None:
     b = GraphBuilder()
     plan = lower(b.build({"y": b.relu(b.input("x", "float32", [3]))}))
-    assert rematerialised(plan) is plan
+    assert rematerialise(plan) is plan
     empty = lower(b.build({"x": b.inputs["x"]}))
-    assert rematerialised(empty) is empty
+    assert rematerialise(empty) is empty
 
 
 @pytest.mark.alike
@@ -115,4 +115,4 @@ def test_a_step_of_adapters_takes_less() -> None:
     learning = [lowered.parameters[p.name] for p in adapted.parameters if p.trainable]
     found = {f"g{k}": g for k, g in enumerate(gradients(loss, learning))}
     plan = lower(lowered.builder.build(found))
-    assert peak_bytes(rematerialised(plan)) < 0.6 * peak_bytes(plan)
+    assert peak_bytes(rematerialise(plan)) < 0.6 * peak_bytes(plan)

@@ -123,7 +123,7 @@ def test_a_transpose_of_a_transpose_becomes_one() -> None:
     assert names(fitted) == ["transpose"]
 
 
-@pytest.mark.parametrize("name", sorted(views.SHARED - views.IN_PLACE))
+@pytest.mark.parametrize("name", sorted(views.SHARED_MEMORY - views.IN_PLACE))
 def test_integers_behind_a_reshape_of_several_steps_are_copied(name: str) -> None:
     b = GraphBuilder()
     x = b.input("x", "int32", [3, 4])
