@@ -95,7 +95,7 @@ def _where(devices: Mapping[str, DeviceProbe]) -> str:
 async def _probe_device(device: str, trials: bool) -> DeviceProbe:
     backend: Backend | None = None
     try:
-        backend = await WebNNBackend.open(device_type=device)
+        backend = await WebNNBackend.open(device=device)
         seconds = None
         if trials:
             from webnnm.backends.speed import measure_seconds

@@ -147,9 +147,7 @@ async def _webnn(
     refusal: BackendError | None = None
     for requested in (device, *FALLBACK_DEVICES.get(device or "", ())):
         try:
-            context = await WebNNBackend.open(
-                device_type=requested, power_preference=power_preference
-            )
+            context = await WebNNBackend.open(device=requested, power_preference=power_preference)
         except BackendError as error:
             refusal = refusal or error
             continue

@@ -27,8 +27,8 @@ def share_backend(backend: Backend, settings: Mapping[str, Any]) -> SharedBacken
     Raises `DataError` NNM703 for settings that say how to open a backend.
     """
     # optimize_for="edge" implies a device that the caller did not name.
-    implied = ("device_type",) if settings.get("optimize_for") == "edge" else ()
-    for name in ("device_type", "power_preference"):
+    implied = ("device",) if settings.get("optimize_for") == "edge" else ()
+    for name in ("device", "power_preference"):
         if settings.get(name) is not None and name not in implied:
             raise DataError(
                 "NNM703",

@@ -84,7 +84,7 @@ class Lease:
 class WebNNBackend(Backend):
     """A WebNN context of the browser.
 
-    >>> backend = await WebNNBackend.open(device_type="npu")        # doctest: +SKIP
+    >>> backend = await WebNNBackend.open(device="npu")        # doctest: +SKIP
     >>> backend.device                                              # doctest: +SKIP
     'cpu (npu requested)'
     """
@@ -109,22 +109,22 @@ class WebNNBackend(Backend):
     @classmethod
     async def open(
         cls,
-        device_type: str | None = None,
+        device: str | None = None,
         power_preference: str | None = None,
         *,
         bridge: Bridge | None = None,
     ) -> WebNNBackend:
         """Create a context, check that it works, and find out which known faults it has.
 
-        `device_type` is "npu", "gpu" or "cpu", `power_preference` "high-performance" or
+        `device` is "npu", "gpu" or "cpu", `power_preference` "high-performance" or
         "low-power". Both are only requests: the browser chooses, and `device` shows its choice.
 
         Raises `BackendError` NNM709 outside a browser, or if WebNN is missing or does not work.
         """
-        _check_choice("device", device_type, DEVICES)
+        _check_choice("device", device, DEVICES)
         check_power(power_preference)
         bridge = bridge or await pyodide_host.load_bridge()
-        options = {"deviceType": device_type, "powerPreference": power_preference}
+        options = {"deviceType": device, "powerPreference": power_preference}
         requested = {key: value for key, value in options.items() if value is not None}
         try:
             return await cls._try_open(bridge, requested, examine=True)

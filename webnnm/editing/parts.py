@@ -198,7 +198,7 @@ async def _create(document: Document, like: NNModel, settings: Mapping[str, Any]
         "source": format_document(document),
         "files": document.files,
         "backend": backend,
-        "device_type": None if opened else like.state.device_type or None,
+        "device": None if opened else like.state.device or None,
         "optimize_for": like.state.optimize_for,
         "review": like.state.review,
         "log": like.state.log,

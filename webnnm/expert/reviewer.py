@@ -65,7 +65,7 @@ class Reviewed(Protocol):
         ...
 
     @property
-    def device_type(self) -> str:
+    def device(self) -> str:
         """The device that was requested, or ""."""
         ...
 
@@ -170,7 +170,7 @@ class Reviewer:
             settings=settings,
             data=self._data,
             scouting=scouting,
-            device_type=model.device_type,
+            device=model.device,
             trained=model.trained,
         )
         return _with_refused(known, model.sequence, problems)
@@ -257,7 +257,7 @@ class Draft:
     """
 
     backend = batch_size = None
-    device_type = ""
+    device = ""
     optimize_for = "size"
     trained = False
 

@@ -20,7 +20,7 @@ SETTINGS = (
     "references",
     "dataset",
     "backend",
-    "device_type",
+    "device",
     "optimize_for",
     "review",
     "power_preference",
@@ -36,7 +36,7 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings in snake_case; `optimize_for="edge"` requests the NPU (spec F.4).
 
     >>> create_settings({"optimizeFor": "edge"})
-    {'optimize_for': 'edge', 'device_type': 'npu'}
+    {'optimize_for': 'edge', 'device': 'npu'}
 
     Raises `DataError` NNM703 for unknown or duplicate settings, NNM704 for values of `seed`,
     `batch_size`, `optimize_for`, `review`, `files` and `log` that are none.
@@ -66,8 +66,8 @@ def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         raise DataError("NNM704", f"review is {found['review']!r}"[:60], hint=hint)
     if found.get("optimize_for") is not None:
         found |= parse_settings({"optimize_for": found["optimize_for"]}).explicit_values()
-        if found["optimize_for"] == "edge" and not found.get("device_type"):
-            found["device_type"] = "npu"
+        if found["optimize_for"] == "edge" and not found.get("device"):
+            found["device"] = "npu"
     return found
 
 

@@ -45,7 +45,7 @@ class CreateSettings(TypedDict, total=False):
     references: str | os.PathLike[str] | None
     dataset: AnyDataset | None
     backend: Literal["auto", "webnn", "onnxruntime", "numpy", "jax"] | Backend
-    device_type: Literal["npu", "gpu", "cpu", "webgpu", "wasm", "tpu"] | None
+    device: Literal["npu", "gpu", "cpu", "webgpu", "wasm", "tpu"] | None
     optimize_for: Literal["size", "edge"]
     review: bool
     power_preference: Literal["default", "high-performance", "low-power"] | None

@@ -129,7 +129,7 @@ class NNModel:
         - `backend`: "auto" (in pages WebNN if it works, see `backend()`), "webnn", "numpy",
           "onnxruntime", "jax", or an open `Backend`. Several models can share a `Backend`; whoever
           opened it closes it.
-        - `device_type`, `power_preference`: see `backend()`. `optimize_for="edge"` targets the NPU.
+        - `device`, `power_preference`: see `backend()`. `optimize_for="edge"` targets the NPU.
         - `seed`: the random seed for initialisation and shuffling.
         - `batch_size`: overrides the batch size of the dataset.
         - `sequence_length`: an integer, or a dict from sequence name to integer.
@@ -168,7 +168,7 @@ class NNModel:
         try:
             model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
             model.state.batch_size = given.get("batch_size")
-            model.state.device_type = given.get("device_type") or ""
+            model.state.device = given.get("device") or ""
             model.state.optimize_for = given.get("optimize_for") or "size"
             model.state.review = given.get("review", True)
             model._set_sequence_length(given.get("sequence_length"))
@@ -752,7 +752,7 @@ async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Back
         return share_backend(chosen, given)
     return await open_backend(
         chosen,
-        device=given.get("device_type"),
+        device=given.get("device"),
         power_preference=given.get("power_preference"),
         log=log,
         work=lambda: _work(network, given.get("dataset")),

@@ -22,9 +22,7 @@ async def reopen(state: ModelState) -> None:
             "reopen opens only backends that the model opened itself; this one was passed to it",
             hint="open a new one, then NNModel.load(await model.save(), backend=new)",
         )
-    backend = await open_backend(
-        state.backend.name, device=state.device_type or None, log=state.log
-    )
+    backend = await open_backend(state.backend.name, device=state.device or None, log=state.log)
     try:
         parameters = ParameterStore(state.network, backend, state.occupancy)
         known = state.parameters

@@ -29,7 +29,7 @@ class ModelState:
     """The part of a model that everything below `NNModel` works with.
 
     Attributes: `network`, the elaborated document; `backend` and the `parameters` on it; `seed`, of
-    initialisation and shuffling; `batch_size`, None for the dataset's; `device_type`, the requested
+    initialisation and shuffling; `batch_size`, None for the dataset's; `device`, the requested
     device, or ""; `optimize_for`, the aim of a training unless a hyperparameter sets another;
     `review`, whether the expert system looks at the model and its trainings; `sequence`, lengths by
     sequence name; `step`, training steps applied so far; `trained`, whether the parameters were
@@ -43,7 +43,7 @@ class ModelState:
     parameters: ParameterStore
     seed: int = 0
     batch_size: int | None = None
-    device_type: str = ""
+    device: str = ""
     optimize_for: str = "size"
     review: bool = True
     sequence: dict[str, int] = field(default_factory=dict[str, int])

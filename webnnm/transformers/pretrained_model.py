@@ -75,7 +75,7 @@ async def from_pretrained(
     source: Folder,
     *,
     backend: str | Backend = "auto",
-    device_type: str | None = None,
+    device: str | None = None,
     architecture: str | None = None,
     pooling: str | None = None,
     ignore: Collection[str] = (),
@@ -103,7 +103,7 @@ async def from_pretrained(
     are float32 on the device, whatever they are in the files, unless `weights` says otherwise. See
     `docs/transformers.md` for the architectures.
 
-    - `backend`, `device_type`, `log`: see `NNModel.create`.
+    - `backend`, `device`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", instead of the config's.
     - `pooling`: "mean" or "cls", for text encoders: adds an output `sentence_embedding`, the mean
       of all tokens or the first token, normalised to length 1.
@@ -162,7 +162,7 @@ async def from_pretrained(
     settings = {
         "source": text,
         "backend": backend,
-        "device_type": device_type,
+        "device": device,
         "log": log,
         "sequence_length": LENGTH,
     }

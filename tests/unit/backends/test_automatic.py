@@ -204,7 +204,7 @@ async def test_unknown_devices_are_refused_with_the_known_ones(name: str, device
 async def test_a_model_refuses_an_unknown_device() -> None:
     text = "m:input shape=[2]; m:output shape=[2]; m:layers relu();"
     with pytest.raises(BackendError, match='there is no device "foo"'):
-        await NNModel.create(source=text, device_type="foo")
+        await NNModel.create(source=text, device="foo")
 
 
 async def test_inputs_that_are_not_needed_are_taken_and_checked() -> None:

@@ -60,10 +60,10 @@ async def test_without_an_npu_other_devices_are_asked_for(
     asked: list[str | None] = []
     said: list[str] = []
 
-    async def open_on(*, device_type: str | None, power_preference: str | None) -> Any:
-        asked.append(device_type)
-        if device_type != "cpu":
-            raise BackendError("NNM709", f"no {device_type} here")
+    async def open_on(*, device: str | None, power_preference: str | None) -> Any:
+        asked.append(device)
+        if device != "cpu":
+            raise BackendError("NNM709", f"no {device} here")
         return ReferenceBackend()
 
     monkeypatch.setattr(WebNNBackend, "open", open_on)

@@ -42,5 +42,5 @@ async def test_the_backend_is_refused_with_a_remedy() -> None:
 
 async def test_an_unknown_device_is_refused_first() -> None:
     with pytest.raises(BackendError, match='no device "tpu"') as caught:
-        await WebNNBackend.open(device_type="tpu")
+        await WebNNBackend.open(device="tpu")
     assert caught.value.hint == 'did you mean "cpu"?'

@@ -104,7 +104,7 @@ def test_high_capacity(text: str, rows: int | None, high: bool) -> None:
 def test_profile_is_json() -> None:
     outputs = output("CCE", EXACT).outputs
     data = DataFacts(sizes={"training": 105})
-    found = facts(HALF, outputs=outputs, data=data, device=device(device_type="npu")).profile
+    found = facts(HALF, outputs=outputs, data=data, device=device(name="npu")).profile
     record = json.loads(json.dumps(found.to_dict()))
     assert record["outputs"] == [
         {

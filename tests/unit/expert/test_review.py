@@ -263,8 +263,8 @@ def test_rewrites_are_counted_and_one_is_named() -> None:
     ("known", "elsewhere"),
     [
         (device(), "it runs on the default device (webnn)"),
-        (device(device_type="gpu", float16=False), "it runs on gpu (webnn)"),
-        (device(device_type="npu"), ""),
+        (device(name="gpu", float16=False), "it runs on gpu (webnn)"),
+        (device(name="npu"), ""),
         (DeviceFacts(), ""),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_model_for_the_edge_tells_how_to_get_there(known: DeviceFacts, elsewhe
     found = review(facts(HALF, {"optimize_for": "edge"}, device=known))
     (finding,) = [finding for finding in found.findings if finding.id == "E801"]
     assert elsewhere in finding.message
-    assert ("create(device_type='npu')" in finding.message) == bool(elsewhere)
+    assert ("create(device='npu')" in finding.message) == bool(elsewhere)
 
 
 def test_an_output_that_cannot_be_trained_has_no_loss_among_the_settings() -> None:

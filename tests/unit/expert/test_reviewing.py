@@ -215,7 +215,7 @@ async def test_what_is_made_for_the_edge_asks_for_the_npu(
     assert ("E801" in ids(found)) == edge
     assert "E801" not in {finding.id for finding in model.review(optimizeFor="size")}
     model.close()
-    model = await NNModel.create(optimize_for=word, device_type="gpu", **given)
+    model = await NNModel.create(optimize_for=word, device="gpu", **given)
     assert asked[1:] == ["gpu"]
     model.close()
     with pytest.raises(DataError) as caught:

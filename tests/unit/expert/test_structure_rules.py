@@ -65,9 +65,9 @@ CASES = [
     Case("E204", facts(IRIS, EDGE), "2 heavy operators in float32", facts(HALF, EDGE)),
     Case(
         "E204",
-        facts(IRIS, device=device(device_type="npu")),
+        facts(IRIS, device=device(name="npu")),
         "for an NPU",
-        facts(HALF, device=device(device_type="npu")),
+        facts(HALF, device=device(name="npu")),
     ),
     Case(
         "E205",

@@ -149,7 +149,7 @@ async def test_parts_and_snapshots_are_on_the_backend_of_the_model(given: Counti
 
 
 async def test_parts_go_to_the_backend_that_they_are_given(given: Counting) -> None:
-    async with await create("numpy", device_type="cpu") as model:
+    async with await create("numpy", device="cpu") as model:
         for part in await split_model(model, "head", backend=given):
             assert part.backend is given
             part.close()
@@ -171,7 +171,7 @@ async def test_a_model_does_not_open_anew_what_it_was_given(given: Counting) -> 
         await model.predict(ROWS)
 
 
-@pytest.mark.parametrize("setting", ["device_type", "powerPreference"])
+@pytest.mark.parametrize("setting", ["device", "powerPreference"])
 async def test_how_to_open_a_backend_is_not_said_of_an_open_one(
     given: Counting, setting: str
 ) -> None:

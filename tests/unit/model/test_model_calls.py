@@ -31,6 +31,8 @@ async def create(**settings: Any) -> NNModel:
     ("call", "words"),
     [
         (lambda _: NNModel.create(SOURCE), ("NNModel.create", "source=")),
+        (lambda _: create(deviceType="npu"), ('no setting "deviceType"', 'device="npu"')),
+        (lambda _: create(device_type="npu"), ('no setting "device_type"', 'device="npu"')),
         (lambda _: NNModel.load(b"", source=SOURCE), ('no "source"', "load_params")),
         (lambda _: NNModel.load(b"", path="m.nnm"), ('no "path"', "load_params")),
         (lambda model: model.train(20), ("NNModel.train", "20", "epochs=20")),

@@ -135,12 +135,13 @@ class Unsupported:
 class DeviceFacts:
     """The device and backend that run the model.
 
-    `float16`: it computes in float16; `rewrites`: how graphs were rewritten to run there;
-    `max_bytes`: of one tensor, None without a limit.
+    `name`: the requested device, "" without a request; `float16`: it computes in float16;
+    `rewrites`: how graphs were rewritten to run there; `max_bytes`: of one tensor, None without a
+    limit.
     """
 
     backend: str = ""
-    device_type: str = ""
+    name: str = ""
     float16: bool = True
     rewrites: Sequence[str] = ()
     unsupported: Sequence[Unsupported] = ()
@@ -264,7 +265,7 @@ class Facts:
         return profile(
             self.network,
             training_samples=self.data.sizes.get("training"),
-            device=self.device.device_type or self.device.backend,
+            device=self.device.name or self.device.backend,
             outputs=[
                 {
                     "name": output.name,
@@ -291,4 +292,4 @@ class Facts:
     @property
     def npu(self) -> bool:
         """Whether a neural processor is requested."""
-        return self.device.device_type == "npu"
+        return self.device.name == "npu"

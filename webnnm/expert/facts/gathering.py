@@ -40,7 +40,7 @@ def gather_facts(
     settings: Settings,
     data: DataFacts | None = None,
     scouting: ScoutingFacts | None = None,
-    device_type: str = "",
+    device: str = "",
     trained: bool = False,
 ) -> Facts:
     """Return what is known about a model before it is trained.
@@ -71,7 +71,7 @@ def gather_facts(
         data=data or data_facts(binding),
         device=DeviceFacts(
             backend=backend.name if backend else "",
-            device_type=device_type,
+            name=device,
             rewrites=backend.rewrites if backend else (),
             max_bytes=backend.max_tensor_bytes if backend else None,
         ),

@@ -27,11 +27,11 @@ def edge(facts: Facts) -> Hit | None:
     if facts.settings.optimize_for != "edge":
         return None
     device = facts.device
-    evidence = {"backend": device.backend, "device_type": device.device_type}
+    evidence = {"backend": device.backend, "device": device.name}
     # A training runs on the device where its model was created.
     elsewhere = (
-        f"; it runs on {device.device_type or 'the default device'} ({device.backend}), "
-        "create(device_type='npu') asks WebNN for the NPU"
+        f"; it runs on {device.name or 'the default device'} ({device.backend}), "
+        "create(device='npu') asks WebNN for the NPU"
     ) * bool(device.backend and not facts.npu)
     if device.float16:
         return Hit(
