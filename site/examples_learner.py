@@ -6,13 +6,11 @@ It knows no page. Examples are float32 numbers as bytes, in the shape that the n
 import asyncio
 import math
 import re
-from pathlib import Path
 
 from webnnm import Dataset, NNModel, join_models
 from webnnm.snapshots import storage
 
 CLASSES = re.compile(r"(:output\s+shape=\[)\d+(\])")
-EXPORT = "/tmp/examples.onnx"
 
 
 class UnfitExamples(Exception):
@@ -107,9 +105,7 @@ class Learner:
 
     async def export(self, place):
         """Save the model with what it builds on as an ONNX file."""
-        file = (await self.joined()).export_onnx(EXPORT, batch=1)
-        await storage.store(place, [Path(file).read_bytes()])
-        Path(file).unlink()
+        await (await self.joined()).export(place, batch=1, format="onnx")
 
     async def open(self, content, log):
         """Take the model of a file that `save` wrote."""

@@ -473,8 +473,7 @@ class TablePage:
 
     async def save_onnx(self):
         """Save the model as an ONNX file among the downloads."""
-        path = self.model.export_onnx(f"/tmp/{NAME}.onnx")
-        await self.store(f"{self.name}.onnx", path.read_bytes())
+        await self.store(f"{self.name}.onnx", await self.model.export(format="onnx"))
 
     async def save_page(self):
         """Save the archive of a page that serves the model among the downloads."""

@@ -8,6 +8,7 @@ and blue from 0 to 1, and returns 1,280 features of it instead of the 1,000 clas
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import struct
 from collections import OrderedDict
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from webnnm import GraphBuilder, export_onnx
+from webnnm import GraphBuilder, export_graph
 
 SIDE = 224
 STAGES = ((1, 1, 1), (2, 2, 6), (2, 2, 6), (3, 2, 6), (3, 1, 6), (4, 2, 6), (1, 1, 6))
@@ -50,7 +51,8 @@ def convert(source: Path, target: Path) -> None:
             number += 1
     x = network.convolution(x, "_conv_head", "_bn1")
     graph = b.build({"features": b.reduce_mean(x, axes=[2, 3])})
-    export_onnx(graph, target, name="efficientnet_lite0", constants=network.constants)
+    constants = network.constants
+    asyncio.run(export_graph(graph, target, name="efficientnet_lite0", constants=constants))
 
 
 @dataclass

@@ -89,9 +89,9 @@ network that was trained elsewhere, below layers of your own. See
 
 ## Other formats
 
-`net.save(path)` writes a loaded model as a snapshot, which `load_onnx` opens; `net.export_onnx` and
-`net.export_stablehlo` write its graph for given sizes. `webnnm.export_onnx(graph, path)` and
-`webnnm.export_stablehlo(graph)` do the same for any graph of a `GraphBuilder`, and
+`await net.save(path)` writes a loaded model as a snapshot, which `load_onnx` opens;
+`await net.export(path, shapes)` writes its graph for given sizes, as ONNX or StableHLO.
+`await webnnm.export_graph(graph, path)` does the same for any graph of a `GraphBuilder`, and
 [`webnnm convert`](command-line.md#convert) on the command line.
 
 ## Adding an operator

@@ -73,8 +73,7 @@ if TYPE_CHECKING:
     from webnnm.evaluation.history import History as History
     from webnnm.evaluation.result import TestResult as TestResult
     from webnnm.expert.reviewer import review as review
-    from webnnm.formats.graph_export import export_onnx as export_onnx
-    from webnnm.formats.graph_export import export_stablehlo as export_stablehlo
+    from webnnm.formats.graph_export import export_graph as export_graph
     from webnnm.formats.onnx.onnx_model import OnnxModel as OnnxModel
     from webnnm.formats.onnx.onnx_model import load_onnx as load_onnx
     from webnnm.graph.builder import GraphBuilder as GraphBuilder
@@ -146,7 +145,7 @@ _OFFERED = {
     "model.finding_lr": "find_lr",
     "model.graph_text": "graph_text",
     "model.report": "view",
-    "formats.graph_export": "export_onnx export_stablehlo",
+    "formats.graph_export": "export_graph",
     "model.nnmodel": "NNModel",
     "formats.onnx.onnx_model": "OnnxModel load_onnx",
     "editing.parts": "join_models replace_head split_model",
@@ -170,7 +169,7 @@ _PLUGINS = {
     "eager.applying": "NetworkFunction parameter_arrays",
     "eager.own_losses": "own_losses",
     "expert.reviewer": "Reviewer",
-    "formats.exporting": "model_to_onnx model_to_stablehlo",
+    "formats.exporting": "export_model",
     "formats.onnx.exporting.file": "detach_weights",
     "formats.onnx.exporting.lowering": "expressible graph_model",
     "formats.onnx.part": "open_onnx",

@@ -130,7 +130,7 @@ async def _saved(base: str, **options: Any) -> bytes:
 
 async def _stablehlo() -> str:
     model = await NNModel.create(source=TABLE, **QUIET)
-    return model.export_stablehlo("loss", 2)
+    return await model.export(None, "loss", 2, format="stablehlo")
 
 
 SNAPSHOTS = (*TRAININGS, "parameters", "half")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterable
+from typing import Any
 
 from webnnm.cli.common import (
     OK,
@@ -23,7 +23,8 @@ from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
 from webnnm.snapshots.safetensors import chunks
 
-FORMATS = ("stablehlo", "onnx", "params")
+FORMATS = {"stablehlo": ".mlir", "onnx": ".onnx", "params": ".safetensors"}
+"""Name → ending of its files."""
 GRAPHS = ("inference", "loss", "train")
 
 
@@ -35,8 +36,8 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "--format",
         choices=FORMATS,
-        required=True,
-        help="a graph as StableHLO or ONNX, or the named parameters as plain safetensors",
+        help="a graph as StableHLO or ONNX, or the named parameters as plain safetensors; "
+        "default: by the ending of FILE",
     )
     one.add_argument("--out", metavar="FILE", help="default: StableHLO goes to the standard output")
     one.add_argument("--graph", choices=GRAPHS, default=GRAPHS[0], help="default: %(default)s")
@@ -46,43 +47,43 @@ def add(commands: Parsers) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    if arguments.format != "stablehlo" and arguments.out is None:
-        what = "parameters are" if arguments.format == "params" else "an ONNX model is"
-        raise DataError("NNM704", f"{what} binary", hint="give --out FILE")
-    if arguments.format == "onnx":
-        asyncio.run(_onnx(arguments))
-        return _report_saved(arguments)
-    parts: Iterable[bytes | memoryview[int]] = asyncio.run(_parts(arguments))
+    arguments.format = arguments.format or _format_of(arguments.out)
+    binary = {"onnx": "an ONNX model is", "params": "parameters are"}.get(arguments.format)
+    if binary and arguments.out is None:
+        raise DataError("NNM704", f"{binary} binary", hint="give --out FILE")
+    text = asyncio.run(_write(arguments))
     if arguments.out is None:
-        print(b"".join(parts).decode(), end="")
-        return OK
-    write_atomically(arguments.out, parts)
-    return _report_saved(arguments)
-
-
-def _report_saved(arguments: argparse.Namespace) -> int:
-    if arguments.json:
+        print(text, end="")
+    elif arguments.json:
         print_json({"model": arguments.model, "format": arguments.format, "saved": arguments.out})
     else:
         say(f"saved {arguments.out}")
     return OK
 
 
-async def _onnx(arguments: argparse.Namespace) -> None:
-    async with await open_model(
-        arguments.model, references=arguments.references, backend=arguments.backend
-    ) as model:
-        sequence = lengths(arguments.sequence) or None
-        model.export_onnx(arguments.out, arguments.graph, arguments.batch, sequence)
+def _format_of(path: str | None) -> str:
+    for name, ending in FORMATS.items():
+        if path is not None and path.endswith(ending):
+            return name
+    known = ", ".join(f"{name} ({ending})" for name, ending in FORMATS.items())
+    message = "the format is not known" + (f' from "{path}"' if path else " without --out")
+    raise DataError("NNM704", message, hint=f"give --format: {known}")
 
 
-async def _parts(arguments: argparse.Namespace) -> Iterable[bytes | memoryview[int]]:
+async def _write(arguments: argparse.Namespace) -> Any:
+    """Write the file, or return its text if there is none."""
     async with await open_model(
         arguments.model, references=arguments.references, backend=arguments.backend
     ) as model:
         if arguments.format == "params":
-            return chunks(
-                {p.name: model.state.parameters.value(p.name) for p in model.params()}, {}
+            store = model.state.parameters
+            return write_atomically(
+                arguments.out, chunks({p.name: store.value(p.name) for p in model.params()}, {})
             )
-        sequence = lengths(arguments.sequence) or None
-        return [model.export_stablehlo(arguments.graph, arguments.batch, sequence).encode()]
+        return await model.export(
+            arguments.out,
+            arguments.graph,
+            arguments.batch,
+            lengths(arguments.sequence) or None,
+            format=arguments.format,
+        )

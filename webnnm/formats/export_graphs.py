@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, ModelError, WebNNMError, suggestion
+from webnnm.formats.graph_files import ExportedGraph
 from webnnm.formats.sizes import Size, size_of
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.elaboration.vertices import Network
@@ -34,35 +35,6 @@ LARGER = (1, 8, 64)
 
 
 Lengths = Mapping[str, int | None]
-
-
-@dataclass(frozen=True)
-class ExportedGraph:
-    """A graph, for several sizes if some are left open, and the external names of its parts.
-
-    `constants` are the values of inputs that become constants, `dimensions` names of open sizes.
-    """
-
-    network: Network
-    graphs: list[Graph]
-    constants: Mapping[str, HostArray]
-    dimensions: Mapping[Size, str] = field(default_factory=dict[Size, str])
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self.network.name or "model"
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The external names of inputs and outputs of the graphs."""
-        graph = self.graphs[0]
-        return {name: called(name) for name in (*graph.inputs, *graph.outputs)}
-
-    @property
-    def source(self) -> str:
-        """The text of the model."""
-        return self.network.outline.document.source
 
 
 def check_kind(kind: str) -> None:
@@ -131,7 +103,14 @@ def _export(
         return graph(size, lengths)
 
     graphs = trials(network, make, batch, sequence)
-    return ExportedGraph(network, graphs, values, _name_sizes(tried[-len(graphs) :]))
+    return ExportedGraph(
+        graphs=graphs,
+        name=network.name or "model",
+        names={name: called(name) for name in (*graphs[0].inputs, *graphs[0].outputs)},
+        constants=values,
+        dimensions=_name_sizes(tried[-len(graphs) :]),
+        source=network.outline.document.source,
+    )
 
 
 def _name_sizes(tried: list[tuple[int, Mapping[str, int]]]) -> dict[Size, str]:

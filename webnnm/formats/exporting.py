@@ -1,27 +1,23 @@
-"""Graphs of a model for other programs, as StableHLO and ONNX (spec J)."""
+"""Exports a model: the graph of an inference, a loss or a training step (spec J)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.export_graphs import (
-    ExportedGraph,
     check_kind,
     inference_graph,
     loss_graph,
     train_graph,
     trials,
 )
-from webnnm.formats.onnx.exporting.file import write_model
-from webnnm.formats.onnx.exporting.lowering import graph_model
-from webnnm.formats.stablehlo.lowering import graph_text
+from webnnm.formats.graph_files import ExportedGraph, graph_format, write_graph
 from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
@@ -33,54 +29,23 @@ from webnnm.training.step_settings import StepSettings
 Lengths = int | Mapping[str, int | None] | None
 
 
-def model_to_stablehlo(
+async def export_model(
     state: ModelState,
+    path: str | os.PathLike[str] | None,
+    format: str | None,
     graph: str,
     batch: int | None,
     sequence: Lengths,
-    constants: bool,
-    chlo: bool,
-    loops: bool,
+    constants: bool | None,
+    options: Mapping[str, Any],
     hyperparameters: Mapping[str, Any],
-) -> str:
-    """Return the text of a module; see `NNModel.export_stablehlo`."""
+) -> Any:
+    """Write a graph of a model; see `NNModel.export`."""
+    written = graph_format(path, format)
+    if constants is None:
+        constants = written.embeds_parameters and graph != "train"
     exported = _export_graph(state, graph, batch, sequence, constants, hyperparameters)
-    return module_text(exported, chlo=chlo, loops=loops)
-
-
-def module_text(exported: ExportedGraph, *, chlo: bool = True, loops: bool = False) -> str:
-    """Return a graph as a module of StableHLO."""
-    return graph_text(
-        exported.graphs,
-        exported.name,
-        names=exported.names,
-        constants=exported.constants,
-        chlo=chlo,
-        loops=loops,
-        source=exported.source,
-    )
-
-
-def model_to_onnx(
-    state: ModelState,
-    path: str | os.PathLike[str],
-    graph: str,
-    batch: int | None,
-    sequence: Lengths,
-    constants: bool,
-    hyperparameters: Mapping[str, Any],
-) -> Path:
-    """Write an ONNX model; see `NNModel.export_onnx`."""
-    exported = _export_graph(state, graph, batch, sequence, constants, hyperparameters)
-    model = graph_model(
-        exported.graphs,
-        exported.name,
-        names=exported.names,
-        constants=exported.constants,
-        dimensions=exported.dimensions,
-        source=exported.source,
-    )
-    return write_model(path, model)
+    return await write_graph(exported, path, written, options)
 
 
 def _export_graph(

@@ -32,8 +32,6 @@ from webnnm.trainer.row_settings import settings_by_rows
 from webnnm.training.settings import Settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation.result import TestResult
     from webnnm.model.keywords import CreateSettings, Hyperparameters
@@ -51,6 +49,8 @@ MOVED = {
     "cross_validate": "webnnm.cross_validate(model, …)",
     "diagram": "webnnm.plot_model(model)",
     "find_lr": "webnnm.find_lr(model, …)",
+    "export_onnx": 'await model.export("NAME.onnx")',
+    "export_stablehlo": 'await model.export(format="stablehlo")',
     "graph_text": "webnnm.graph_text(model)",
     "inspect": "webnnm.inspect_model(model, …)",
     "permutation_importance": "webnnm.permutation_importance(model, …)",
@@ -534,55 +534,52 @@ class NNModel:
     def _function(self) -> Any:
         return plugin("NetworkFunction")(self.state.network)
 
-    def export_stablehlo(
+    async def export(
         self,
+        path: str | os.PathLike[str] | None = None,
         graph: str = "inference",
         batch: int | None = None,
         sequence: int | Mapping[str, int | None] | None = None,
         *,
-        constants: bool = False,
-        chlo: bool = True,
-        while_: bool = False,
-        **hyperparameters: Any,
-    ) -> str:
-        """Export the model as a StableHLO module, for XLA and other compilers.
-
-        `graph` is "inference", "loss" or "train" (with the hyperparameters of `train`). Sizes that
-        are None remain dynamic. `constants=True` embeds the parameters, `chlo=False` replaces erf
-        by a polynomial, and `while_=True` writes recurrent layers as loops. See
-        `docs/stablehlo.md`.
-
-        Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
-        NNM703, NNM704 or NNM711 for invalid arguments.
-        """
-        return plugin("model_to_stablehlo")(
-            self.state, graph, batch, sequence, constants, chlo, while_, hyperparameters
-        )
-
-    def export_onnx(
-        self,
-        path: str | os.PathLike[str],
-        graph: str = "inference",
-        batch: int | None = None,
-        sequence: int | Mapping[str, int | None] | None = None,
-        *,
+        format: str | None = None,
         constants: bool | None = None,
+        chlo: bool | None = None,
+        loops: bool | None = None,
         **hyperparameters: Any,
-    ) -> Path:
-        """Write the model as an ONNX file (opset 21), and return its path.
+    ) -> Any:
+        """Write the model for other programs, as ONNX (".onnx", opset 21) or StableHLO (".mlir").
 
-        `graph`, `batch`, `sequence` and the hyperparameters are those of `export_stablehlo`. The
-        parameters are initializers of the inference and loss graphs, unless `constants=False` makes
-        them inputs; in a training step they are always inputs. An output with the name of an input,
-        such as the new value of a parameter, is written as `NAME/out`. Weights above 2 GB are
-        written to a second file, `PATH.data`.
+        >>> await model.export("net.onnx")  # doctest: +SKIP
+        PosixPath('net.onnx')
+        >>> module = await model.export(format="stablehlo", batch=1)  # doctest: +SKIP
+
+        Returns the path or, without one, the bytes of an ONNX model or the text of a StableHLO
+        module. In pages, the path can be "browser:name" or "download:name", as in `save`.
+
+        - `graph`: "inference", "loss" or "train", with the hyperparameters of `train`.
+        - `batch`, `sequence`: sizes; those that are None remain dynamic.
+        - `format`: "onnx" or "stablehlo"; by default that of the ending of the path.
+        - `constants`: whether the parameters are constants, as by default in ONNX, or inputs, as in
+          StableHLO; in a training step they are always inputs.
+        - `chlo`, `loops`: for StableHLO, see `docs/stablehlo.md`.
+
+        In ONNX, an output with the name of an input, such as the new value of a parameter, is
+        written as `NAME/out`, and weights above 2 GB are written to a second file, `PATH.data`.
 
         Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
         NNM703, NNM704 or NNM711 for invalid arguments, NNM807 if writing fails.
         """
-        embedded = graph != "train" if constants is None else constants
-        return plugin("model_to_onnx")(
-            self.state, path, graph, batch, sequence, embedded, hyperparameters
+        options = {"chlo": chlo, "loops": loops}
+        return await plugin("export_model")(
+            self.state,
+            path,
+            format,
+            graph,
+            batch,
+            sequence,
+            constants,
+            {name: value for name, value in options.items() if value is not None},
+            hyperparameters,
         )
 
     # Training and testing.

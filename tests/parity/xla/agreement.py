@@ -207,7 +207,7 @@ async def ten_steps(source: str, shape: tuple[int, ...], classes: int) -> float:
     dataset = Dataset(inputs, labels, split=(1.0, 0.0, 0.0))
     settings: dict[str, Any] = {"source": source, "dataset": dataset, "backend": "numpy"}
     async with await NNModel.create(**settings, log=lambda line: None) as model:
-        text = model.export_stablehlo("train", ROWS, **HYPERPARAMETERS)
+        text = await model.export(None, "train", ROWS, format="stablehlo", **HYPERPARAMETERS)
         check_stablehlo(text)
         arguments, _, results = text.splitlines()[1].partition(" -> ")
         names = ARGUMENT.findall(arguments)

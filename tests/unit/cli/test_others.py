@@ -185,11 +185,13 @@ def parameters(path: Path) -> dict[str, Any]:
 
 def test_parameters_are_exported_by_name(model: str, tmp_path: Path, capsys: Printed) -> None:
     out = tmp_path / "p.safetensors"
-    assert main(["export", model, "--format", "params", "--out", str(out)]) == 0
+    assert main(["export", model, "--out", str(out)]) == 0
     assert capsys.readouterr() == ("", f"saved {out}\n")
     assert {n: len(v) for n, v in parameters(out).items()} == {"w1": 4, "b1": 3}
     assert read(out.read_bytes()).metadata == {}
     assert main(["export", model, "--format", "params"]) == 2
+    assert main(["export", model]) == 2
+    assert main(["export", model, "--out", f"{out}.h5"]) == 2
     assert "--out FILE" in capsys.readouterr().err
     told = capture_output(
         capsys, "export", model, "--format", "params", "--out", str(out), "--json"

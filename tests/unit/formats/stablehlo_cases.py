@@ -8,7 +8,7 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.formats.export_graphs import Lengths, inference_graph, loss_graph, train_graph
-from webnnm.formats.exporting import module_text
+from webnnm.formats.graph_files import stablehlo_text
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.notation import parse
@@ -62,7 +62,7 @@ def inference_text(
     Raises `ModelError` NNM901, NNM902.
     """
     found = inference_graph(network, batch, sequence or {}, constants)
-    return module_text(found, chlo=chlo, loops=loops)
+    return stablehlo_text(found, chlo=chlo, loops=loops)
 
 
 def loss_text(
@@ -80,7 +80,7 @@ def loss_text(
     Arguments are inputs, labels (`target/…`), `valid_count`, parameters; results are `loss/…`.
     """
     found = loss_graph(network, losses, batch, sequence or {}, constants)
-    return module_text(found, chlo=chlo, loops=loops)
+    return stablehlo_text(found, chlo=chlo, loops=loops)
 
 
 def train_text(
@@ -98,7 +98,7 @@ def train_text(
     layers, `lr`, `1/S`; results are the new parameters and states, `loss/…` and `overflow`.
     """
     found = train_graph(network, settings, batch, sequence or {})
-    return module_text(found, chlo=chlo, loops=loops)
+    return stablehlo_text(found, chlo=chlo, loops=loops)
 
 
 def network(source: str) -> Network:

@@ -1,4 +1,4 @@
-"""`export_onnx`: graphs with open sizes that ONNX accepts, and that ONNX Runtime runs as NumPy."""
+"""`export` to ONNX: graphs with open sizes, accepted by ONNX, run by ONNX Runtime as by NumPy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def dimensions(value: Any) -> list[Any]:
 @pytest.mark.parametrize("sequence", [None, 5])
 async def test_graphs_and_sizes(tmp_path: Path, graph: str, batch: Any, sequence: Any) -> None:
     async with await model() as tags:
-        path = tags.export_onnx(tmp_path / "tags.onnx", graph, batch, sequence)
+        path = await tags.export(tmp_path / "tags.onnx", graph, batch, sequence)
     found = onnx.load(path)
     onnx.checker.check_model(found, full_check=True)
     assert dimensions(found.graph.input[0]) == [batch or "batch", sequence or "words", 4]
@@ -98,11 +98,11 @@ def test_ten_steps_of_training_are_those_of_the_reference(source: str, optimizer
 
 async def test_parameters_can_be_inputs(tmp_path: Path) -> None:
     async with await model(IRIS) as iris:
-        path = iris.export_onnx(tmp_path / "iris.onnx", constants=False)
+        path = await iris.export(tmp_path / "iris.onnx", constants=False)
         with pytest.raises(DataError, match="constants=True"):
-            iris.export_onnx(tmp_path / "no.onnx", "train", constants=True)
+            await iris.export(tmp_path / "no.onnx", "train", constants=True)
         with pytest.raises(ModelError, match='there is no graph "training"'):
-            iris.export_onnx(tmp_path / "no.onnx", "training")
+            await iris.export(tmp_path / "no.onnx", "training")
     names = [value.name for value in onnx.load(path).graph.input]
     assert names[0] == "iris" and len(names) == 5
 

@@ -49,9 +49,12 @@ async def test_imported_models_are_exported(tmp_path: Path) -> None:
     data, _ = rows(3)
     expected = await scores(FILE, data)
     async with await webnnm.load_onnx(FILE, backend="numpy") as net:
-        path = net.export_onnx(tmp_path / "again.onnx", SIZES)
-        open_ones = net.export_onnx(tmp_path / "open.onnx", SIZES, constants=False)
-        module, whole = (net.export_stablehlo(SIZES, constants=fixed) for fixed in (False, True))
+        path = await net.export(tmp_path / "again.onnx", SIZES)
+        open_ones = await net.export(tmp_path / "open.onnx", SIZES, constants=False)
+        module, whole = [
+            await net.export(None, SIZES, format="stablehlo", constants=fixed)
+            for fixed in (False, True)
+        ]
     assert np.allclose(await scores(path, data), expected, atol=1e-6)
     assert 'jax.arg_info = "conv.weight"' in module or "conv.weight" in module
     assert module.count("%arg") > whole.count("%arg")
@@ -64,13 +67,13 @@ async def test_graphs_of_builders_are_exported(tmp_path: Path) -> None:
     x, w = b.input("x", "float32", [2, 3]), b.input("w", "float32", [3, 4])
     graph = b.build({"y": b.matmul(x, w)})
     weights = [[0.5] * 4] * 3
-    path = webnnm.export_onnx(graph, tmp_path / "graph.onnx", constants={"w": weights})
+    path = await webnnm.export_graph(graph, tmp_path / "graph.onnx", constants={"w": weights})
     async with await webnnm.load_onnx(path, backend="numpy") as net:
         assert list(net.inputs) == ["x"]
         found = await net.run({"x": [[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]})
         assert found["y"].tolist() == [[3.0] * 4, [0.5] * 4]
-    assert "stablehlo.dot_general" in webnnm.export_stablehlo(graph)
+    assert "stablehlo.dot_general" in await webnnm.export_graph(graph, format="stablehlo")
     with pytest.raises(DataError, match="NNM710"):
-        webnnm.export_stablehlo(graph, constants={"v": weights})
+        await webnnm.export_graph(graph, format="stablehlo", constants={"v": weights})
     with pytest.raises(DataError, match="NNM702"):
-        webnnm.export_onnx(graph, tmp_path / "no.onnx", constants={"w": [1.0]})
+        await webnnm.export_graph(graph, tmp_path / "no.onnx", constants={"w": [1.0]})

@@ -249,8 +249,8 @@ async def test_parts_and_exports(tmp_path: Path) -> None:
         whole = await join_models(trunk, head, freeze=True)
         assert np.array_equal(np.asarray(await whole.predict(data)), expected)
         for kind in ("inference", "loss", "train"):
-            assert "backbone.conv.weight" in found.export_stablehlo(kind)
-            found.export_onnx(tmp_path / f"{kind}.onnx", kind)
+            assert "backbone.conv.weight" in await found.export(None, kind, format="stablehlo")
+            await found.export(tmp_path / f"{kind}.onnx", kind)
         for each in (trunk, head, whole):
             each.close()
     runtime = pytest.importorskip("onnxruntime")

@@ -90,7 +90,7 @@ async def test_seeds_are_searched_and_steps_exported_with_the_function() -> None
     assert far(found, wanted) <= 1e-6
     async with await create(TEXT, data()) as model:
         steps = [
-            model.export_stablehlo("train", 4, loss=loss, optimizer="sgdm")
+            await model.export(None, "train", 4, format="stablehlo", loss=loss, optimizer="sgdm")
             for loss in (squares, lambda y, t: xp.sum(xp.tanh(y - t) ** 2, axis=-1))
         ]
     assert [step.count("stablehlo.tanh") for step in steps] == [1, 2]

@@ -159,7 +159,7 @@ async def test_packed_parameters_are_neither_trained_nor_set(tmp_path: Path) -> 
 async def test_onnx_holds_them_packed(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     async with await loaded(tmp_path, weights="int8") as model:
-        path = model.export_onnx(tmp_path / "model.onnx", batch=1, sequence=4)
+        path = await model.export(tmp_path / "model.onnx", batch=1, sequence=4)
     types = [each.data_type for each in onnx.load(path).graph.initializer]
     assert types.count(onnx.TensorProto.INT8) >= 15
     assert path.stat().st_size < 120_000

@@ -275,30 +275,34 @@ class OnnxModel:
 
         return await store(path, onnx_snapshot(self._model, self._external))
 
-    def export_onnx(
-        self, path: str | os.PathLike[str], shapes: Shapes | None = None, *, constants: bool = True
-    ) -> Path:
-        """Write the graph for `shapes` as an ONNX file (opset 21), and return its path.
+    async def export(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        shapes: Shapes | None = None,
+        *,
+        format: str | None = None,
+        constants: bool | None = None,
+        **options: bool,
+    ) -> Any:
+        """Write the graph for `shapes` as ONNX (".onnx") or StableHLO (".mlir").
 
         In the file, shape computations are replaced by their results, functions and loops expanded.
-        The weights are initializers, or inputs with `constants=False`. Raises what `graph` raises,
-        `ModelError` NNM901 for operators without an ONNX counterpart, `DataError` NNM807.
+        `constants`: whether the weights are constants, as by default in ONNX, or inputs. `path`,
+        `format`, `options` and the result are those of `NNModel.export`.
+
+        Raises what `graph` raises, `ModelError` NNM901 for operators without a counterpart,
+        `DataError` NNM703 and NNM704 for other arguments, NNM807 if writing fails.
         """
-        from webnnm.formats.graph_export import export_onnx
+        from webnnm.formats.graph_export import export_graph
+        from webnnm.formats.graph_files import graph_format
 
         graph = self.graph(shapes)
-        return export_onnx(graph, path, name=self._name, constants=self._inside(graph, constants))
-
-    def export_stablehlo(self, shapes: Shapes | None = None, *, constants: bool = False) -> str:
-        """Return the graph for `shapes` as a StableHLO module.
-
-        The weights are arguments, or part of the module with `constants=True`. Raises what `graph`
-        raises, and `ModelError` NNM901 for operators without a mapping.
-        """
-        from webnnm.formats.graph_export import export_stablehlo
-
-        graph = self.graph(shapes)
-        return export_stablehlo(graph, name=self._name, constants=self._inside(graph, constants))
+        if constants is None:
+            constants = graph_format(path, format).embeds_parameters
+        inside = self._inside(graph, constants)
+        return await export_graph(
+            graph, path, format=format, name=self._name, constants=inside, **options
+        )
 
     @property
     def _name(self) -> str:
