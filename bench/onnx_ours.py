@@ -33,7 +33,7 @@ class Net:
 
     async def run(self) -> Any:
         """Return the first output."""
-        return np.ravel(next(iter((await self._model.run(self._feeds)).values())))
+        return np.ravel(next(iter((await self._model.predict(self._feeds)).values())))
 
     def close(self) -> None:
         """Free the memory of the device."""

@@ -37,7 +37,7 @@ class Painter:
         pictures.show(element("camera"), wide, high)
         numbers = pictures.planes(wide, high).to_py()
         started = time.perf_counter()
-        answer = await self.net.run(
+        answer = await self.net.predict(
             {
                 "image": memoryview(numbers).cast("B").cast("f", [1, 3, high, wide]),
                 "style_weights": weights(),

@@ -114,7 +114,7 @@ async def run(net, planes, height, width):
     """Return the numbers that a network gives for a picture."""
     (name,) = net.inputs
     data = memoryview(planes.to_py()).cast("B").cast("f", [1, 3, height, width])
-    (found,) = (await net.run({name: data})).values()
+    (found,) = (await net.predict({name: data})).values()
     return memoryview(found).cast("B").cast("f")
 
 

@@ -46,7 +46,7 @@ class Searcher:
             padded = [tokens[text] for text in batch] + [[]] * (ROWS - len(batch) if start else 0)
             ids = [row + [0] * (size - len(row)) for row in padded]
             mask = [[1] * max(len(row), 1) + [0] * (size - max(len(row), 1)) for row in padded]
-            found = await self.model.forward(input_ids=ids, attention_mask=mask)
+            found = await self.model.predict(input_ids=ids, attention_mask=mask)
             vectors = found["sentence_embedding"].tolist()
             self.known |= zip(batch, vectors[: len(batch)], strict=True)
             element("course").value = (start + len(batch)) / len(rows)

@@ -61,7 +61,7 @@ class Listener:
         """Return how probable speech is in a frame, float32 numbers as bytes."""
         started = time.perf_counter()
         data = memoryview(self.before + samples).cast("f", [1, CONTEXT + FRAME])
-        answer = await self.net.run({"input": data, "state": self.state, "sr": RATE})
+        answer = await self.net.predict({"input": data, "state": self.state, "sr": RATE})
         self.state = answer["stateN"]
         self.before = samples[-4 * CONTEXT :]
         self.busy += time.perf_counter() - started

@@ -43,12 +43,13 @@ Web, those of four bits are refused as well, because it computes them wrongly.
 
 - **Sizes.** Graphs of WebNN have fixed sizes. What a model computes about its own shapes is
   evaluated on the host once its free dimensions are given. If shapes depend on the values of an
-  input, such as the sizes for Resize, `run` builds a graph for these values.
+  input, such as the sizes for Resize, `predict` builds a graph for these values.
 - **Sizes that follow from data.** Detectors end in NonMaxSuppression, which returns as many boxes
   as it finds; NonZero, Compress, a Range up to a computed number, and a Loop with a computed end
-  are of this kind as well. `run` divides such a model: the graph up to there runs, the values that
-  decide are read, the node is computed on the host, and the rest becomes a graph of its own. Graphs
-  of the same sizes are kept. `graph`, `apply` and exports need a single graph, and raise NNM816.
+  are of this kind as well. `predict` divides such a model: the graph up to there runs, the values
+  that decide are read, the node is computed on the host, and the rest becomes a graph of its own.
+  Graphs of the same sizes are kept. `graph`, `apply` and exports need a single graph, and raise
+  NNM816.
 - **Types.** Float64 is computed as float32, which `report` mentions; what is known when the graph
   is built is computed in float64, and outputs that are declared as float64 are returned as such.
   Integers of 16 bits, as quantisation writes them, are held in int32: they are quantised,
@@ -69,10 +70,10 @@ Web, those of four bits are refused as well, because it computes them wrongly.
   last bits; a value halfway between two integers may then be rounded the other way, and later
   layers propagate a whole step of the scale. Outputs of deep int8 models are therefore only close
   on average.
-- **Weights.** In the graphs that `run` compiles, weights are constants, which devices lay out as
-  they need them: EfficientNet-Lite0 runs 3.5 times as fast on WebNN's CPU as with weights that are
-  inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept, or
-  as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
+- **Weights.** In the graphs that `predict` compiles, weights are constants, which devices lay out
+  as they need them: EfficientNet-Lite0 runs 3.5 times as fast on WebNN's CPU as with weights that
+  are inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept,
+  or as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
   can be trained. See [the comparison with ONNX Runtime Web](performance.md#onnx-models).
 - **Trees** are walked for all rows at once. A label is that of the largest score, as ONNX defines
   it, also where ONNX Runtime looks at the second of two scores alone.

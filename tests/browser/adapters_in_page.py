@@ -45,7 +45,7 @@ async def taught(files: dict[str, bytes], backend: str) -> dict[str, Any]:
 
 async def logits(model: PretrainedModel) -> list[float]:
     """Return all scores for some tokens."""
-    found = (await model.forward(input_ids=IDS))["logits"]
+    found = (await model.predict(input_ids=IDS))["logits"]
     return [score for row in found.tolist() for scores in row for score in scores]
 
 

@@ -47,7 +47,7 @@ async def apart(model: Path | bytes, feeds: Mapping[str, Any]) -> list[tuple[flo
     session = ort.InferenceSession(given, options, providers=["CPUExecutionProvider"])
     expected = session.run(None, dict(feeds))
     async with await webnnm.load_onnx(model, backend="numpy") as net:
-        found = await net.run(feeds)
+        found = await net.predict(feeds)
     assert [value.shape for value in found.values()] == [value.shape for value in expected]
     distances: list[tuple[float, float]] = []
     for value, wanted in zip(found.values(), expected, strict=True):
@@ -105,5 +105,5 @@ async def test_quantising_is_that_of_onnx_runtime_bit_for_bit(dtype: str) -> Non
     session = ort.InferenceSession(file, providers=["CPUExecutionProvider"])
     (expected,) = session.run(None, {"x": values})
     async with await webnnm.load_onnx(file, backend="numpy") as net:
-        found = await net.run({"x": values})
+        found = await net.predict({"x": values})
     assert np.array_equal(found["y"], expected)

@@ -43,7 +43,7 @@ async def used(folder: Path) -> str:
     except WebNNMError as error:
         return told(error)
     try:
-        await model.forward(input_ids=[[1, 2, 0]])
+        await model.predict(input_ids=[[1, 2, 0]])
         await model.generate_ids([1, 2], max_new_tokens=2)
     except WebNNMError as error:
         return f"loaded, then {told(error)}"

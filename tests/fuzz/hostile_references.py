@@ -74,7 +74,7 @@ async def touched(folder: Path, name: str) -> str:
         try:
             model: Any = await load()
             if isinstance(model, OnnxModel):
-                await model.run({"x": [1.0, 1.0]})
+                await model.predict({"x": [1.0, 1.0]})
             model.close()
             words.append("loaded")
         except WebNNMError as error:

@@ -109,7 +109,7 @@ async def used(model: PretrainedModel, base: str) -> str:
         if base == WHISPER:
             transcript = await model.transcribe([0.5, -0.5] * 1600, rate=16_000, temperature=0)
             return f"heard: {len(transcript.segments)} segments"
-        found = await model.forward(input_ids=[[1, 2, 0]])
+        found = await model.predict(input_ids=[[1, 2, 0]])
         text = await model.generate_ids([1, 2], max_new_tokens=2)
         if base == GGUF:
             tokens = model.tokenizer.encode("the cat")

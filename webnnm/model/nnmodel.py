@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
@@ -403,8 +403,12 @@ class NNModel:
         from webnnm.model.reopening import reopen
 
         await reopen(self.state)
-        with suppress(AttributeError):  # nothing has been predicted yet
-            del self._predictor
+        vars(self).pop("_predictor", None)
+
+    def _forget_network(self) -> None:
+        """Drop what was made for the previous network: the model has another one now."""
+        for cached in ("_reviewer", "_predictor", "_function"):
+            vars(self).pop(cached, None)
 
     def __reduce__(self) -> NoReturn:
         raise DataError(

@@ -1,4 +1,4 @@
-"""`forward` of a Hugging Face model: the outputs for inputs, by their names there."""
+"""The outputs of a Hugging Face model for inputs, by their names there."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Forward:
         return Comparison(self._state.backend)
 
     async def outputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the outputs by name. Raises what `PretrainedModel.forward` raises."""
+        """Return the outputs by name. Raises what `PretrainedModel.predict` raises."""
         vertices = self._state.network.inputs
         if takes_prompts(vertices):
             requested = prompts(inputs, vertices)

@@ -118,7 +118,7 @@ def _default(vertex: InputVertex, arrays: Mapping[str, HostArray]) -> HostArray:
     like = arrays.get(name.rpartition("attention_mask")[0] + "input_ids")
     fill = DEFAULTS.get(name.removeprefix("decoder_"))
     if like is None or fill is None:
-        raise DataError("NNM710", f"{name} is needed", hint=f"forward({name}=…)")
+        raise DataError("NNM710", f"{name} is needed", hint=f"predict({name}=…)")
     batch, length = like.shape
     return HostArray.of(
         [fill(position) for position in range(length)] * batch, vertex.dtype, like.shape

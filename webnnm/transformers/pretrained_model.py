@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import require_await, require_await_of_methods
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from webnnm.backends.base import Backend
     from webnnm.data.dataset import Dataset
     from webnnm.evaluation.history import History
-    from webnnm.model.keywords import Hyperparameters
+    from webnnm.model.keywords import CreateSettings, Hyperparameters
     from webnnm.notation.syntax import Document
     from webnnm.runtime.packed import Memory
     from webnnm.transformers.adapting import Origin
@@ -94,7 +94,7 @@ async def from_pretrained(
     >>> async def scores(folder, ids):
     ...     model = await webnnm.from_pretrained(folder)
     ...     print(model.source)
-    ...     return (await model.forward(input_ids=ids))["logits"]
+    ...     return (await model.predict(input_ids=ids))["logits"]
 
     The folder has a `config.json`, from which the text of the model is generated, and
     `model.safetensors`, or shards and their index; a GGUF file contains all of it. Whisper can also
@@ -184,6 +184,24 @@ class PretrainedModel(NNModel):
 
     config: Mapping[str, Any]
     generation_config: Mapping[str, Any]
+
+    @classmethod
+    async def create(
+        cls, config: Mapping[str, Any] | None = None, **settings: Unpack[CreateSettings]
+    ) -> NoReturn:
+        """Raise `DataError` NNM703: `from_pretrained` makes these models."""
+        hint = "await webnnm.from_pretrained(folder), or NNModel.create(…) for a text"
+        raise DataError("NNM703", "a text alone does not make a PretrainedModel", hint=hint)
+
+    @classmethod
+    async def load(cls, snapshot: Any = None, /, **settings: Unpack[CreateSettings]) -> NoReturn:
+        """Raise `DataError` NNM703: a snapshot has neither the config nor the tokenizer."""
+        hint = (
+            "model = await webnnm.from_pretrained(folder), then await model.load_params(snapshot); "
+            "or NNModel.load(snapshot), to train it and predict with it"
+        )
+        message = "a snapshot has neither the config nor the tokenizer of a PretrainedModel"
+        raise DataError("NNM703", message, hint=hint)
 
     @classmethod
     async def begun(
@@ -696,11 +714,10 @@ class PretrainedModel(NNModel):
         """Drop what was made for the previous text."""
         self._plain = plain
         self._forget()
-        for cached in ("_reviewer", "_predictor"):
-            vars(self).pop(cached, None)
+        self._forget_network()
 
     def _forget(self) -> None:
-        """Free what is compiled for `forward` and `generate`."""
+        """Free what is compiled for `predict` and `generate`."""
         if self._transcribing is not None:
             self._transcribing.stop()
         for name in ("_forward", "_generator", "_features"):
@@ -792,12 +809,14 @@ class PretrainedModel(NNModel):
 
         return Forward(self.state, self.config)
 
-    async def forward(self, **inputs: Any) -> dict[str, Any]:
+    async def predict(
+        self, data: Any = None, batch_size: int | None = None, *, raw: bool = False, **inputs: Any
+    ) -> Any:
         """Return the outputs by name, for inputs named as in Hugging Face.
 
         >>> async def scores(model):
         ...     ids, mask = [[5, 8, 2], [7, 1, 0]], [[1, 1, 1], [1, 1, 0]]
-        ...     return (await model.forward(input_ids=ids, attention_mask=mask))["logits"]
+        ...     return (await model.predict(input_ids=ids, attention_mask=mask))["logits"]
 
         `input_ids` has the shape `[batch, tokens]`, as do `attention_mask` (1 for tokens, 0 for
         padding, on either side; by default all 1), `position_ids` (0, 1, 2, …) and `token_type_ids`
@@ -805,19 +824,24 @@ class PretrainedModel(NNModel):
         is compiled first if the sizes are new. For CLIP, the inputs of one tower are enough; the
         numbers of texts and pictures can differ.
 
+        Instead of arguments, `data` can be a dict of inputs by name. Other `data` are rows in the
+        form of the dataset of the model: see `NNModel.predict`, also for `batch_size` and `raw`.
+
         Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for
         tokens outside the vocabulary, and for more tokens than the model has positions.
         """
-        return await self._forward.outputs(inputs)
+        if isinstance(data, Mapping) or data is None:
+            return await self._forward.outputs({**(data or {}), **inputs})
+        return await super().predict(data, batch_size, raw=raw)
 
     async def get_text_features(self, **inputs: Any) -> Any:
-        """Return the text embeddings of CLIP, `[texts, size]`; inputs are those of `forward`.
+        """Return the text embeddings of CLIP, `[texts, size]`; inputs are those of `predict`.
 
         >>> async def features(model):
         ...     return await model.get_text_features(input_ids=[[5, 8, 2], [7, 2, 2]])
 
-        `forward` returns them normalised to length 1, as `text_embeds`. Raises `DataError` NNM710
-        if the model has no such output, and what `forward` raises.
+        `predict` returns them normalised to length 1, as `text_embeds`. Raises `DataError` NNM710
+        if the model has no such output, and what `predict` raises.
         """
         return await self._forward.output("text_features", inputs)
 
@@ -827,7 +851,7 @@ class PretrainedModel(NNModel):
         >>> async def features(model, pixels):
         ...     return await model.get_image_features(pixel_values=pixels)
 
-        `forward` returns them normalised to length 1, as `image_embeds`. Raises what
+        `predict` returns them normalised to length 1, as `image_embeds`. Raises what
         `get_text_features` raises.
         """
         return await self._forward.output("image_features", inputs)

@@ -20,7 +20,7 @@ async def forward(
             Path(folder, name).write_bytes(data)
         model = await webnnm.from_pretrained(folder, backend=backend, log=lambda line: None)
     async with model:
-        found = await model.forward(**inputs)
+        found = await model.predict(**inputs)
     return {name: HostArray.of(array).tolist() for name, array in found.items()}
 
 
@@ -43,7 +43,7 @@ async def in_each_form(
                 folder, backend=device, log=lambda line: None, **settings
             )
             async with model:
-                scores = HostArray.of((await model.forward(input_ids=ids))["logits"])
+                scores = HostArray.of((await model.predict(input_ids=ids))["logits"])
                 types = {n: t.type.dtype for n, t in model.state.parameters.tensors.items()}
                 text = await model.generate_ids(ids, max_new_tokens=5)
             results.append({"scores": [*scores.values()], "tokens": text, "types": types})

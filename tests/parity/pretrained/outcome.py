@@ -40,7 +40,7 @@ def outputs(fixture: Fixture, seed: int, **settings: Any) -> Arrays:
     async def computed(folder: str) -> Arrays:
         model = await webnnm.from_pretrained(folder, **settings)
         async with model:
-            return await model.forward(**fixture.inputs)
+            return await model.predict(**fixture.inputs)
 
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files(fixture, seed).items():

@@ -56,7 +56,7 @@ def test_without_a_cache_the_tokens_are_the_same(loaded: Loaded) -> None:
     start = len(loaded.rows[1]) - 1
     if "decoder_input_ids" in loaded.model.inputs():
         inputs, start = {"input_ids": [loaded.rows[1]], "decoder_input_ids": [text[:-1]]}, 0
-    scores = asyncio.run(loaded.model.forward(**inputs))["logits"]
+    scores = asyncio.run(loaded.model.predict(**inputs))["logits"]
     following = np.asarray(scores)[0, start:].argmax(axis=-1).tolist()
     assert following[:-1] == text[start + 1 : -1]
     assert following[-1] == text[-1] or (len(text) == 65 and text[-1] == last)
@@ -100,15 +100,15 @@ def test_decoders_begin_as_they_are_told() -> None:
 
     assert written(decoder_input_ids=[text[:4]])[:9] == text[:9]
     assert written(decoder_input_ids=[text[1:4]])[:9] == text[:9]  # its first token is added
-    rows = asyncio.run(model.forward(input_ids=[row]))["logits"]
-    shifted = asyncio.run(model.forward(input_ids=[row], decoder_input_ids=[[2, *row[:-1]]]))
+    rows = asyncio.run(model.predict(input_ids=[row]))["logits"]
+    shifted = asyncio.run(model.predict(input_ids=[row], decoder_input_ids=[[2, *row[:-1]]]))
     assert np.array_equal(np.asarray(rows), np.asarray(shifted["logits"]))
 
 
 def test_other_decoders_are_told_what_to_read() -> None:
     model = generated.loaded(recorded()["t5"][0], fixtures.SEED)
     with pytest.raises(DataError, match="decoder_input_ids is needed"):
-        asyncio.run(model.forward(input_ids=[[5, 6]]))
+        asyncio.run(model.predict(input_ids=[[5, 6]]))
 
 
 def test_positions_that_a_model_lacks_are_refused() -> None:
@@ -116,7 +116,7 @@ def test_positions_that_a_model_lacks_are_refused() -> None:
     for of in ("", "decoder_"):
         inputs = {"input_ids": [[5]], "decoder_input_ids": [[5]], f"{of}input_ids": [[5] * 81]}
         with pytest.raises(DataError, match=f"{of}position_ids: 80 is not from 0 to 79"):
-            asyncio.run(model.forward(**inputs))
+            asyncio.run(model.predict(**inputs))
     with pytest.raises(DataError, match="80 tokens, the model has positions for 80"):
         asyncio.run(model.generate_ids([5], decoder_input_ids=[[2] * 80]))
     with pytest.raises(DataError, match="position_ids: 80 is not from 0 to 79"):

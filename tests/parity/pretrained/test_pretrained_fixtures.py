@@ -71,8 +71,8 @@ def _clip(call: Callable[[PretrainedModel, Arrays], Awaitable[Any]], **settings:
 def test_towers_of_clip_run_alone() -> None:
     async def alone(model: PretrainedModel, inputs: Arrays) -> Any:
         texts = {name: inputs[name] for name in ("input_ids", "attention_mask")}
-        one = await model.forward(pixel_values=inputs["pixel_values"])
-        return await model.forward(**texts) | one
+        one = await model.predict(pixel_values=inputs["pixel_values"])
+        return await model.predict(**texts) | one
 
     found, fixture = _clip(alone)
     assert found.keys() == {"text_embeds", "image_embeds"}
@@ -101,7 +101,7 @@ def test_a_tower_is_loaded_from_a_folder_of_both() -> None:
         with pytest.raises(WebNNMError, match="NNM710") as caught:
             await model.get_image_features(pixel_values=inputs["pixel_values"])
         assert 'no output "image_features"' in str(caught.value)
-        return await model.forward(input_ids=inputs["input_ids"])
+        return await model.predict(input_ids=inputs["input_ids"])
 
     found, fixture = _clip(states, architecture="CLIPTextModel")
     assert found.keys() == {"last_hidden_state", "pooler_output"}
@@ -131,7 +131,7 @@ def _renamed(name: str, renamed: Callable[[str], str]) -> float:
     async def called() -> Arrays:
         model = await webnnm.from_pretrained(given, backend="numpy", log=lambda line: None)
         async with model:
-            return await model.forward(**fixture.inputs)
+            return await model.predict(**fixture.inputs)
 
     return difference(asyncio.run(called()), fixture)
 

@@ -61,7 +61,7 @@ async def ours_in_peft(name: str, fixture: Fixture, folder: str) -> float:
     """Return how far logits are apart where `peft` loads an adapter of this package."""
     async with await cases.opened(fixture, folder) as model:
         await cases.draw_adapter(model, ADAPTED[name][0])
-        found = (await model.forward(**fixture.inputs))["logits"]
+        found = (await model.predict(**fixture.inputs))["logits"]
         adapter = await model.save_lora(Path(folder, "adapter"))
     network = getattr(transformers, KINDS[name]).from_pretrained(folder)
     adapted = peft.PeftModel.from_pretrained(network, str(adapter))

@@ -32,8 +32,8 @@ async def test_adapters_of_peft_give_its_logits(name: str, tmp_path: Path) -> No
     (folder / CONFIG).write_text(json.dumps(adapter["config"]))
     (folder / WEIGHTS).write_bytes(base64.b64decode(adapter["file"]))
     async with await cases.opened(fixture, tmp_path) as model:
-        before = np.asarray((await model.forward(**fixture.inputs))["logits"])[0, -1]
+        before = np.asarray((await model.predict(**fixture.inputs))["logits"])[0, -1]
         await model.load_lora(folder)
-        found = np.asarray((await model.forward(**fixture.inputs))["logits"])[0, -1]
+        found = np.asarray((await model.predict(**fixture.inputs))["logits"])[0, -1]
     assert cases.scores_apart(found, np.array(adapter["last"]), np.ones(1)) <= LIMIT
     assert np.abs(found - before).max() > 0.01

@@ -19,7 +19,7 @@ main = pytest.importorskip("webnnm.cli.program").main
 def scores(place: Path, data: Any) -> Any:
     async def run() -> Any:
         async with await webnnm.load_onnx(place, backend="numpy") as net:
-            return (await net.run({"x": data}))["scores"]
+            return (await net.predict({"x": data}))["scores"]
 
     return asyncio.run(run())
 

@@ -265,7 +265,7 @@ async def test_weights_and_shards_below_are_loaded(tmp_path: Path) -> None:
     (tmp_path / "w" / "a.bin").write_bytes(data.data)
     (tmp_path / "net.onnx").write_bytes(external("w/a.bin"))
     net = await webnnm.load_onnx(str(tmp_path / "net.onnx"), backend="numpy")
-    assert (await net.run({"x": [1.0, 1.0]}))["y"].tolist() == [2.0, 3.0]
+    assert (await net.predict({"x": [1.0, 1.0]}))["y"].tolist() == [2.0, 3.0]
     net.close()
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "net.onnx").write_bytes(external("../w/a.bin"))

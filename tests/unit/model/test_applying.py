@@ -140,7 +140,7 @@ async def test_a_model_of_onnx_is_a_function_of_its_weights() -> None:
         for rows in ([[0.1, 0.2], [0.3, -0.4]], [[0.5, 0.6]]):
             x = xp.asarray(rows)
             if len(rows) == 2:
-                wanted = (await net.run({"x": rows}))["y"]
+                wanted = (await net.predict({"x": rows}))["y"]
                 assert far(jit(net.apply)(params, x), wanted) <= 1e-6
             slopes = grad(lambda p, x=x: xp.sum(net.apply(p, x)))(params)["w"]
             y = xp.tanh(x @ params["w"])

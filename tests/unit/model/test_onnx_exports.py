@@ -21,7 +21,7 @@ SIZES = {"x": [3, 1, 8, 8]}
 
 async def scores(source: Any, data: Any) -> Any:
     async with await webnnm.load_onnx(source, backend="numpy") as net:
-        return (await net.run({"x": data}))["scores"]
+        return (await net.predict({"x": data}))["scores"]
 
 
 async def test_a_snapshot_is_loaded_again(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ async def test_graphs_of_builders_are_exported(tmp_path: Path) -> None:
     path = await webnnm.export_graph(graph, tmp_path / "graph.onnx", constants={"w": weights})
     async with await webnnm.load_onnx(path, backend="numpy") as net:
         assert list(net.inputs) == ["x"]
-        found = await net.run({"x": [[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]})
+        found = await net.predict({"x": [[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]})
         assert found["y"].tolist() == [[3.0] * 4, [0.5] * 4]
     assert "stablehlo.dot_general" in await webnnm.export_graph(graph, format="stablehlo")
     with pytest.raises(DataError, match="NNM710"):

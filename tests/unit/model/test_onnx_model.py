@@ -28,7 +28,7 @@ async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
     async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         assert isinstance(net, webnnm.OnnxModel)
         for rows in (1, 2, 1):
-            found = await net.run({"x": [[1.0, 1.0]] * rows})
+            found = await net.predict({"x": [[1.0, 1.0]] * rows})
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
         assert str(net.inputs["x"]) == "float32[batch, 2]"
         assert net.parameters["w"].tolist() == WEIGHTS
@@ -40,7 +40,7 @@ async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
 async def test_the_number_of_compiled_graphs_is_bounded() -> None:
     async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         for rows in range(1, MOST_COMPILED + 4):
-            await net.run({"x": [[1.0, 1.0]] * rows})
+            await net.predict({"x": [[1.0, 1.0]] * rows})
         assert net.backend.ledger().graphs == MOST_COMPILED
 
 
@@ -48,12 +48,12 @@ async def test_what_the_weights_in_compiled_graphs_take_is_bounded() -> None:
     async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         net.backend.budget = Budget(graph_bytes=2 * 16)  # those of two graphs
         for rows in range(1, 5):
-            await net.run({"x": [[1.0, 1.0]] * rows})
+            await net.predict({"x": [[1.0, 1.0]] * rows})
             assert net.backend.ledger().graphs == min(rows, 2)
         net.backend.budget = Budget(graph_bytes=1)
-        await net.run({"x": [[1.0, 1.0]] * 9})
+        await net.predict({"x": [[1.0, 1.0]] * 9})
         assert net.backend.ledger().graphs == 1
-        assert (await net.run({"x": [[1.0, 0.0]] * 9}))["y"].tolist() == [[1.0, 2.0]] * 9
+        assert (await net.predict({"x": [[1.0, 0.0]] * 9}))["y"].tolist() == [[1.0, 2.0]] * 9
 
 
 async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_once() -> None:
@@ -66,7 +66,7 @@ async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_on
     numpy.compile = compiled  # type: ignore[method-assign]
     async with await webnnm.load_onnx(serialize(linear()), backend=numpy) as net:
         for rows in (1, 2):
-            found = await net.run({"x": [[1.0, 1.0]] * rows})
+            found = await net.predict({"x": [[1.0, 1.0]] * rows})
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
         held = numpy.ledger()
         assert (held.graphs, held.tensors, held.kinds["parameters"]) == (2, 5, 16)
@@ -77,7 +77,7 @@ async def test_a_model_whose_sizes_are_given_is_compiled_at_once() -> None:
     shapes = {"batch": 3}
     async with await webnnm.load_onnx(serialize(linear()), shapes, backend="numpy") as net:
         assert net.backend.ledger().graphs == 1
-        await net.run({"x": [[1.0, 1.0]] * 3})
+        await net.predict({"x": [[1.0, 1.0]] * 3})
         assert net.backend.ledger().graphs == 1
         assert net.graph().outputs["y"].shape == (3, 2)
         await net.compile({"batch": 5})
@@ -88,7 +88,7 @@ async def test_inputs_that_decide_shapes_are_taken_from_the_data() -> None:
     of = graph([node("y = Reshape(x, s)")], [info("x", 4), info("s", 2, code=INT64)], ["y"])
     async with await webnnm.load_onnx(serialize(model(of)), backend="numpy") as net:
         for shape in ([2, 2], [4, 1], [2, 2]):
-            found = await net.run({"x": [1.0, 2.0, 3.0, 4.0], "s": shape})
+            found = await net.predict({"x": [1.0, 2.0, 3.0, 4.0], "s": shape})
             assert list(found["y"].shape) == shape
         assert net.backend.ledger().graphs == 2
 
@@ -116,7 +116,7 @@ async def test_weights_lie_in_a_file_beside_the_model(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(external("net.data"))
     (tmp_path / "net.data").write_bytes(bytes(4) + bytes(HostArray.of(WEIGHTS).data))
     async with await webnnm.load_onnx(tmp_path / "net.onnx", backend="numpy") as net:
-        assert (await net.run({"x": [[1.0, 0.0]]}))["y"].tolist() == [[1.0, 2.0]]
+        assert (await net.predict({"x": [[1.0, 0.0]]}))["y"].tolist() == [[1.0, 2.0]]
     (tmp_path / "net.onnx").write_bytes(external("../net.data"))
     with pytest.raises(DataError, match="outside its folder"):
         await webnnm.load_onnx(tmp_path / "net.onnx", backend="numpy")
@@ -138,7 +138,7 @@ async def test_weights_lie_in_a_file_beside_the_model(tmp_path: Path) -> None:
 async def test_data_that_do_not_fit(data: Any, code: str) -> None:
     async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         with pytest.raises(WebNNMError, match=code):
-            await net.run(data)
+            await net.predict(data)
 
 
 async def test_models_that_cannot_be_imported_fail_when_they_are_loaded() -> None:

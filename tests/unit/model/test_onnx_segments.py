@@ -21,7 +21,7 @@ LIMITS = [
 async def results(of: ModelProto, *data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the outputs for several data, as lists."""
     async with await webnnm.load_onnx(serialize(of), backend="numpy") as net:
-        found = [await net.run(each) for each in data]
+        found = [await net.predict(each) for each in data]
     return [{name: array.tolist() for name, array in each.items()} for each in found]
 
 
@@ -81,11 +81,11 @@ async def test_graphs_of_segments_are_kept_and_bounded() -> None:
     async with await webnnm.load_onnx(serialize(model(of)), backend="numpy") as net:
         for k in range(1, MOST_COMPILED + 4):
             rows = [[1.0, -1.0]] * k + [[-1.0, -1.0]] * (20 - k)
-            found = await net.run({"x": rows})
+            found = await net.predict({"x": rows})
             assert found["y"].tolist() == [1.0] * k
         assert 2 < net.backend.ledger().graphs <= MOST_COMPILED
         before = net.backend.ledger().graphs
-        await net.run({"x": rows})
+        await net.predict({"x": rows})
         assert net.backend.ledger().graphs == before
     assert net.backend.ledger().graphs == 0
 
@@ -123,7 +123,7 @@ async def test_values_of_float64_cross_segments() -> None:
     of = graph(nodes, [info("x", 3, code=DOUBLE)], ["y"], constant("k", 1.0, "float64"))
     of.output = [info("y", None, code=DOUBLE)]
     async with await webnnm.load_onnx(serialize(model(of)), backend="numpy") as net:
-        found = await net.run({"x": [0.0, 1.0, -1.0]})
+        found = await net.predict({"x": [0.0, 1.0, -1.0]})
     y = HostArray.of(found["y"], "float64")
     assert y.shape == (1,)
     assert abs(y.values()[0] - 2.718281828) < 1e-6

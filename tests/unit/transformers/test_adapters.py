@@ -27,7 +27,7 @@ async def loaded(folder: Path, **more: Any) -> PretrainedModel:
 
 
 async def logits(model: PretrainedModel) -> list[Any]:
-    return HostArray.of((await model.forward(input_ids=IDS))["logits"]).tolist()
+    return HostArray.of((await model.predict(input_ids=IDS))["logits"]).tolist()
 
 
 def apart(one: Any, other: Any) -> float:

@@ -30,7 +30,7 @@ def scores(folder: Path, **settings: Any) -> list[float]:
     async def computed() -> list[float]:
         quiet: dict[str, Any] = {"backend": "numpy", "log": lambda line: None, **settings}
         async with await webnnm.from_pretrained(folder, **quiet) as model:
-            found = await model.forward(**INPUTS)
+            found = await model.predict(**INPUTS)
             return [*HostArray.of(next(iter(found.values()))).values()]
 
     return asyncio.run(computed())

@@ -37,7 +37,7 @@ IDS = [[5, 8, 2, 40, 7, 9, 11, 3]]
 
 async def scores(path: Path, **settings: Any) -> Any:
     model = await webnnm.from_pretrained(path, backend="numpy", log=lambda _: None, **settings)
-    found = (await model.forward(input_ids=IDS))["logits"]
+    found = (await model.predict(input_ids=IDS))["logits"]
     model.close()
     return np.asarray(found)
 

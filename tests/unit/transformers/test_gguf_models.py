@@ -111,7 +111,7 @@ async def load(path: Path) -> webnnm.PretrainedModel:
 
 async def test_scores_are_those_of_the_folder(tmp_path: Path) -> None:
     one, other = await load(write(tmp_path)), await load(write_folder(tmp_path))
-    found = [await model.forward(input_ids=[[5, 8, 2, 9, 30]]) for model in (one, other)]
+    found = [await model.predict(input_ids=[[5, 8, 2, 9, 30]]) for model in (one, other)]
     first, second = (np.asarray(scores["logits"]) for scores in found)
     assert abs(first - second).max() < 1e-5 * abs(second).max()
     assert await one.generate_ids([5, 8], max_new_tokens=9) == (

@@ -111,7 +111,7 @@ async def loaded(folder: Path) -> str:
     except WebNNMError as error:
         return error.code
     try:
-        await model.forward(input_ids=[[1, 2, 0]])
+        await model.predict(input_ids=[[1, 2, 0]])
         await model.generate_ids([1, 2], max_new_tokens=2)
     except WebNNMError as error:
         return f"loaded, {error.code}"

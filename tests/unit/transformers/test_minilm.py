@@ -36,7 +36,7 @@ def test_embeddings_are_those_of_transformers_and_related_sentences_are_near() -
         assert FOLDER is not None
         settings: dict[str, Any] = {"backend": "numpy", "log": lambda line: None}
         async with await webnnm.from_pretrained(FOLDER.parent, pooling="mean", **settings) as model:
-            found = await model.forward(input_ids=ids, attention_mask=mask)
+            found = await model.predict(input_ids=ids, attention_mask=mask)
         return found["sentence_embedding"].tolist()
 
     vectors = asyncio.run(embedded())

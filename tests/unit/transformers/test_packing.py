@@ -106,14 +106,14 @@ async def test_a_step_is_that_of_the_texts_in_rows_of_their_own(kind: str, tmp_p
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 async def test_scores_are_those_of_each_text(kind: str, tmp_path: Path) -> None:
     model = await loaded(tmp_path, kind)
-    whole = await model.forward(
+    whole = await model.predict(
         input_ids=[[1, 2, 3, 9, 8, 7, 6, 0]],
         attention_mask=[[1, 1, 1, 2, 2, 2, 2, 0]],
         position_ids=[[0, 1, 2, 0, 1, 2, 3, 0]],
     )
     (found,) = whole["logits"].tolist()
     for ids, rows in (([1, 2, 3], found[:3]), ([9, 8, 7, 6], found[3:7])):
-        (alone,) = (await model.forward(input_ids=[ids]))["logits"].tolist()
+        (alone,) = (await model.predict(input_ids=[ids]))["logits"].tolist()
         for own, shared in zip(alone, rows, strict=True):
             assert max(abs(a - b) for a, b in zip(own, shared, strict=True)) < 1e-5
 
@@ -124,10 +124,10 @@ async def test_texts_longer_than_angles_are_known_for_are_refused(tmp_path: Path
     folders.write(tmp_path, config)
     model = await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda line: None)
     rows = [[1, 2, 3, 4, 5, 6]]
-    assert (await model.forward(input_ids=rows))["logits"].shape == (1, 6, 31)
+    assert (await model.predict(input_ids=rows))["logits"].shape == (1, 6, 31)
     for text in ([*rows[0], 7], [7, *rows[0], 8, 9]):
         with pytest.raises(DataError, match=r"NNM711.*\n.*max_position_embeddings"):
-            await model.forward(input_ids=[text])
+            await model.predict(input_ids=[text])
         with pytest.raises(DataError, match=r'NNM711.*"max_position_embeddings" is 6'):
             model.texts([text])
     assert len(model.texts([[*rows[0], 7]], length=6).arrays("training")[0]["input_ids"]) == 1
@@ -138,10 +138,10 @@ async def test_rotary_angles_go_by_positions(tmp_path: Path) -> None:
     model = await loaded(tmp_path, "llama")
     ids = [[1, 2, 3, 4]]
     alone, far, apart = [
-        (await model.forward(input_ids=ids, position_ids=[places]))["logits"].tolist()[0][-1]
+        (await model.predict(input_ids=ids, position_ids=[places]))["logits"].tolist()[0][-1]
         for places in ([0, 1, 2, 3], [70001, 70002, 70003, 70004], [0, 1, 2, 9])
     ]
     assert max(abs(a - b) for a, b in zip(alone, far, strict=True)) < 1e-4
     assert max(abs(a - b) for a, b in zip(alone, apart, strict=True)) > 1e-3
     with pytest.raises(DataError, match="NNM711: position_ids: 262144 is not from 0 to 262143"):
-        await model.forward(input_ids=ids, position_ids=[[0, 1, 2, 64**3]])
+        await model.predict(input_ids=ids, position_ids=[[0, 1, 2, 64**3]])

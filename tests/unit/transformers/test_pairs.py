@@ -85,7 +85,7 @@ async def test_a_model_learns_to_write_targets(tmp_path: Path) -> None:
     assert history.epochs[-1].loss < history.epochs[0].loss / 2
     tested = await model.test("training")
     assert tested.loss < history.epochs[0].loss / 2
-    found = await model.forward(input_ids=[[2, 1]], decoder_input_ids=[[0]])
+    found = await model.predict(input_ids=[[2, 1]], decoder_input_ids=[[0]])
     assert found.keys() == {"logits", "encoder_last_hidden_state"}
 
 

@@ -24,7 +24,7 @@ def loaded(folder: Path, **settings: Any) -> PretrainedModel:
 
 
 def logits(model: PretrainedModel, **inputs: Any) -> list[Any]:
-    found = asyncio.run(model.forward(**inputs))
+    found = asyncio.run(model.predict(**inputs))
     return HostArray.of(found["logits"]).tolist()
 
 
@@ -36,7 +36,7 @@ def refused(folder: Path, **settings: Any) -> str:
 
 def called_wrongly(model: PretrainedModel, **inputs: Any) -> str:
     with pytest.raises(DataError) as caught:
-        asyncio.run(model.forward(**inputs))
+        asyncio.run(model.predict(**inputs))
     return str(caught.value)
 
 
@@ -54,6 +54,20 @@ def test_a_model_tells_what_it_is(tmp_path: Path) -> None:
     assert "parameters" in with_lines[0] and "NumPy" in model.report()
     assert model.memory() and model.state.trained
     model.close()
+
+
+def test_inputs_are_arguments_or_a_dict_of_them(tmp_path: Path) -> None:
+    model = loaded(write(tmp_path))
+    found = asyncio.run(model.predict({"input_ids": IDS}))
+    assert HostArray.of(found["logits"]).tolist() == logits(model, input_ids=IDS)
+    model.close()
+
+
+@pytest.mark.parametrize("name", ["create", "load"])
+def test_a_text_or_a_snapshot_alone_makes_none(name: str) -> None:
+    with pytest.raises(DataError, match="NNM703") as caught:
+        asyncio.run(getattr(PretrainedModel, name)())
+    assert "from_pretrained(folder)" in caught.value.hint
 
 
 @pytest.mark.alike

@@ -33,7 +33,7 @@ async def loaded(place: Path, **more: Any) -> PretrainedModel:
 
 
 async def logits(model: PretrainedModel) -> list[float]:
-    found = HostArray.of((await model.forward(input_ids=IDS))["logits"])
+    found = HostArray.of((await model.predict(input_ids=IDS))["logits"])
     return [*found.values()]
 
 
@@ -207,7 +207,7 @@ async def test_what_does_not_compute_in_float16_is_named(tmp_path: Path) -> None
 async def test_perplexity_is_that_of_the_whole_text_in_any_windows(tmp_path: Path) -> None:
     async with await loaded(tmp_path) as model:
         tokens = [1, 5, 7, 30, 2, 9, 11, 4]
-        scores = (await model.forward(input_ids=[tokens]))["logits"][0]
+        scores = (await model.predict(input_ids=[tokens]))["logits"][0]
         lost = [
             log(sum(exp(float(s)) for s in row)) - float(row[token])
             for row, token in zip(scores, tokens[1:], strict=False)

@@ -26,7 +26,7 @@ async def test_embeddings_of_rounded_float32_weights_keep_their_direction() -> N
         vectors: list[list[float]] = []
         for weights in (None, "int8"):
             await model.quantize(weights)
-            found = await model.forward(input_ids=[TOKENS])
+            found = await model.predict(input_ids=[TOKENS])
             vectors.append(found["sentence_embedding"][0].tolist())
         assert model.memory().stored < 25_000_000
     assert sum(a * b for a, b in zip(*vectors, strict=True)) > 0.9995

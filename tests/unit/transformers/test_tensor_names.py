@@ -74,7 +74,7 @@ async def scores(folder: Path, tensors: dict[str, HostArray]) -> Any:
     write(folder, VIT, {"model.safetensors": packed(tensors)})
     model = await webnnm.from_pretrained(folder, backend="numpy", log=lambda _: None)
     picture = [[[[0.1 * (y + x) for x in range(4)] for y in range(4)] for _ in range(3)]]
-    found = (await model.forward(pixel_values=picture))["logits"].tolist()
+    found = (await model.predict(pixel_values=picture))["logits"].tolist()
     model.close()
     return found
 

@@ -54,7 +54,7 @@ async def load_onnx(
     >>> import asyncio, webnnm
     >>> async def outputs(path, picture):
     ...     net = await webnnm.load_onnx(path, shapes={"batch": 1})
-    ...     return await net.run({"image": picture})
+    ...     return await net.predict({"image": picture})
 
     `shapes` gives the sizes of free dimensions by name, or all sizes of an input as a list; those
     left free follow from the data of each run. `backend` is a name as in `webnnm.backend`, or an
@@ -159,7 +159,7 @@ class OnnxModel:
         self.parameters |= imported.parameters
         return imported.graph
 
-    async def run(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    async def predict(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs by name for the data of all inputs.
 
         Data are arrays, nested lists or anything with the buffer protocol. The graph is compiled
@@ -241,7 +241,7 @@ class OnnxModel:
         and mapped by `vmap`. Dropout and normalisations work as in inference.
 
         Raises `DataError` NNM710 for missing inputs and weights, NNM702 and NNM813 for arrays that
-        do not fit, NNM816 for inputs whose values decide shapes: use `run` for these.
+        do not fit, NNM816 for inputs whose values decide shapes: use `predict` for these.
         """
         return self._function(params, inputs)
 
