@@ -75,9 +75,7 @@ class Author:
         if not {*element("prompt").value} <= {*self.letters}:
             element("prompt").value = text.split()[0]
         self.model = await NNModel.create(source=source, dataset=data, seed=seed, log=log)
-        self.generator = Generator(
-            self.model.state.network, self.model.backend, self.model.state.parameters
-        )
+        self.generator = Generator(self.model)
 
     async def train(self, epochs):
         """Train the model, and return its history."""

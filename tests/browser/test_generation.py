@@ -53,7 +53,7 @@ from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 
 model = await NNModel.create(source={SOURCE!r}, backend="webnn", seed=4, log=lambda _: None)
-generator = Generator(model.state.network, model.backend, model.state.parameters)
+generator = Generator(model)
 
 async def whole(rows, count, **given):
     found = [[] for _ in rows]
@@ -74,7 +74,7 @@ steady = model.backend.ledger() == before
 generator.close()
 model.close()
 reader = await NNModel.create(source={READS!r}, backend="webnn", seed=5, log=lambda _: None)
-generator = Generator(reader.state.network, reader.backend, reader.state.parameters)
+generator = Generator(reader)
 read = await whole([[1], [2, 3]], 30, source={SOURCE_OF!r})
 searched = await generator.search([[1], [2, 3]], 12, Beams(3, ends=(4,)), source={SOURCE_OF!r})
 generator.close()
@@ -92,10 +92,10 @@ async def whole(generator: Generator, row: list[int], count: int, **given: Sampl
 
 async def test_tokens_are_those_of_numpy(pyodide_page: PyodidePage) -> None:
     model = await NNModel.create(source=SOURCE, backend="numpy", seed=4, log=lambda _: None)
-    generator = Generator(model.state.network, model.backend, model.state.parameters)
+    generator = Generator(model)
     wanted = [await whole(generator, prompt, 40) for prompt in PROMPTS]
     reader = await NNModel.create(source=READS, backend="numpy", seed=5, log=lambda _: None)
-    reading = Generator(reader.state.network, reader.backend, reader.state.parameters)
+    reading = Generator(reader)
     (*results, read, searched) = await pyodide_page.run_python(PROGRAM)
     found, together, drawn, again, steady, varied = results
     unlike = Sampling(no_repeat_ngram_size=2, min_new_tokens=9, ends=(7, 8, 9))

@@ -8,13 +8,12 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webnnm.backends.base import Backend, DeviceTensor, Executable
+from webnnm.backends.base import DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
-from webnnm.graph.elaboration.vertices import Network
+from webnnm.model.nnmodel import NNModel
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.runtime.parameters import ParameterStore
 from webnnm.transformers.beams import PLACES, VALUES, Beams, Search, update_searches
 from webnnm.transformers.choice import RATED, SEEN, Sampling, generator_states
 from webnnm.transformers.decoding import (
@@ -58,7 +57,12 @@ class Speed:
 
 
 class Generator:
-    """Continues texts of token numbers with a network.
+    """Continues texts of token numbers with a model.
+
+    >>> from webnnm import Generator
+    >>> async def continue_text(model, text):
+    ...     async for tokens in Generator(model).generate([text], 20):
+    ...         print(tokens[0])
 
     Keys and values of a text stay on the device: for a text that begins like it, such as the next
     turn of a conversation, only the new tokens are computed. One generation runs at a time; a new
@@ -67,14 +71,9 @@ class Generator:
     Raises `DataError` NNM717 for networks that are not language models.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        backend: Backend,
-        parameters: ParameterStore,
-        *,
-        max_length: int | None = None,
-    ) -> None:
+    def __init__(self, model: NNModel, *, max_length: int | None = None) -> None:
+        network, backend = model.state.network, model.backend
+        parameters = model.state.parameters
         self.language = Language(network)
         limits = [limit for limit in (max_length, self.language.max_length) if limit is not None]
         self.max_length = min(limits) if limits else None

@@ -263,9 +263,7 @@ class PretrainedModel(NNModel):
         max_length = self._longest
         if self.config.get("is_encoder_decoder"):  # only its tables limit positions
             max_length = None
-        return Generator(
-            self.state.network, self.backend, self.state.parameters, max_length=max_length
-        )
+        return Generator(self, max_length=max_length)
 
     def generate(
         self,

@@ -101,7 +101,7 @@ async def test_wide_searches_find_the_likeliest_text() -> None:
     model = await NNModel.create(source=SOURCE, backend="numpy", seed=3, log=lambda _: None)
     for place, (name, type) in enumerate(model.state.parameters.types.items()):
         model.state.parameters.set(name, np.random.default_rng(place).normal(size=type.shape))
-    generator = Generator(model.state.network, model.backend, model.state.parameters)
+    generator = Generator(model)
     prompts = [[1, 2, 3], [5]]
     found = await generator.search(prompts, 3, Beams(49))
     for prompt, text in zip(prompts, found, strict=True):
@@ -122,7 +122,7 @@ async def test_wide_searches_find_the_likeliest_text() -> None:
 
 async def test_other_sizes_of_searches_take_other_memory() -> None:
     model = await NNModel.create(source=SOURCE, backend="numpy", seed=3, log=lambda _: None)
-    generator = Generator(model.state.network, model.backend, model.state.parameters)
+    generator = Generator(model)
     wanted = await generator.search([[1, 2]], 5, Beams(4))
     assert await generator.search([[1, 2], [3]], 5, Beams(2))
     assert await generator.search([[1, 2]], 5, Beams(4, ends=(3, 4))) is not None

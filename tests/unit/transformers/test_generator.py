@@ -68,7 +68,7 @@ async def create(source: str = LLAMA) -> tuple[NNModel, Generator]:
     ) in model.state.parameters.types.items():  # the first ones give one token for ever
         draw = np.random.default_rng(len(name)).normal(size=type.shape)
         model.state.parameters.set(name, (draw * 0.4).astype("float32"))
-    return model, Generator(model.state.network, model.backend, model.state.parameters)
+    return model, Generator(model)
 
 
 async def whole(generator: Generator, rows: list[list[int]], count: int, **given: Any) -> Any:
@@ -248,7 +248,7 @@ async def test_what_does_not_generate_is_refused(
 ) -> None:
     model = await NNModel.create(source=change(GPT), backend="numpy", log=lambda _: None)
     with pytest.raises(Exception, match=words) as caught:
-        await whole(Generator(model.state.network, model.backend, model.state.parameters), [[1]], 2)
+        await whole(Generator(model), [[1]], 2)
     assert caught.value.code == code  # type: ignore[attr-defined]
 
 

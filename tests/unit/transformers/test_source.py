@@ -62,7 +62,7 @@ async def create(name: str) -> tuple[NNModel, Generator]:
     for name, type in model.state.parameters.types.items():
         draw = np.random.default_rng(crc32(name.encode())).normal(size=type.shape)
         model.state.parameters.set(name, (draw * 0.6).astype("float32"))
-    return model, Generator(model.state.network, model.backend, model.state.parameters)
+    return model, Generator(model)
 
 
 async def whole(generator: Generator, rows: list[list[int]], count: int, **given: Any) -> Any:
@@ -191,7 +191,7 @@ async def changed(old: str, new: str) -> Generator:
     assert old in TRANSLATES
     text = TRANSLATES.replace(old, new)
     model = await NNModel.create(source=text, backend="numpy", log=lambda _: None)
-    return Generator(model.state.network, model.backend, model.state.parameters)
+    return Generator(model)
 
 
 async def test_tokens_see_all_of_a_source() -> None:
